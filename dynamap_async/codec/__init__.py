@@ -1,0 +1,98 @@
+"""Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no Pydantic, no I/O, no event loop."""
+
+from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
+from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter
+from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
+from dynamap_async.codec.instants import instant_text, parse_instant
+from dynamap_async.codec.keys import MapKey, map_key
+from dynamap_async.codec.nested import Deferred, Field, Nested, nested_of
+from dynamap_async.codec.numbers import number_text, parse_number
+from dynamap_async.codec.order import order_key
+from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.refusals import abbreviate, refusal
+from dynamap_async.codec.scalars import (
+    binary,
+    boolean,
+    date,
+    decimal,
+    duration,
+    enum_of,
+    floating,
+    instant,
+    integer,
+    literal_of,
+    null,
+    secret,
+    text,
+    time,
+    uuid,
+)
+from dynamap_async.codec.sizes import (
+    KeyRole,
+    binary_size,
+    check_item,
+    check_key_value,
+    item_size,
+    number_size,
+    value_size,
+)
+from dynamap_async.codec.unions import Union, anything, optional, tagged_union, through, union_of
+
+__all__ = [
+    "ALL_TAGS",
+    "EPOCH_MILLISECONDS",
+    "EPOCH_SECONDS",
+    "JSON_TEXT",
+    "MISFITS",
+    "Converter",
+    "Deferred",
+    "Field",
+    "KeyRole",
+    "MapKey",
+    "Nested",
+    "StoredForm",
+    "Union",
+    "abbreviate",
+    "anything",
+    "binary",
+    "binary_size",
+    "boolean",
+    "check_item",
+    "check_key_value",
+    "date",
+    "decimal",
+    "decode_any",
+    "duration",
+    "encode_any",
+    "enum_of",
+    "floating",
+    "instant",
+    "instant_text",
+    "integer",
+    "item_size",
+    "list_of",
+    "literal_of",
+    "map_key",
+    "map_of",
+    "nested_of",
+    "null",
+    "number_size",
+    "number_text",
+    "optional",
+    "order_key",
+    "parse_instant",
+    "parse_number",
+    "refusal",
+    "secret",
+    "set_of",
+    "stored_as",
+    "tagged_union",
+    "text",
+    "through",
+    "time",
+    "tuple_of",
+    "union_of",
+    "uuid",
+    "value_size",
+    "variadic_tuple_of",
+]

@@ -1,0 +1,319 @@
+"""Converters of sets, lists, tuples and maps.
+
+An encoder walks its members once and learns where it stopped from how far it came, so success pays nothing for
+paths. A decoder that meets one misfit among its members gives that member as ``decode_any`` does and keeps the rest.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Final, cast
+
+from dynamap_async.codec.converter import MISFITS, Converter
+from dynamap_async.codec.keys import MapKey
+from dynamap_async.codec.plain import decode_any
+from dynamap_async.codec.refusals import refusal
+from dynamap_async.codec.scalars import STORED_TEXT
+from dynamap_async.errors import EncodeError
+from dynamap_async.wire import AttributeValue, Tag
+
+_SET_TAGS: Final[dict[frozenset[str], tuple[str, Tag]]] = {
+    frozenset(("S",)): ("S", "SS"),
+    frozenset(("N",)): ("N", "NS"),
+    frozenset(("B",)): ("B", "BS"),
+}
+_LIST: Final[frozenset[Tag]] = frozenset(("L",))
+_MAP: Final[frozenset[Tag]] = frozenset(("M",))
+
+Decode = Callable[[AttributeValue], Any]
+
+
+def decode_loosely(decode: Decode, value: AttributeValue) -> Any:
+    """Return what ``decode`` makes of a value, or the plain value where the stored form is not the expected one."""
+    try:
+        return decode(value)
+    except MISFITS:
+        return decode_any(value)
+
+
+class _Sequence(Converter):
+    """A list, a set or a tuple of any length: every member has the same converter."""
+
+    __slots__ = ("_indexed", "_member")
+
+    def __init__(self, member: Converter, *, indexed: bool, **contract: Any) -> None:
+        super().__init__(**contract)
+        self._member = member
+        self._indexed = indexed
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the member at a position; sets have no positions."""
+        return (part, self._member) if self._indexed and isinstance(part, int) and part >= 0 else None
+
+    @property
+    def member(self) -> Converter:
+        """The converter of the members."""
+        return self._member
+
+
+class _Tuple(Converter):
+    __slots__ = ("_members",)
+
+    def __init__(self, members: Sequence[Converter], **contract: Any) -> None:
+        super().__init__(**contract)
+        self._members = tuple(members)
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the member at a position."""
+        if isinstance(part, int) and 0 <= part < len(self._members):
+            return part, self._members[part]
+        return None
+
+
+class _Map(Converter):
+    __slots__ = ("_key", "_value")
+
+    def __init__(self, key: MapKey, value: Converter, **contract: Any) -> None:
+        super().__init__(**contract)
+        self._key = key
+        self._value = value
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the member of a key, given as the key itself or as its text."""
+        try:
+            return self._key.encode(part), self._value
+        except EncodeError:
+            return (part, self._value) if isinstance(part, str) else None
+
+
+def set_of(member: Converter, *, frozen: bool = False) -> Converter:
+    """Return the converter of set or frozenset.
+
+    A set of text, numbers or bytes is stored as a set, any other as a list; both in sorted order, so that equal sets
+    are sent as equal bytes. DynamoDB has no empty sets: an empty one is stored as an empty list.
+
+    Args:
+        member: the converter of the members, exact.
+        frozen: give back a frozenset.
+    """
+    kind: Callable[[Any], Any] = frozenset if frozen else set
+    label = f"{'frozenset' if frozen else 'set'}[{member.label}]"
+    pair = _SET_TAGS.get(member.tags)
+    return _Sequence(
+        member,
+        indexed=False,
+        label=label,
+        tags=_LIST if pair is None else frozenset((pair[1], "L")),
+        encode=_plain_set_encoder(member, label) if pair is None else _set_encoder(member, label, *pair),
+        decode=_set_decoder(member, kind, pair),
+        types=(set, frozenset),
+    )
+
+
+def list_of(member: Converter, *, accepts: tuple[type[Any], ...] = (list,), label: str = "list") -> Converter:
+    """Return the converter of a list, or of another sequence that Pydantic makes from a list.
+
+    Args:
+        member: the converter of the elements.
+        accepts: the types of sequence that are stored.
+        label: their name.
+    """
+    label = f"{label}[{member.label}]"
+    return _Sequence(
+        member,
+        indexed=True,
+        label=label,
+        tags=_LIST,
+        encode=_list_encoder(member, label, accepts),
+        decode=_list_decoder(member.decode, list),
+        types=accepts,
+    )
+
+
+def variadic_tuple_of(member: Converter) -> Converter:
+    """Return the converter of ``tuple[member, ...]``."""
+    label = f"tuple[{member.label}, ...]"
+    return _Sequence(
+        member,
+        indexed=True,
+        label=label,
+        tags=_LIST,
+        encode=_list_encoder(member, label, (tuple,)),
+        decode=_list_decoder(member.decode, tuple),
+        types=(tuple,),
+    )
+
+
+def tuple_of(members: Sequence[Converter]) -> Converter:
+    """Return the converter of a tuple with a fixed number of members, each of its own type."""
+    label = f"tuple[{', '.join(member.label for member in members)}]"
+    return _Tuple(
+        members,
+        label=label,
+        tags=_LIST,
+        encode=_tuple_encoder([member.encode for member in members], label, (tuple,)),
+        decode=_tuple_decoder([member.decode for member in members]),
+        types=(tuple,),
+    )
+
+
+def map_of(
+    key: MapKey, value: Converter, *, accepts: tuple[type[Any], ...] = (dict,), label: str = "dict"
+) -> Converter:
+    """Return the converter of a dict, or of another mapping that Pydantic makes from a dict.
+
+    Args:
+        key: how the keys are written as text.
+        value: the converter of the values.
+        accepts: the types of mapping that are stored.
+        label: their name.
+    """
+    label = f"{label}[{key.label}, {value.label}]"
+    return _Map(
+        key,
+        value,
+        label=label,
+        tags=_MAP,
+        encode=_map_encoder(key, value, label, accepts),
+        decode=_map_decoder(key, value.decode),
+        types=accepts,
+    )
+
+
+def _set_encoder(member: Converter, label: str, tag: str, set_tag: str) -> Callable[[Any], AttributeValue]:
+    encode_member: Any = member.encode
+
+    def encode(value: Any) -> AttributeValue:
+        if not isinstance(value, set | frozenset):
+            raise refusal(label, value)
+        if not value:
+            return {"L": []}
+        # Members that differ in Python may be one number to DynamoDB, which refuses duplicates.
+        texts = sorted({encode_member(element)[tag] for element in cast("set[Any]", value)})
+        return cast("AttributeValue", {set_tag: texts})
+
+    return encode
+
+
+def _plain_set_encoder(member: Converter, label: str) -> Callable[[Any], AttributeValue]:
+    encode_member = member.encode
+
+    def encode(value: Any) -> AttributeValue:
+        if not isinstance(value, set | frozenset):
+            raise refusal(label, value)
+        return {"L": sorted(map(encode_member, cast("set[Any]", value)), key=repr)}
+
+    return encode
+
+
+def _set_decoder(member: Converter, kind: Callable[[Any], Any], pair: tuple[str, str] | None) -> Decode:
+    decode_member: Any = member.decode
+
+    def decode_list(value: Any) -> Any:
+        return kind([decode_member(element) for element in value["L"]])
+
+    if pair is None:
+        return decode_list
+    tag, set_tag = pair
+    stored_members: Callable[[AttributeValue], Any] = itemgetter(set_tag)
+
+    def decode_texts(value: Any) -> Any:
+        return kind(stored_members(value)) if "L" not in value else decode_list(value)
+
+    def decode(value: Any) -> Any:
+        if "L" in value:
+            return decode_list(value)
+        return kind([decode_member({tag: element}) for element in stored_members(value)])
+
+    return decode_texts if member.decode is STORED_TEXT else decode
+
+
+def _list_encoder(member: Converter, label: str, accepts: tuple[type[Any], ...]) -> Callable[[Any], AttributeValue]:
+    encode_member = member.encode
+
+    def encode(value: Any) -> AttributeValue:
+        if not isinstance(value, accepts):
+            raise refusal(label, value)
+        elements: list[AttributeValue] = []
+        for element in value:
+            try:
+                elements.append(encode_member(element))
+            except EncodeError as error:
+                raise error.at(len(elements)) from error.__cause__
+        return {"L": elements}
+
+    return encode
+
+
+def _list_decoder(decode_member: Decode, kind: Callable[[Any], Any]) -> Decode:
+    def decode(value: Any) -> Any:
+        stored = value["L"]
+        try:
+            return kind(map(decode_member, stored))
+        except MISFITS:
+            return kind([decode_loosely(decode_member, element) for element in stored])
+
+    return decode
+
+
+def _tuple_encoder(
+    encoders: Sequence[Callable[[Any], AttributeValue]], label: str, accepts: tuple[type[Any], ...]
+) -> Callable[[Any], AttributeValue]:
+    def encode(value: Any) -> AttributeValue:
+        if not isinstance(value, accepts) or len(value) != len(encoders):
+            raise refusal(label, value)
+        elements: list[AttributeValue] = []
+        for encode_member, element in zip(encoders, value, strict=True):
+            try:
+                elements.append(encode_member(element))
+            except EncodeError as error:
+                raise error.at(len(elements)) from error.__cause__
+        return {"L": elements}
+
+    return encode
+
+
+def _tuple_decoder(decoders: Sequence[Decode]) -> Decode:
+    def decode(value: Any) -> tuple[Any, ...]:
+        stored = value["L"]
+        if len(stored) != len(decoders):
+            raise ValueError(f"{len(decoders)} elements expected, got {len(stored)}")
+        return tuple(map(decode_loosely, decoders, stored))
+
+    return decode
+
+
+def _map_encoder(
+    key: MapKey, value: Converter, label: str, accepts: tuple[type[Any], ...]
+) -> Callable[[Any], AttributeValue]:
+    key_text, encode_member = key.encode, value.encode
+
+    def encode(mapping: Any) -> AttributeValue:
+        if not isinstance(mapping, accepts):
+            raise refusal(label, mapping)
+        members: dict[str, AttributeValue] = {}
+        for map_key, member in cast("Mapping[Any, Any]", mapping).items():
+            name = key_text(map_key)
+            try:
+                members[name] = encode_member(member)
+            except EncodeError as error:
+                raise error.at(name) from error.__cause__
+        if len(members) != len(mapping):
+            raise EncodeError("two keys of the map are stored as the same text; use keys with different texts")
+        return {"M": members}
+
+    return encode
+
+
+def _map_decoder(key: MapKey, decode_member: Decode) -> Decode:
+    read_key = key.decode
+
+    def decode(value: Any) -> Any:
+        stored = value["M"]
+        try:
+            if read_key is str:
+                return {name: decode_member(member) for name, member in stored.items()}
+            return {read_key(name): decode_member(member) for name, member in stored.items()}
+        except MISFITS:
+            return {read_key(name): decode_loosely(decode_member, member) for name, member in stored.items()}
+
+    return decode

@@ -1,0 +1,64 @@
+"""The contract of a converter: one type's two-way mapping between Python values and attribute values."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dynamap_async.wire import AttributeValue, Tag
+
+ALL_TAGS: Final[frozenset[Tag]] = frozenset(("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"))
+"""Every stored type: the tags of a converter that takes any value."""
+
+MISFITS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
+"""What ``Converter.decode`` raises for a stored form that is not the expected one."""
+
+
+class Converter:
+    """How the values of one Python type are stored.
+
+    ``encode`` and ``decode`` are plain attributes holding functions, not methods, so that a compiled model calls
+    them without a lookup (for most scalar types ``decode`` is ``operator.itemgetter("S")``).
+    """
+
+    __slots__ = ("decode", "encode", "label", "tags", "types")
+
+    def __init__(
+        self,
+        *,
+        label: str,
+        tags: frozenset[Tag],
+        encode: Callable[[Any], AttributeValue],
+        decode: Callable[[AttributeValue], Any],
+        types: tuple[type, ...] = (object,),
+    ) -> None:
+        self.label = label
+        """The Python type as messages name it, such as ``set[str]``."""
+        self.tags = tags
+        """Every stored type that ``encode`` can produce."""
+        self.types = types
+        """The Python types whose instances ``encode`` may take; a union asks no other member."""
+        self.encode = encode
+        """Python value -> attribute value; raises EncodeError, its path relative to the value."""
+        self.decode = decode
+        """Attribute value -> Python value; raises LookupError, ValueError, TypeError or ArithmeticError where the
+        stored form is not the expected one: the caller then falls back to ``decode_any`` and lets Pydantic judge."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.label}>"
+
+    def step(self, part: str | int) -> "tuple[str | int, Converter] | None":
+        """Return the stored path element and the converter of one part of the value, or None if it has no such part.
+
+        Args:
+            part: a field name or key, or a position in a list.
+        """
+        return None
+
+    @property
+    def member(self) -> "Converter | None":
+        """The converter of a set's or list's members; None where the type has none."""
+        return None
+
+    @property
+    def document(self) -> bool:
+        """Whether the value is a nested model, so that class access to the field gives its fields' paths."""
+        return False

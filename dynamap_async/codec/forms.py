@@ -1,0 +1,113 @@
+"""Other stored forms for a field, for tables that hold them already: ``attr(stored_as=...)``."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from dynamap_async.codec.converter import Converter
+from dynamap_async.codec.instants import (
+    from_epoch_milliseconds,
+    from_epoch_seconds,
+    is_naive,
+    to_epoch_milliseconds,
+    to_epoch_seconds,
+)
+from dynamap_async.codec.numbers import number_text
+from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.refusals import refusal
+from dynamap_async.errors import DecodeError, EncodeError
+from dynamap_async.wire import AttributeValue, Tag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredForm:
+    """A way to store a field's values that is not the usual one for its type.
+
+    Example:
+        >>> cents = StoredForm(name="cents", tag="N", encode=lambda price: int(price * 100), decode=lambda n: n / 100)
+    """
+
+    name: str
+    """What messages call it."""
+
+    tag: Tag
+    """The stored type, such as ``"N"``."""
+
+    encode: Callable[[Any], Any]
+    """Python value -> what is stored: str for ``S``, a number or its text for ``N``, bytes for ``B``, and so on."""
+
+    decode: Callable[[Any], Any]
+    """What is stored (an int or Decimal for ``N``, bytes for ``B``) -> Python value."""
+
+
+def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[[Any], Any] | None = None) -> Converter:
+    """Return the converter of a field with another stored form.
+
+    Args:
+        form: how the values are stored.
+        label: the Python type's name; None takes the form's.
+        to_plain: applied before ``form.encode``, for values that only Pydantic can dump.
+    """
+    tag: Any = form.tag
+
+    def encode(value: Any) -> AttributeValue:
+        try:
+            content = form.encode(value if to_plain is None else to_plain(value))
+            stored: AttributeValue = {"N": _any_number_text(content)} if tag == "N" else encode_any(content)
+        except EncodeError:
+            raise
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+            raise refusal(form.name, value, str(error)) from error
+        if tag not in stored:
+            raise EncodeError(f"stored form {form.name} promises type {tag}, but made {'/'.join(stored)}")
+        return stored
+
+    def decode(value: AttributeValue) -> Any:
+        if tag not in value:
+            raise DecodeError(f"stored form {form.name} has type {tag}, got {'/'.join(value)}")
+        try:
+            return form.decode(decode_any(value))
+        except AttributeError as error:
+            raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error
+
+    return Converter(label=label or form.name, tags=frozenset((form.tag,)), encode=encode, decode=decode)
+
+
+def _any_number_text(content: Any) -> str:
+    return number_text(Decimal(content) if isinstance(content, str) else content)
+
+
+def _aware(value: Any) -> datetime:
+    if not isinstance(value, datetime):
+        raise refusal("datetime", value)
+    if is_naive(value):
+        raise refusal("datetime with a time zone", value, "an epoch counts from a fixed instant: add tzinfo=UTC")
+    return value
+
+
+def _dump_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+EPOCH_SECONDS: Final = StoredForm(
+    name="epoch seconds",
+    tag="N",
+    encode=lambda value: to_epoch_seconds(_aware(value)),
+    decode=from_epoch_seconds,
+)
+"""A datetime as whole seconds since 1970, cut off towards the past: what DynamoDB's time to live needs."""
+
+EPOCH_MILLISECONDS: Final = StoredForm(
+    name="epoch milliseconds",
+    tag="N",
+    encode=lambda value: to_epoch_milliseconds(_aware(value)),
+    decode=from_epoch_milliseconds,
+)
+"""A datetime as whole milliseconds since 1970, cut off towards the past."""
+
+JSON_TEXT: Final = StoredForm(name="JSON text", tag="S", encode=_dump_json, decode=json.loads)
+"""Any JSON-serialisable value as text. The standard library's json, because orjson writes NaN as null and reads
+whole numbers over 64 bits as floats."""

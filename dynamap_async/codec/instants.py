@@ -1,0 +1,90 @@
+"""Dates, times and durations as stored text and numbers.
+
+An aware datetime is stored in UTC in a fixed width, so that the order of the bytes is the order of time; which zone
+it was written in is not kept. A naive one is stored as it is, without the ``Z``.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Final
+
+from dynamap_async.codec.numbers import parse_number, whole_millionths
+from dynamap_async.errors import EncodeError
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_NAIVE_WIDTH: Final = 26
+
+
+def is_naive(value: datetime) -> bool:
+    """Return whether a datetime has no UTC offset."""
+    return value.utcoffset() is None
+
+
+def instant_text(value: datetime) -> str:
+    """Return ``YYYY-MM-DDTHH:MM:SS.ffffff``, followed by ``Z`` and converted to UTC if the datetime is aware.
+
+    Raises:
+        EncodeError: the UTC time is before year 1 or after year 9999.
+    """
+    if value.tzinfo is UTC:
+        return value.isoformat("T", "microseconds")[:_NAIVE_WIDTH] + "Z"
+    if is_naive(value):
+        return value.isoformat("T", "microseconds")[:_NAIVE_WIDTH]
+    try:
+        return value.astimezone(UTC).isoformat("T", "microseconds")[:_NAIVE_WIDTH] + "Z"
+    except OverflowError as error:
+        raise EncodeError(
+            f"{value.isoformat()} is outside the years 1 to 9999 in UTC; use an instant inside them"
+        ) from error
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the datetime of an ISO 8601 text; aware if it has an offset or ``Z``."""
+    return datetime.fromisoformat(text)
+
+
+def parse_date(text: str) -> date:
+    """Return the date of ``YYYY-MM-DD``."""
+    return date.fromisoformat(text)
+
+
+def parse_time(text: str) -> time:
+    """Return the time of an ISO 8601 time of day."""
+    return time.fromisoformat(text)
+
+
+def duration_text(value: timedelta) -> str:
+    """Return a duration's seconds as number text, exact to the microsecond."""
+    sign, microseconds = ("-", -(value // _MICROSECOND)) if value.days < 0 else ("", value // _MICROSECOND)
+    seconds, rest = divmod(microseconds, 1_000_000)
+    if not rest:
+        return f"{sign}{seconds}"
+    return f"{sign}{seconds}.{rest:06d}".rstrip("0")
+
+
+def parse_duration(text: str) -> timedelta:
+    """Return the duration of number text in seconds; what is under a microsecond is cut off towards the past."""
+    return timedelta(microseconds=whole_millionths(parse_number(text)))
+
+
+def to_epoch_seconds(value: datetime) -> int:
+    """Return the whole seconds since 1970 of an aware datetime, cut off towards the past."""
+    return (value - _EPOCH) // _SECOND
+
+
+def to_epoch_milliseconds(value: datetime) -> int:
+    """Return the whole milliseconds since 1970 of an aware datetime, cut off towards the past."""
+    return (value - _EPOCH) // _MILLISECOND
+
+
+def from_epoch_seconds(number: int | Decimal) -> datetime:
+    """Return the UTC datetime of a number of seconds since 1970."""
+    return _EPOCH + timedelta(microseconds=whole_millionths(number))
+
+
+def from_epoch_milliseconds(number: int | Decimal) -> datetime:
+    """Return the UTC datetime of a number of milliseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=whole_millionths(number) // 1_000)

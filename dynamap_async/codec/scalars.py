@@ -1,0 +1,358 @@
+"""Converters of values without parts: text, numbers, bytes, dates, UUIDs, enums, literals, secrets.
+
+``exact=True`` decodes to the Python type itself. ``exact=False`` hands over the stored text where Pydantic's lax mode
+parses it, which is faster: never inside unions, sets or strict models.
+"""
+
+import datetime
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from enum import Enum
+from operator import itemgetter
+from typing import Any, Final, cast
+from uuid import UUID
+
+from dynamap_async.codec.converter import Converter
+from dynamap_async.codec.instants import (
+    duration_text,
+    instant_text,
+    is_naive,
+    parse_date,
+    parse_duration,
+    parse_instant,
+    parse_time,
+)
+from dynamap_async.codec.numbers import number_text
+from dynamap_async.codec.plain import binary_text, encode_any, parse_binary
+from dynamap_async.codec.refusals import refusal
+from dynamap_async.errors import DecodeError, EncodeError
+from dynamap_async.wire import AttributeValue, Tag
+
+STORED_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("S")
+"""Decodes a text value to its text."""
+
+STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
+"""Decodes a number to its text."""
+
+_TEXT: Final[frozenset[Tag]] = frozenset(("S",))
+_NUMBER: Final[frozenset[Tag]] = frozenset(("N",))
+_BINARY: Final[frozenset[Tag]] = frozenset(("B",))
+_BOOLEAN: Final[frozenset[Tag]] = frozenset(("BOOL",))
+_NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
+
+
+def text() -> Converter:
+    """Return the converter of str."""
+    return Converter(label="str", tags=_TEXT, encode=_encode_text, decode=STORED_TEXT, types=(str,))
+
+
+def integer(*, exact: bool = True) -> Converter:
+    """Return the converter of int; it refuses bool."""
+    return Converter(
+        label="int",
+        tags=_NUMBER,
+        encode=_encode_integer,
+        decode=_decode_integer if exact else STORED_NUMBER,
+        types=(int,),
+    )
+
+
+def decimal(*, exact: bool = True) -> Converter:
+    """Return the converter of Decimal; it takes int too. The scale is not kept: 1.50 comes back as 1.5."""
+    return Converter(
+        label="Decimal",
+        tags=_NUMBER,
+        encode=_encode_decimal,
+        decode=_decode_decimal if exact else STORED_NUMBER,
+        types=(Decimal, int),
+    )
+
+
+def floating(*, exact: bool = True) -> Converter:
+    """Return the converter of float; it takes int too."""
+    return Converter(
+        label="float",
+        tags=_NUMBER,
+        encode=_encode_floating,
+        decode=_decode_floating if exact else STORED_NUMBER,
+        types=(float, int),
+    )
+
+
+def boolean() -> Converter:
+    """Return the converter of bool."""
+    return Converter(label="bool", tags=_BOOLEAN, encode=_encode_boolean, decode=itemgetter("BOOL"), types=(bool,))
+
+
+def binary(kind: type[bytes] | type[bytearray] = bytes) -> Converter:
+    """Return the converter of bytes or bytearray; it takes either.
+
+    Args:
+        kind: the type to give back.
+    """
+    decode: Callable[[Any], Any] = _decode_binary if kind is bytes else _decode_bytearray
+    return Converter(label=kind.__name__, tags=_BINARY, encode=_encode_binary, decode=decode, types=(bytes, bytearray))
+
+
+def null() -> Converter:
+    """Return the converter of None."""
+    return Converter(label="None", tags=_NULL, encode=_encode_null, decode=_decode_null, types=(type(None),))
+
+
+def instant(*, exact: bool = True, key: bool = False) -> Converter:
+    """Return the converter of datetime: fixed-width UTC text whose byte order is time order.
+
+    Args:
+        exact: give back a datetime, not the text.
+        key: the attribute is part of a key, where order counts and naive datetimes are refused.
+    """
+    return Converter(
+        label="datetime",
+        tags=_TEXT,
+        encode=_encode_key_instant if key else _encode_instant,
+        decode=_parsed_text(parse_instant) if exact else STORED_TEXT,
+        types=(datetime.datetime,),
+    )
+
+
+def date(*, exact: bool = True) -> Converter:
+    """Return the converter of date; it refuses datetime."""
+    decode = _parsed_text(parse_date) if exact else STORED_TEXT
+    return Converter(label="date", tags=_TEXT, encode=_encode_date, decode=decode, types=(datetime.date,))
+
+
+def time(*, exact: bool = True) -> Converter:
+    """Return the converter of time."""
+    decode = _parsed_text(parse_time) if exact else STORED_TEXT
+    return Converter(label="time", tags=_TEXT, encode=_encode_time, decode=decode, types=(datetime.time,))
+
+
+def duration() -> Converter:
+    """Return the converter of timedelta: a number of seconds, exact to the microsecond."""
+    return Converter(
+        label="timedelta", tags=_NUMBER, encode=_encode_duration, decode=_decode_duration, types=(datetime.timedelta,)
+    )
+
+
+def uuid(*, exact: bool = True) -> Converter:
+    """Return the converter of UUID: its text with hyphens."""
+    decode = _parsed_text(UUID) if exact else STORED_TEXT
+    return Converter(label="UUID", tags=_TEXT, encode=_encode_uuid, decode=decode, types=(UUID,))
+
+
+def enum_of(kind: type[Enum], value: Converter, *, exact: bool = True) -> Converter:
+    """Return the converter of an enum, stored as its members' values.
+
+    Args:
+        kind: the enum.
+        value: the converter of its values, exact.
+        exact: give back the member, not its value.
+    """
+    encode_value, decode_value = value.encode, value.decode
+
+    def encode(member: Any) -> AttributeValue:
+        if isinstance(member, kind):
+            return encode_value(member.value)
+        try:
+            found = kind(member)
+        except ValueError:
+            raise refusal(kind.__name__, member, f"use a member of {kind.__name__}, or its value") from None
+        # True == 1, yet True is not the value of a member that is 1.
+        if isinstance(member, bool) is not isinstance(found.value, bool):
+            raise refusal(kind.__name__, member)
+        return encode_value(found.value)
+
+    def decode(stored: Any) -> Any:
+        return kind(decode_value(stored))
+
+    return Converter(
+        label=kind.__name__,
+        tags=value.tags,
+        encode=encode,
+        decode=decode if exact else decode_value,
+        types=(kind, *_types_of(member.value for member in kind)),
+    )
+
+
+def literal_of(values: Iterable[Any]) -> Converter:
+    """Return the converter of a Literal type.
+
+    Args:
+        values: its values: str, int, bool, bytes, None or enum members.
+    """
+    choices = tuple(values)
+    label = f"Literal[{', '.join(map(repr, choices))}]"
+    # The type is part of the key, because True == 1.
+    stored: dict[tuple[type, object], tuple[str, object]] = {
+        (type(choice), choice): next(iter(encode_any(choice).items())) for choice in choices
+    }
+    loaded: dict[tuple[str, object], Any] = {}
+    for (_kind, choice), pair in stored.items():
+        loaded.setdefault(pair, choice)
+
+    def encode(value: Any) -> AttributeValue:
+        try:
+            tag, content = stored[type(value), value]
+        except (LookupError, TypeError):
+            raise refusal(label, value) from None
+        return cast("AttributeValue", {tag: content})
+
+    def decode(value: Any) -> Any:
+        [pair] = value.items()
+        return loaded[pair]
+
+    return Converter(
+        label=label,
+        tags=frozenset(cast("Tag", tag) for tag, _content in stored.values()),
+        encode=encode,
+        decode=decode,
+        types=tuple(_types_of(choices)),
+    )
+
+
+def secret(inner: Converter, wrap: Callable[[Any], Any] | None = None) -> Converter:
+    """Return the converter of a secret: any object whose ``get_secret_value()`` reveals what is stored.
+
+    No message ever shows the value.
+
+    Args:
+        inner: the converter of the revealed value.
+        wrap: makes the secret again on reading; None gives the revealed value.
+    """
+    label = f"secret {inner.label}"
+    encode_revealed, decode_revealed = inner.encode, inner.decode
+
+    def encode(value: Any) -> AttributeValue:
+        reveal = getattr(value, "get_secret_value", None)
+        if reveal is None:
+            raise EncodeError(f"{label} expected, got {type(value).__name__}")
+        try:
+            return encode_revealed(reveal())
+        except EncodeError:
+            raise EncodeError(f"{label} expected, got a secret that holds something else") from None
+
+    def decode(value: Any) -> Any:
+        revealed = decode_revealed(value)
+        return revealed if wrap is None else wrap(revealed)
+
+    return Converter(label=label, tags=inner.tags, encode=encode, decode=decode)
+
+
+def _types_of(values: Iterable[object]) -> set[type]:
+    return {type(value) for value in values}
+
+
+def _encode_text(value: Any) -> AttributeValue:
+    if type(value) is str:
+        return {"S": value}
+    if isinstance(value, str):
+        return {"S": str.__str__(value)}
+    raise refusal("str", value)
+
+
+def _encode_integer(value: Any) -> AttributeValue:
+    if isinstance(value, int) and value is not True and value is not False:
+        return {"N": number_text(value)}
+    raise refusal("int", value)
+
+
+def _encode_decimal(value: Any) -> AttributeValue:
+    if isinstance(value, Decimal | int) and value is not True and value is not False:
+        return {"N": number_text(value)}
+    raise refusal("Decimal or int", value)
+
+
+def _encode_floating(value: Any) -> AttributeValue:
+    if isinstance(value, float | int) and value is not True and value is not False:
+        return {"N": number_text(value)}
+    raise refusal("float or int", value)
+
+
+def _encode_boolean(value: Any) -> AttributeValue:
+    if value is True or value is False:
+        return {"BOOL": value}
+    raise refusal("bool", value)
+
+
+def _encode_binary(value: Any) -> AttributeValue:
+    if isinstance(value, bytes | bytearray):
+        return {"B": binary_text(value)}
+    raise refusal("bytes", value)
+
+
+def _encode_null(value: Any) -> AttributeValue:
+    if value is None:
+        return {"NULL": True}
+    raise refusal("None", value)
+
+
+def _encode_instant(value: Any) -> AttributeValue:
+    if isinstance(value, datetime.datetime):
+        return {"S": instant_text(value)}
+    raise refusal("datetime", value)
+
+
+def _encode_key_instant(value: Any) -> AttributeValue:
+    if isinstance(value, datetime.datetime) and is_naive(value):
+        raise refusal("datetime with a time zone", value, "key order is time order: add tzinfo=UTC")
+    return _encode_instant(value)
+
+
+def _encode_date(value: Any) -> AttributeValue:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return {"S": value.isoformat()}
+    raise refusal("date", value)
+
+
+def _encode_time(value: Any) -> AttributeValue:
+    if isinstance(value, datetime.time):
+        return {"S": value.isoformat()}
+    raise refusal("time", value)
+
+
+def _encode_duration(value: Any) -> AttributeValue:
+    if isinstance(value, datetime.timedelta):
+        return {"N": duration_text(value)}
+    raise refusal("timedelta", value)
+
+
+def _encode_uuid(value: Any) -> AttributeValue:
+    if isinstance(value, UUID):
+        return {"S": str(value)}
+    raise refusal("UUID", value)
+
+
+def _decode_integer(value: Any) -> int:
+    return int(value["N"])
+
+
+def _decode_decimal(value: Any) -> Decimal:
+    return Decimal(value["N"])
+
+
+def _decode_floating(value: Any) -> float:
+    return float(value["N"])
+
+
+def _decode_binary(value: Any) -> bytes:
+    return parse_binary(value["B"])
+
+
+def _decode_bytearray(value: Any) -> bytearray:
+    return bytearray(parse_binary(value["B"]))
+
+
+def _decode_null(value: Any) -> None:
+    if value["NULL"] is not True:
+        raise DecodeError("stored NULL value is not true")
+
+
+def _decode_duration(value: Any) -> datetime.timedelta:
+    return parse_duration(value["N"])
+
+
+def _parsed_text(parse: Callable[[str], Any]) -> Callable[[AttributeValue], Any]:
+    def decode(value: Any) -> Any:
+        return parse(value["S"])
+
+    return decode

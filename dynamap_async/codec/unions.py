@@ -1,0 +1,235 @@
+"""Converters that choose: None or a value, one of several types, one of several nested models, anything.
+
+A value is encoded by its run-time type and decoded by its stored type. Members that share a stored type cannot be
+told apart on reading: ``shared_tags`` names these types, and the plain value is left for Pydantic to judge. Nested
+models are told apart by the names of their members as far as those differ.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any, Final
+
+from dynamap_async.codec.converter import ALL_TAGS, Converter
+from dynamap_async.codec.nested import Deferred, Nested
+from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.refusals import refusal
+from dynamap_async.errors import DecodeError, EncodeError
+from dynamap_async.wire import AttributeValue, Tag
+
+_NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
+
+
+class Union(Converter):
+    """A converter of values of several types."""
+
+    __slots__ = ("members", "shared_tags")
+
+    def __init__(self, members: Sequence[Converter], *, shared_tags: frozenset[Tag], **contract: Any) -> None:
+        super().__init__(**contract)
+        self.members = tuple(members)
+        """The alternatives."""
+        self.shared_tags = shared_tags
+        """Stored types that several members use, so that they read back as plain values."""
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the part of the first member that has it."""
+        return next((found for member in self.members if (found := member.step(part)) is not None), None)
+
+    @property
+    def member(self) -> Converter | None:
+        """The members of the first alternative that has members."""
+        return next((found for member in self.members if (found := member.member) is not None), None)
+
+    @property
+    def document(self) -> bool:
+        """Whether the only alternative to None is a nested model."""
+        return len(self.members) == 1 and self.members[0].document
+
+
+def optional(inner: Converter) -> Converter:
+    """Return the converter of ``inner | None``; None is stored as NULL."""
+    encode_inner, decode_inner = inner.encode, inner.decode
+
+    def encode(value: Any) -> AttributeValue:
+        return {"NULL": True} if value is None else encode_inner(value)
+
+    def decode(value: Any) -> Any:
+        return None if "NULL" in value else decode_inner(value)
+
+    return Union(
+        (inner,),
+        shared_tags=inner.shared_tags if isinstance(inner, Union) else frozenset(),
+        label=f"{inner.label} | None",
+        tags=inner.tags | _NULL,
+        encode=encode,
+        decode=decode,
+        types=(*inner.types, type(None)),
+    )
+
+
+def union_of(members: Sequence[Converter], *, choose: Callable[[Any], Converter | None] | None = None) -> Union:
+    """Return the converter of a union.
+
+    Args:
+        members: the alternatives, exact, in the order in which they are tried.
+        choose: picks the member that stores a value; None, or a result of None, picks the first whose types the
+            value has and whose encoder takes it.
+    """
+    label = " | ".join(member.label for member in members)
+    by_tag: dict[str, list[Converter]] = {}
+    for member in members:
+        for tag in member.tags:
+            by_tag.setdefault(tag, []).append(member)
+    decoders = {tag: found[0].decode if len(found) == 1 else _shared_decoder(found) for tag, found in by_tag.items()}
+
+    def decode(value: Any) -> Any:
+        [tag] = value
+        return decoders[tag](value)
+
+    return Union(
+        members,
+        shared_tags=frozenset(tag for member in members for tag in member.tags if len(by_tag[tag]) > 1),
+        label=label,
+        tags=frozenset(tag for member in members for tag in member.tags),
+        encode=_union_encoder(label, members, choose),
+        decode=decode,
+        types=tuple(dict.fromkeys(kind for member in members for kind in member.types)),
+    )
+
+
+def tagged_union(
+    members: Mapping[Any, Converter],
+    *,
+    discriminator: Callable[[Any], Any],
+    stored: Sequence[str],
+) -> Union:
+    """Return the converter of a union of nested models, told apart by the value of one of their members.
+
+    Args:
+        members: discriminator value (an enum member or its value) -> converter of the model.
+        discriminator: takes that value out of what is to be stored.
+        stored: the names under which the models store it.
+    """
+    label = " | ".join(dict.fromkeys(member.label for member in members.values()))
+    choices = {_raw(value): member for value, member in members.items()}
+
+    def encode(value: Any) -> AttributeValue:
+        try:
+            member = choices[_raw(discriminator(value))]
+        except (LookupError, AttributeError, TypeError):
+            raise refusal(label, value) from None
+        return member.encode(value)
+
+    def decode(value: Any) -> Any:
+        content = value["M"]
+        for name in stored:
+            if name in content:
+                return choices[decode_any(content[name])].decode(value)
+        raise DecodeError(f"stored {label} has no {' or '.join(stored)}")
+
+    unique = tuple(dict.fromkeys(members.values()))
+    return Union(
+        unique,
+        shared_tags=frozenset(),
+        label=label,
+        tags=frozenset(tag for member in unique for tag in member.tags),
+        encode=encode,
+        decode=decode,
+        types=tuple(dict.fromkeys(kind for member in unique for kind in member.types)),
+    )
+
+
+class _Anything(Converter):
+    __slots__ = ()
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the part itself: anything may have any part."""
+        return part, self
+
+    @property
+    def member(self) -> Converter:
+        """Anything."""
+        return self
+
+
+def anything() -> Converter:
+    """Return the converter of Any and object: see ``encode_any`` and ``decode_any``."""
+    return _Anything(label="Any", tags=ALL_TAGS, encode=encode_any, decode=decode_any)
+
+
+def through(
+    label: str,
+    to_plain: Callable[[Any], Any],
+    from_plain: Callable[[Any], Any] | None = None,
+    *,
+    types: tuple[type, ...] = (object,),
+    tags: frozenset[Tag] = ALL_TAGS,
+) -> Converter:
+    """Return the converter of a type that only Pydantic knows, stored as the JSON-like data it is dumped to.
+
+    Args:
+        label: the type's name.
+        to_plain: dumps a value to text, numbers, lists and dicts.
+        from_plain: loads it again; None gives the plain data.
+        types: the Python types that are stored.
+        tags: the stored types that can result, if known.
+    """
+
+    def encode(value: Any) -> AttributeValue:
+        try:
+            plain = to_plain(value)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise refusal(label, value, str(error)) from error
+        return encode_any(plain)
+
+    def decode(value: Any) -> Any:
+        plain = decode_any(value)
+        return plain if from_plain is None else from_plain(plain)
+
+    return _Anything(label=label, tags=tags, encode=encode, decode=decode, types=types)
+
+
+def _shared_decoder(members: Sequence[Converter]) -> Callable[[AttributeValue], Any]:
+    def decode(value: Any) -> Any:
+        targets = [member.target if isinstance(member, Deferred) else member for member in members]
+        nested = [member for member in targets if isinstance(member, Nested)]
+        if len(nested) < len(targets):
+            return decode_any(value)
+        stored = value["M"].keys()
+        return max(nested, key=lambda member: len(member.stored_names & stored)).decode(value)
+
+    return decode
+
+
+def _raw(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value
+
+
+def _union_encoder(
+    label: str, members: Sequence[Converter], choose: Callable[[Any], Converter | None] | None
+) -> Callable[[Any], AttributeValue]:
+    candidates: dict[type, list[Converter]] = {}
+
+    def encode(value: object) -> AttributeValue:
+        chosen = choose(value) if choose is not None else None
+        if chosen is not None:
+            return chosen.encode(value)
+        kind = type(value)
+        possible = candidates.get(kind)
+        if possible is None:
+            # Sorted by exactness, so that True is a bool to ``int | bool`` and a datetime no date.
+            possible = [member for member in members if issubclass(kind, member.types)]
+            possible.sort(key=lambda member: kind not in member.types)
+            candidates[kind] = possible
+        if len(possible) == 1:
+            return possible[0].encode(value)
+        deepest: EncodeError | None = None
+        for member in possible:
+            try:
+                return member.encode(value)
+            except EncodeError as error:
+                if deepest is None or len(error.path) > len(deepest.path):
+                    deepest = error
+        raise deepest if deepest is not None and deepest.path else refusal(label, value)
+
+    return encode

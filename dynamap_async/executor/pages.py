@@ -1,0 +1,120 @@
+"""Pages: one query or scan followed to its end, one page ahead of whoever takes its items.
+
+Invariant: at most one request is under way, it asks for no more than is still wanted, and no task outlives the
+iterator: the prefetch task refers to the request, never to the iterator, so that dropping the iterator ends it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Final
+
+from dynamap_async.request import Request
+from dynamap_async.wire import Body, WireItem, WireKey
+
+Send = Callable[[Request], Awaitable[Body]]
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """The part of one answer that was wanted."""
+
+    items: list[WireItem]
+    count: int
+    """How many items the answer stands for; a count brings none of them along."""
+    position: WireKey | None
+    """After which item the next page begins; None after the last."""
+
+
+class Pages:
+    """The pages of one query or scan, in order."""
+
+    def __init__(
+        self,
+        send: Send,
+        request: Callable[[WireKey | None, int | None], Request],
+        position: Callable[[WireItem], WireKey],
+        *,
+        want: int | None,
+        start: WireKey | None = None,
+        spawned: set[asyncio.Task[Body]],
+    ) -> None:
+        """Describe the pages; nothing is sent before the first ``next_page``.
+
+        Args:
+            send: sends a request, with retries.
+            request: makes the request of the page after a position, with the number of items still wanted.
+            position: gives the position of an item.
+            want: how many items are wanted in all; None for every one.
+            start: the position to begin after.
+            spawned: holds the tasks that are under way, so that a session can end them when it closes.
+        """
+        self._send: Final = send
+        self._request: Final = request
+        self._position_of: Final = position
+        self._remaining = want
+        self._start = start
+        self._task: asyncio.Task[Body] | None = None
+        self._spawned: Final = spawned
+        self.ended = want == 0
+        """Whether there is no further page."""
+
+    async def next_page(self) -> RawPage:
+        """Return the next page, and begin to fetch the one after it. Not to be called once ``ended``.
+
+        A cancelled or failed call loses nothing: the next call asks for the same page again.
+
+        Raises:
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+        """
+        task, self._task = self._task, None
+        answer = await (self._send(self._request(self._start, self._remaining)) if task is None else task)
+        page = self._take(answer)
+        if not self.ended:
+            self._prefetch()
+        return page
+
+    def _take(self, answer: Body) -> RawPage:
+        items: list[WireItem] = answer.get("Items", [])
+        count: int = answer.get("Count", len(items))
+        position: WireKey | None = answer.get("LastEvaluatedKey")
+        if self._remaining is not None:
+            if count > self._remaining:
+                count = self._remaining
+                items = items[:count]
+                position = self._position_of(items[-1]) if items else position
+            self._remaining -= count
+        self._start = position
+        self.ended = position is None or self._remaining == 0
+        return RawPage(items, count, position)
+
+    def _prefetch(self) -> None:
+        request = self._request(self._start, self._remaining)
+        # An empty context: the waiter's scopes, spans and log context are not those of the page after its own.
+        self._task = asyncio.get_running_loop().create_task(_send(self._send, request), context=Context())
+        self._spawned.add(self._task)
+        self._task.add_done_callback(self._spawned.discard)
+        self._task.add_done_callback(_forget)
+
+    def close(self) -> None:
+        """End the prefetch, if one is under way. Safe to call at any time, from any task of the loop."""
+        self.ended = True
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def __del__(self) -> None:
+        if self._task is not None and not self._task.get_loop().is_closed():
+            self.close()
+
+
+async def _send(send: Send, request: Request) -> Body:
+    return await send(request)
+
+
+def _forget(task: asyncio.Task[Body]) -> None:
+    """Take note of a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,54 @@
+"""Paths, conditions and projections, and their rendering into expressions with placeholders."""
+
+from dynamap_async.expressions.conditions import (
+    FLIPPED,
+    And,
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    Function,
+    In,
+    Not,
+    Operand,
+    Or,
+    Size,
+    Value,
+    conjunction,
+    flatten,
+    paths_in,
+)
+from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Selectable, at, path, path_of
+from dynamap_async.expressions.paths import Path
+from dynamap_async.expressions.render import Placeholders, ShapePlaceholders, render_condition, render_projection
+
+__all__ = [
+    "FLIPPED",
+    "And",
+    "Between",
+    "Comparator",
+    "Comparison",
+    "Condition",
+    "DocumentPath",
+    "Expr",
+    "Function",
+    "HasPaths",
+    "In",
+    "Not",
+    "Operand",
+    "Or",
+    "Path",
+    "Placeholders",
+    "Selectable",
+    "ShapePlaceholders",
+    "Size",
+    "Value",
+    "at",
+    "conjunction",
+    "flatten",
+    "path",
+    "path_of",
+    "paths_in",
+    "render_condition",
+    "render_projection",
+]

@@ -1,0 +1,349 @@
+"""Typed field expressions: what class access to a model's field gives, and the conditions made of it.
+
+To a type checker ``Expr`` is invariant in the field's type, so that a comparison with another type is refused; what
+only reads (``begins_with``, ``contains``, ``[...]``) hangs on a covariant base with concrete ``self`` types.
+"""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar, overload
+
+from dynamap_async.codec import encode_any, order_key
+from dynamap_async.errors import EncodeError, ExpressionError
+from dynamap_async.expressions.conditions import (
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    Function,
+    In,
+    Size,
+    Value,
+)
+from dynamap_async.expressions.paths import Path
+from dynamap_async.limits import IN_OPERANDS
+from dynamap_async.wire import AttributeValue, Tag
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from dynamap_async.expressions.conditions import _UseAmpersand
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+V = TypeVar("V")
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
+D = TypeVar("D")
+
+_NULL: AttributeValue = {"NULL": True}
+_ORDERED: frozenset[Tag] = frozenset(("S", "N", "B"))
+
+
+class HasPaths(Protocol[P_co]):
+    """A nested model: class access to a field that holds one gives the model class to a type checker."""
+
+    def __paths__(self) -> P_co:
+        """Name the type whose class attributes are the paths below."""
+        ...
+
+
+class _Readable(Generic[T_co]):
+    """The operators that only read, for every type that a field may be narrowed to."""
+
+    __slots__ = ("_operand",)
+
+    _operand: Path | Size
+
+    def begins_with(self: "_Readable[str | bytes | None]", prefix: str | bytes, /) -> Condition:
+        """Return the condition that the text or binary value starts with the prefix.
+
+        Raises:
+            ExpressionError: the field is not stored as text or binary data.
+        """
+        path = _path(self, "begins_with")
+        stored = encode_any(prefix)
+        if not isinstance(prefix, str | bytes) or not path.converter.tags & stored.keys():
+            raise ExpressionError(f"{path}.begins_with({prefix!r}): {path} holds {path.converter.label}, not text or binary data")
+        return Function("begins_with", path, (Value(stored),))
+
+    @overload
+    def contains(self: "_Readable[str | None]", part: str, /) -> Condition: ...
+    @overload
+    def contains(self: "_Readable[bytes | None]", part: bytes, /) -> Condition: ...
+    @overload
+    def contains(self: "_Readable[AbstractSet[V] | None]", member: V, /) -> Condition: ...
+    @overload
+    def contains(self: "_Readable[list[V] | None]", member: V, /) -> Condition: ...
+    def contains(self, part: object, /) -> Condition:
+        """Return the condition that the text has the part, or the set or list has the member.
+
+        Raises:
+            ExpressionError: the field is none of these.
+            EncodeError: the member is of another type than the field's members.
+        """
+        path = _path(self, "contains")
+        member = path.converter.member
+        if member is not None:
+            try:
+                stored = member.encode(part)
+            except EncodeError as error:
+                raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
+        elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():
+            pass
+        else:
+            raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, which has no parts")
+        return Function("contains", path, (Value(stored),))
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self: "_Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        @overload
+        def __getitem__(self: "_Readable[Mapping[str, HasPaths[P]] | None]", key: str, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        @overload
+        def __getitem__(self: "_Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
+        @overload
+        def __getitem__(self: "_Readable[Mapping[str, V] | None]", key: str, /) -> "Expr[V]": ...
+        @overload
+        def __getitem__(self: "_Readable[tuple[Any, ...] | None]", index: int, /) -> "Expr[Any]": ...
+        @overload
+        def __getitem__(self: "_Readable[BaseModel | None]", name: str, /) -> "Expr[Any]": ...
+
+    def __getitem__(self, part: Any, /) -> Any:
+        """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""
+        return at(_path(self, "[...]").child(part))
+
+
+class Expr(_Readable[T], Generic[T]):
+    """A field of a model, or a part of one, as an operand of conditions."""
+
+    __slots__ = ()
+
+    def __init__(self, operand: Path | Size, /) -> None:
+        self._operand = operand
+
+    def __repr__(self) -> str:
+        return f"<Expr {self._operand}>"
+
+    def __eq__(self, other: "T | Expr[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+        if _is_absent(other):
+            return self._reads_as_none()
+        return self._compare("=", other)
+
+    def __ne__(self, other: "T | Expr[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+        if _is_absent(other):
+            return ~self._reads_as_none()
+        return self._compare("<>", other)
+
+    @overload
+    def __lt__(self, other: "T | Expr[T]", /) -> Condition: ...
+    @overload
+    def __lt__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __lt__(self: Any, other: object, /) -> Condition:
+        return _order(self, "<", other)
+
+    @overload
+    def __le__(self, other: "T | Expr[T]", /) -> Condition: ...
+    @overload
+    def __le__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __le__(self: Any, other: object, /) -> Condition:
+        return _order(self, "<=", other)
+
+    @overload
+    def __gt__(self, other: "T | Expr[T]", /) -> Condition: ...
+    @overload
+    def __gt__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __gt__(self: Any, other: object, /) -> Condition:
+        return _order(self, ">", other)
+
+    @overload
+    def __ge__(self, other: "T | Expr[T]", /) -> Condition: ...
+    @overload
+    def __ge__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __ge__(self: Any, other: object, /) -> Condition:
+        return _order(self, ">=", other)
+
+    def __hash__(self) -> int:
+        return hash(self._operand)
+
+    def __bool__(self) -> "_UseAmpersand":
+        raise ExpressionError(f"{self._operand} is a field, not a condition: write {self._operand} == True, or .exists()")
+
+    def __iter__(self) -> NoReturn:
+        raise ExpressionError(f"{self._operand} cannot be iterated over: it names a field, not one item's value")
+
+    def __contains__(self, other: object, /) -> NoReturn:
+        raise ExpressionError(f"write {self._operand}.contains({other!r}) instead of {other!r} in {self._operand}")
+
+    def is_(self, value: T, /) -> Condition:
+        """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None."""
+        return self == value
+
+    def between(self, low: T, high: T, /) -> Condition:
+        """Return the condition ``low <= value <= high``.
+
+        Raises:
+            ExpressionError: low is above high, or the field's type has no order.
+        """
+        bounds = Value(_ordered(self, low)), Value(_ordered(self, high))
+        if order_key(bounds[0].stored) > order_key(bounds[1].stored):
+            raise ExpressionError(f"{self._operand}.between({low!r}, {high!r}): the low end is above the high end")
+        return Between(self._operand, *bounds)
+
+    def is_in(self, *values: T) -> Condition:
+        """Return the condition that the value is one of these.
+
+        Raises:
+            ExpressionError: no value is given, or more than 100.
+        """
+        present = tuple(Value(_encode(self, value)) for value in values if not _is_absent(value))
+        if not values or len(present) > IN_OPERANDS:
+            raise ExpressionError(f"{self._operand}.is_in() takes 1 to {IN_OPERANDS} values, not {len(values)}")
+        if len(present) == len(values):
+            return In(self._operand, present)
+        absent = self._reads_as_none()
+        return In(self._operand, present) | absent if present else absent
+
+    def exists(self) -> Condition:
+        """Return the condition that the item has the attribute (a stored NULL counts)."""
+        return Function("attribute_exists", _path(self, "exists"))
+
+    def missing(self) -> Condition:
+        """Return the condition that the item does not have the attribute."""
+        return Function("attribute_not_exists", _path(self, "missing"))
+
+    def has_type(self, kind: Tag, /) -> Condition:
+        """Return the condition that the stored type is this one.
+
+        Args:
+            kind: DynamoDB's letters of the type: S, N, B, BOOL, NULL, SS, NS, BS, L or M.
+        """
+        if kind not in ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"):
+            raise ExpressionError(f"{self._operand}.has_type({kind!r}): a stored type is one of S N B BOOL NULL SS NS BS L M")
+        return Function("attribute_type", _path(self, "has_type"), (Value({"S": kind}),))
+
+    def size(self) -> "Expr[int]":
+        """Return the size of the value: members of a set, list or map, bytes of binary data, UTF-16 units of text."""
+        return Expr(Size(_path(self, "size")))
+
+    def _compare(self, comparator: Comparator, other: object) -> Condition:
+        operand = _operand_of(other)
+        return Comparison(comparator, self._operand, operand or Value(_encode(self, other)))
+
+    def _reads_as_none(self) -> Condition:
+        path = _path(self, "== None")
+        null = Comparison("=", path, Value(_NULL))
+        return self.missing() | null if path.absence_reads_as_none else null
+
+
+class DocumentPath:
+    """A field that holds a nested model: its attributes are the nested model's fields, and nothing else.
+
+    It has no methods of its own, so that no field is hidden by an operator's name; ``path(Tweet.address)`` gives the
+    operators of the document as a whole.
+    """
+
+    __slots__ = ("_dynamap_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._dynamap_path = path
+
+    def __repr__(self) -> str:
+        return f"<DocumentPath {self._dynamap_path}>"
+
+    def __getattr__(self, name: str) -> Any:
+        # copy, pickle, inspect and Pydantic probe dunder names, which no field has.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return at(self._dynamap_path.member(name))
+        except ExpressionError:
+            holder = self._dynamap_path.converter.label
+            raise AttributeError(f"{holder} has no field {name!r} (reached through {self._dynamap_path})") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return at(self._dynamap_path.child(name))
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+        return Expr[Any](self._dynamap_path) == other
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+        return Expr[Any](self._dynamap_path) != other
+
+    def __hash__(self) -> int:
+        return hash(self._dynamap_path)
+
+
+Selectable: TypeAlias = Expr[V] | type[V]
+"""What ``select`` takes: a field, or (to a type checker) the nested model that a field holds."""
+
+
+def at(path: Path) -> "Expr[Any] | DocumentPath":
+    """Return what class access to a field gives: a DocumentPath where it holds a nested model, else an Expr."""
+    return DocumentPath(path) if path.converter.document else Expr(path)
+
+
+def path(document: type[D], /) -> Expr[D]:
+    """Return the operators of a nested document as a whole: ``path(Tweet.address).exists()``."""
+    return Expr(path_of(document))
+
+
+def path_of(expression: object) -> Path:
+    """Return the path that a field expression names.
+
+    Raises:
+        ExpressionError: it names no path.
+    """
+    if isinstance(expression, DocumentPath):
+        return expression._dynamap_path  # noqa: SLF001 - the class has no public names, by design
+    if isinstance(expression, Expr):
+        return _path(expression, "here")
+    raise ExpressionError(f"{expression!r} is not a field of a model: write Model.field")
+
+
+def _path(expression: "_Readable[Any]", use: str) -> Path:
+    operand = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
+    if isinstance(operand, Size):
+        raise ExpressionError(f"{operand} is a number; {use} needs the field itself")
+    return operand
+
+
+def _operand_of(value: object) -> Path | Size | None:
+    match value:
+        case Expr():
+            return value._operand  # noqa: SLF001 - the operators and their operand are one concept
+        case DocumentPath():
+            return path_of(value)
+        case _:
+            return None
+
+
+def _is_absent(value: object) -> bool:
+    return value is None or (isinstance(value, AbstractSet) and not value)
+
+
+def _encode(expression: Expr[Any], value: object) -> AttributeValue:
+    operand = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
+    if isinstance(operand, Path):
+        return operand.encode(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ExpressionError(f"{operand} is a whole number; it cannot be compared with {value!r}")
+    return encode_any(value)
+
+
+def _ordered(expression: Expr[Any], value: object) -> AttributeValue:
+    operand = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
+    if value is None:
+        raise ExpressionError(f"{operand} cannot be ordered against None: use .missing() or .exists()")
+    stored = _encode(expression, value)
+    if not _ORDERED & stored.keys():
+        raise ExpressionError(f"{operand} is stored as {next(iter(stored))}, which has no order")
+    return stored
+
+
+def _order(expression: Expr[Any], comparator: Comparator, other: object) -> Condition:
+    operand = _operand_of(other)
+    left = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
+    return Comparison(comparator, left, operand or Value(_ordered(expression, other)))

@@ -1,0 +1,74 @@
+"""Document paths: which part of an item an expression names."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dynamap_async.codec import Converter
+from dynamap_async.errors import EncodeError, ExpressionError
+from dynamap_async.limits import PATH_DEPTH
+from dynamap_async.wire import AttributeValue
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """One attribute of a model's items, or a part inside it."""
+
+    owner: type[Any]
+    """The model class that the path was spelled with."""
+
+    steps: tuple[str | int, ...]
+    """Stored names, map keys and list positions, outermost first."""
+
+    spelled: str
+    """The path as the program spells it, without the model: ``address.city`` or ``history[0]``."""
+
+    converter: Converter
+    """How the values at the path are stored."""
+
+    absence_reads_as_none: bool = True
+    """Whether an item without the attribute reads back as None (or as an empty set)."""
+
+    def __str__(self) -> str:
+        return f"{self.owner.__name__}.{self.spelled}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and (self.owner, self.steps) == (other.owner, other.steps)
+
+    def __hash__(self) -> int:
+        return hash((self.owner, self.steps))
+
+    @property
+    def attribute(self) -> str:
+        """The stored name of the top-level attribute."""
+        return str(self.steps[0])
+
+    def child(self, part: str | int) -> "Path":
+        """Return the path of one part of the value at this path.
+
+        Raises:
+            ExpressionError: the value's type has no such part.
+        """
+        spelled = f"{self.spelled}[{part!r}]"
+        found = self.converter.step(part)
+        if found is None:
+            raise ExpressionError(f"{self} holds {self.converter.label}, which has no part {part!r}", expression=spelled)
+        if len(self.steps) == PATH_DEPTH:
+            raise ExpressionError(f"{self.owner.__name__}.{spelled} is deeper than {PATH_DEPTH} levels")
+        step, converter = found
+        return Path(self.owner, (*self.steps, step), spelled, converter)
+
+    def member(self, name: str) -> "Path":
+        """Return the path of a nested document's field, spelled with a dot."""
+        child = self.child(name)
+        return Path(child.owner, child.steps, f"{self.spelled}.{name}", child.converter)
+
+    def encode(self, value: object) -> AttributeValue:
+        """Return a value in the stored form of this path.
+
+        Raises:
+            EncodeError: the value is not of the field's type.
+        """
+        try:
+            return self.converter.encode(value)
+        except EncodeError as error:
+            raise error.at(self.spelled, model=self.owner.__name__) from None

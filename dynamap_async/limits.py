@@ -1,0 +1,82 @@
+"""The service's quotas that this library checks before it sends, each with its unit and its source.
+
+Source of all, unless a line names another:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+"""
+
+from typing import Final
+
+ITEM_SIZE_BYTES: Final = 409_600
+"""Largest item: 400 KB of attribute names and values together."""
+
+PARTITION_KEY_BYTES: Final = 2_048
+"""Longest partition key value (1 byte is the shortest)."""
+
+SORT_KEY_BYTES: Final = 1_024
+"""Longest sort key value (1 byte is the shortest)."""
+
+NESTING_LEVELS: Final = 32
+"""Deepest nesting, the top-level attribute counted as level 1."""
+
+NUMBER_DIGITS: Final = 38
+"""Most significant digits of a number."""
+
+NUMBER_MAX_EXPONENT: Final = 125
+"""Largest magnitude is 9.99...E+125."""
+
+NUMBER_MIN_EXPONENT: Final = -130
+"""Smallest magnitude, except zero, is 1E-130."""
+
+KEY_NAME_BYTES: Final = 255
+"""Longest name of an attribute that is part of a key or of an index's INCLUDE list."""
+
+ATTRIBUTE_NAME_BYTES: Final = 65_535
+"""Longest name of any other attribute."""
+
+TABLE_NAME_MIN: Final = 3
+"""Shortest table or index name, in characters."""
+
+TABLE_NAME_MAX: Final = 255
+"""Longest table or index name, in characters."""
+
+LOCAL_INDEXES: Final = 5
+"""Most local secondary indexes of a table."""
+
+GLOBAL_INDEXES: Final = 20
+"""Default quota of global secondary indexes of a table; AWS raises it on request, so it is not checked."""
+
+INDEX_PARTITION_ATTRIBUTES: Final = 4
+"""Most partition key attributes of a global secondary index."""
+
+INDEX_SORT_ATTRIBUTES: Final = 4
+"""Most sort key attributes of a global secondary index."""
+
+INCLUDED_ATTRIBUTES: Final = 100
+"""Most attributes in the INCLUDE lists of all of a table's indexes together."""
+
+EXPRESSION_BYTES: Final = 4_096
+"""Longest expression text, as sent (placeholders not expanded)."""
+
+EXPRESSION_OPERATORS: Final = 300
+"""Most operators and functions in one expression."""
+
+EXPRESSION_SUBSTITUTIONS_BYTES: Final = 2_097_152
+"""Largest sum of all placeholder names and values of one request."""
+
+IN_OPERANDS: Final = 100
+"""Most operands of IN."""
+
+PATH_DEPTH: Final = 32
+"""Deepest document path."""
+
+READ_UNIT_BYTES: Final = 4_096
+"""What one strongly consistent read unit reads."""
+
+WRITE_UNIT_BYTES: Final = 1_024
+"""What one write unit writes."""
+
+PAGE_BYTES: Final = 1_048_576
+"""Most data that one Query or Scan request evaluates."""
+
+TAGS_PER_TABLE: Final = 50
+"""Most tags of a table."""

@@ -1,0 +1,96 @@
+"""Fields: how each field of a model is stored, and what an item without its attribute means."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from dynamap_async.codec import Converter
+from dynamap_async.models.annotations import Annotations, bare, is_optional, needs_exact, stored_name
+from dynamap_async.models.markers import Role
+from dynamap_async.wire import AttributeValue
+
+_SET_TAGS = frozenset(("SS", "NS", "BS"))
+
+
+class Absence(Enum):
+    """What a field reads back as from an item that does not have its attribute."""
+
+    NONE = auto()
+    """None: a nullable field whose default is None, or that has no default."""
+    EMPTY_SET = auto()
+    """An empty set: a set field without a default, or with an empty one. DynamoDB stores no empty sets."""
+    OTHER = auto()
+    """Another default."""
+    ERROR = auto()
+    """Nothing: the attribute is required."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldPlan:
+    """How one field is stored."""
+
+    name: str
+    """The field's name."""
+    stored: str
+    """The stored attribute's name."""
+    role: Role
+    converter: Converter
+    """Gives and takes final Python values, None aside."""
+    decode: Callable[[AttributeValue], Any]
+    """Gives what Pydantic validates; it may leave text for it to parse."""
+    nullable: bool
+    """Whether None is a value of the field."""
+    required: bool
+    absence: Absence
+
+    @property
+    def holds_set(self) -> bool:
+        """Whether the field's values are sets, which cannot be stored empty."""
+        return bool(self.converter.tags & _SET_TAGS) or self.converter.label.startswith(("set[", "frozenset["))
+
+
+def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[str, FieldPlan]:
+    """Return field name -> plan, in the order of the class body.
+
+    Args:
+        model: a complete Pydantic model.
+        key_fields: fields that are part of an index's key; the table's own are found by their markers.
+    """
+    exact = Annotations(model, exact=True)
+    lax = exact if needs_exact(model) else Annotations(model, exact=False)
+    plans: dict[str, FieldPlan] = {}
+    for name, info in model.__pydantic_fields__.items():
+        role = next((each for each in info.metadata if isinstance(each, Role)), Role.ATTRIBUTE)
+        key = name in key_fields or role in (Role.PARTITION_KEY, Role.SORT_KEY)
+        converter = exact.field(name, info, key=key)
+        plans[name] = FieldPlan(
+            name=name,
+            stored=stored_name(name, info),
+            role=role,
+            converter=converter,
+            decode=converter.decode if lax is exact else lax.field(name, info, key=key, quiet=True).decode,
+            nullable=is_optional(info.annotation),
+            required=info.is_required(),
+            absence=_absence(info, converter),
+        )
+    return plans
+
+
+def _absence(info: FieldInfo, converter: Converter) -> Absence:
+    nullable = is_optional(info.annotation) and bare(info.annotation) is not Any
+    holds_set = bool(converter.tags & _SET_TAGS) or converter.label.startswith(("set[", "frozenset["))
+    if info.is_required():
+        if nullable:
+            return Absence.NONE
+        return Absence.EMPTY_SET if holds_set else Absence.ERROR
+    if info.default_factory in (set, frozenset):
+        return Absence.EMPTY_SET
+    if info.default_factory is not None:
+        return Absence.OTHER
+    if info.default is None:
+        return Absence.NONE
+    return Absence.EMPTY_SET if info.default in (set(), frozenset()) else Absence.OTHER

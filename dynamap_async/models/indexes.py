@@ -1,0 +1,117 @@
+"""Index declarations on models: which fields make an index's key, and what class access to one gives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
+
+from dynamap_async.schema import ALL, IndexKind, Projection, Throughput
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+M_contra = TypeVar("M_contra", contravariant=True)
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Generic[M_contra]):
+    """One index of a model; ``query(Tweet).index(Tweet.by_city)`` takes it."""
+
+    model: type[Any]
+    """The model class that it was reached through."""
+    name: str
+    """The index's name in DynamoDB."""
+
+
+class IndexDeclaration:
+    """An index as a model's class body declares it; names in it are field names."""
+
+    kind: ClassVar[IndexKind]
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        partition_key: str | Sequence[str],
+        sort_key: str | Sequence[str] | None,
+        projection: Projection,
+        throughput: Throughput | None = None,
+    ) -> None:
+        self.declared_name = name
+        self.partition_fields = _names(partition_key)
+        self.sort_fields = _names(sort_key)
+        self.projection = projection
+        self.throughput = throughput
+        self.attribute = ""
+
+    def __set_name__(self, owner: type[Any], attribute: str) -> None:
+        self.attribute = attribute
+
+    @property
+    def name(self) -> str:
+        """The index's name in DynamoDB: the declared one, else the class attribute's."""
+        return self.declared_name if self.declared_name is not None else self.attribute
+
+    @overload
+    def __get__(self, instance: None, owner: type[M], /) -> Index[M]: ...
+    @overload
+    def __get__(self, instance: "BaseModel", owner: type[Any], /) -> Index[Any]: ...
+    def __get__(self, instance: Any, owner: type[Any], /) -> Index[Any]:
+        return Index(owner, self.name)
+
+
+class LocalIndex(IndexDeclaration):
+    """An index with the table's partition key and another sort key. It exists only from the table's creation on.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+    """
+
+    kind = IndexKind.LOCAL
+
+    def __init__(self, name: str | None = None, /, *, sort_key: str, projection: Projection = ALL) -> None:
+        """Declare a local index.
+
+        Args:
+            name: the index's name in DynamoDB; the class attribute's name by default.
+            sort_key: the field that orders it.
+            projection: ALL, KEYS_ONLY or include("field", ...).
+        """
+        super().__init__(name, partition_key=(), sort_key=sort_key, projection=projection)
+
+
+class GlobalIndex(IndexDeclaration):
+    """An index with a partition key of its own, read with eventual consistency only.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+    """
+
+    kind = IndexKind.GLOBAL
+
+    def __init__(
+        self,
+        name: str | None = None,
+        /,
+        *,
+        partition_key: str | Sequence[str],
+        sort_key: str | Sequence[str] | None = None,
+        projection: Projection = ALL,
+        throughput: Throughput | None = None,
+    ) -> None:
+        """Declare a global index.
+
+        Args:
+            name: the index's name in DynamoDB; the class attribute's name by default.
+            partition_key: the field, or up to four fields, that an equality condition must name.
+            sort_key: the field, or up to four fields, that order it.
+            projection: ALL, KEYS_ONLY or include("field", ...).
+            throughput: its provisioned capacity; used where the table is provisioned too.
+        """
+        super().__init__(
+            name, partition_key=partition_key, sort_key=sort_key, projection=projection, throughput=throughput
+        )
+
+
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,48 @@
+"""Key values as programs write them, and the keys made of them."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from dynamap_async.codec import KeyRole, check_key_value
+from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.models.fields import FieldPlan
+from dynamap_async.wire import AttributeValue, WireKey
+
+KeyValue: TypeAlias = str | int | float | bytes | Decimal | datetime | date | UUID | Enum
+"""A value of a key attribute."""
+
+Key: TypeAlias = KeyValue | tuple[KeyValue, KeyValue]
+"""A whole key: the partition key's value, or both values."""
+
+
+def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[Any]) -> WireKey:
+    """Return the wire key that the values make.
+
+    Args:
+        model: the model's name, for messages.
+        fields: the key's fields, partition key first.
+        values: one value for each.
+
+    Raises:
+        OperationError: there are too few or too many values.
+        EncodeError: a value is of the wrong type, empty or too long.
+    """
+    if len(values) != len(fields):
+        shape = ", ".join(f"{field.name}: {field.converter.label}" for field in fields)
+        given = ", ".join(map(repr, values)) or "nothing"
+        raise OperationError(f"{model}'s key is ({shape}); got {given}")
+    return {field.stored: _encoded(model, field, value, i) for i, (field, value) in enumerate(zip(fields, values, strict=True))}
+
+
+def _encoded(model: str, field: FieldPlan, value: Any, position: int) -> AttributeValue:
+    role: KeyRole = "sort" if position else "partition"
+    try:
+        stored = field.converter.encode(value)
+        check_key_value(stored, role)
+    except EncodeError as error:
+        raise error.at(field.name, model=model) from error.__cause__
+    return stored

@@ -1,0 +1,159 @@
+"""``Model``: a plain Pydantic model whose class attributes are field expressions. It does no I/O."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic.errors import PydanticUserError
+
+from dynamap_async.errors import ModelDefinitionError
+from dynamap_async.expressions import at
+from dynamap_async.models.definition import Definition, define
+from dynamap_async.models.indexes import IndexDeclaration
+from dynamap_async.models.markers import BareMarkerError, attr
+from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, check_class_body, refuse_unknown_keywords
+from dynamap_async.schema import Throughput
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as PydanticMeta
+else:
+    PydanticMeta = type(BaseModel)
+
+ModelT = TypeVar("ModelT", bound="Model")
+
+_building = threading.local()
+
+
+@contextmanager
+def _class_under_construction() -> Iterator[None]:
+    """Keep class access to fields silent: Pydantic asks the bases for attributes while it collects fields.
+
+    An answer would become a field's default, or a warning that the field "shadows an attribute in parent".
+    """
+    _building.depth = getattr(_building, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _building.depth -= 1
+
+
+def definition_of(model: type[ModelT]) -> Definition[ModelT]:
+    """Return what a model class means to DynamoDB, worked out once per class.
+
+    Raises:
+        ModelDefinitionError: the class is wrong, or names a type that does not exist yet.
+    """
+    found: Definition[ModelT] | None = model.__dict__.get("__dynamap_definition__")
+    if found is None:
+        if not model.__dict__.get("__pydantic_complete__"):
+            _complete(model)
+        found = define(model)
+        type.__setattr__(model, "__dynamap_definition__", found)
+    return found
+
+
+def _complete(model: type[Any]) -> None:
+    try:
+        with _class_under_construction():
+            model.model_rebuild()
+    except PydanticUserError as error:
+        raise ModelDefinitionError(
+            f"{model.__name__} names a type that is not defined yet ({error.message.splitlines()[0]}); "
+            f"define it, then call {model.__name__}.model_rebuild()",
+            model=model.__name__,
+        ) from error
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(attr, Field, PrivateAttr))
+class ModelMeta(PydanticMeta):
+    """Builds the Pydantic model, keeps indexes out of its sight, and answers class access to fields."""
+
+    def __new__(
+        mcs,
+        name: str,
+        bases: tuple[type[Any], ...],
+        namespace: dict[str, Any],
+        *args: Any,
+        table: str | None = None,
+        abstract: bool = False,
+        throughput: Throughput | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Create a model class.
+
+        Args:
+            name: the class's name.
+            bases: its base classes.
+            namespace: its body.
+            args: what Pydantic passes for generic models.
+            table: the table's name, before the session's prefix.
+            abstract: whether the class only gives fields and indexes to others.
+            throughput: the table's provisioned capacity; without it the table is created on-demand.
+            kwargs: Pydantic's settings, such as ``frozen=True``.
+        """
+        refuse_unknown_keywords(name, bases, kwargs)
+        indexes = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], IndexDeclaration)}
+        check_class_body(name, bases, namespace, table=table, abstract=abstract, throughput=throughput)
+        try:
+            with _class_under_construction():
+                cls = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
+        except BareMarkerError as error:
+            raise ModelDefinitionError(
+                f"{name}: a field is annotated {error} without a type; write {error}[str]", model=name
+            ) from None
+        for key, index in indexes.items():
+            index.__set_name__(cls, key)
+            type.__setattr__(cls, key, index)
+        type.__setattr__(cls, INDEXES, indexes)
+        generic_copy = (cls.__dict__.get("__pydantic_generic_metadata__") or {}).get("origin") is not None
+        if not generic_copy:
+            type.__setattr__(cls, SETTINGS, Settings.of(cls, table=table, abstract=abstract, throughput=throughput))
+        if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
+            definition_of(cls)
+        return cls
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> Any:
+            fields = cls.__dict__.get("__pydantic_fields__")
+            if fields is None or name not in fields or getattr(_building, "depth", 0):
+                return super().__getattr__(name)
+            expressions = cls.__dict__.get("__dynamap_expressions__")
+            if expressions is None:
+                expressions = {}
+                type.__setattr__(cls, "__dynamap_expressions__", expressions)
+            found = expressions.get(name)
+            if found is None:
+                found = expressions[name] = at(definition_of(cls).path(name))
+            return found
+
+
+class Model(BaseModel, metaclass=ModelMeta):
+    """The base of all models.
+
+    ``class Tweet(Model, table="tweets")`` maps a table, ``class Audited(Model, abstract=True)`` gives fields and
+    indexes to subclasses, and ``class Address(Model)`` is a document nested in other models.
+    """
+
+    model_config = ConfigDict()
+
+    if TYPE_CHECKING:
+
+        @classmethod
+        def __init_subclass__(
+            cls,
+            *,
+            table: str | None = None,
+            abstract: bool = False,
+            throughput: Throughput | None = None,
+            frozen: bool = False,
+            **kwargs: Any,
+        ) -> None: ...
+        def __paths__(self) -> type[Self]: ...
+
+
+def fields(model: type[ModelT], /) -> type[ModelT]:
+    """Return the model itself: ``fields(Thing).id`` for type checkers that refuse ``Thing.id`` of a generic base."""
+    return model

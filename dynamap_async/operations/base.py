@@ -1,0 +1,98 @@
+"""What an operation is: an immutable value that knows its request and how to read the answer, and does no I/O."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from dynamap_async.errors import ExpressionError
+from dynamap_async.expressions import Condition, Path, Placeholders, flatten, paths_in, render_condition
+from dynamap_async.models import Model
+from dynamap_async.request import Request
+from dynamap_async.wire import Body
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a session adds to an operation."""
+
+    table_prefix: str = ""
+    """Stands before every table name."""
+    cursor_secret: bytes | None = None
+    """Signs cursors."""
+
+
+class Operation(ABC, Generic[R_co]):
+    """Something to be asked of DynamoDB. ``await session.execute(operation)`` gives its result."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __result__(self) -> R_co:
+        """Name the result's type for type checkers; never called."""
+        raise NotImplementedError
+
+
+class SingleRequest(Operation[R_co]):
+    """An operation of exactly one request."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def request(self, context: Context) -> Request:
+        """Return the request to send."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def result(self, response: Body) -> R_co:
+        """Read the answer."""
+        raise NotImplementedError
+
+
+def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return the conditions with conjunctions taken apart.
+
+    Raises:
+        ExpressionError: one is no condition, or names a field of a model that the operation is not about.
+    """
+    for condition in conditions:
+        if not isinstance(condition, Condition):
+            raise ExpressionError(
+                f"where({condition!r}) is not a condition on a field of {model.__name__}; the field stands on the left, "
+                "as in where(Model.field == value)"
+            )
+    parts = tuple(flatten(conditions))
+    for condition in parts:
+        for path in paths_in(condition):
+            own_path(model, path)
+    return parts
+
+
+def own_path(model: type[Model], path: Path) -> Path:
+    """Return the path, which must be one of the model or of a base of it.
+
+    Raises:
+        ExpressionError: it is another model's.
+    """
+    if not issubclass(model, path.owner):
+        raise ExpressionError(
+            f"{path} is a field of {path.owner.__name__}, but the operation is on {model.__name__}; "
+            f"write {model.__name__}.{path.spelled}",
+            expression=str(path),
+        )
+    return path
+
+
+def condition_members(condition: Condition | None, placeholders: Placeholders) -> dict[str, str]:
+    """Return the request members of a write's condition; none without one.
+
+    A failed condition brings the stored item back, at no cost in capacity.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+    """
+    if condition is None:
+        return {}
+    return {
+        "ConditionExpression": render_condition(condition, placeholders),
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }

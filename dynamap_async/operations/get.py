@@ -1,0 +1,105 @@
+"""Reading one item by its key."""
+
+from typing import Generic, TypeVar, final
+
+from dynamap_async.errors import ItemNotFoundError
+from dynamap_async.models import KeyValue, Model, definition_of
+from dynamap_async.operations.base import Context, SingleRequest
+from dynamap_async.request import Request
+from dynamap_async.wire import Body
+
+M = TypeVar("M", bound=Model)
+
+
+@final
+class Find(SingleRequest[M | None], Generic[M]):
+    """Read one item; the result is None where there is none.
+
+    Cost: one GetItem; half a read unit per 4 KB of the item, a whole one with ``consistent_read``; the minimum for an
+    absent item.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+    """
+
+    __slots__ = ("_body", "_definition", "_key", "_table")
+
+    def __init__(
+        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+    ) -> None:
+        """Name the item.
+
+        Args:
+            model: the item's model.
+            partition: the partition key's value.
+            sort: the sort key's value, where the table has one.
+            consistent_read: whether all writes answered before must be seen.
+
+        Raises:
+            EncodeError: a key value is of the wrong type, empty or too long.
+            OperationError: the number of key values does not fit the table's key.
+        """
+        self._definition = definition_of(model)
+        self._table = self._definition.require_table("read").name
+        self._key = (partition,) if sort is None else (partition, sort)
+        self._body = {"Key": self._definition.key(self._key), "ConsistentRead": consistent_read}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._key))})"
+
+    def __result__(self) -> M | None:
+        raise NotImplementedError
+
+    def request(self, context: Context) -> Request:
+        """Return the GetItem request."""
+        table = context.table_prefix + self._table
+        return Request(operation="GetItem", body={"TableName": table, **self._body}, table=table)
+
+    def result(self, response: Body) -> M | None:
+        """Return the item, or None."""
+        item = response.get("Item")
+        return None if item is None else self._definition.items.decode([item])[0]
+
+    def not_found(self) -> ItemNotFoundError:
+        """Return the error that says that the item does not exist."""
+        model = self._definition.model.__name__
+        names = [field.name for field in self._definition.key_fields()]
+        key = dict(zip(names, self._key, strict=True))
+        spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
+        return ItemNotFoundError(f"there is no {model} with {spelled}; find() gives None instead", model=model, key=key)
+
+
+@final
+class Get(SingleRequest[M], Generic[M]):
+    """Read one item that is known to exist.
+
+    Cost: as ``Find``.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+    """
+
+    __slots__ = ("_find",)
+
+    def __init__(
+        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+    ) -> None:
+        """Name the item; arguments and errors are those of ``Find``."""
+        self._find = Find(model, partition, sort, consistent_read=consistent_read)
+
+    def __repr__(self) -> str:
+        return "Get" + repr(self._find).removeprefix("Find")
+
+    def __result__(self) -> M:
+        raise NotImplementedError
+
+    def request(self, context: Context) -> Request:
+        """Return the GetItem request."""
+        return self._find.request(context)
+
+    def result(self, response: Body) -> M:
+        """Return the item.
+
+        Raises:
+            ItemNotFoundError: there is none.
+        """
+        item = self._find.result(response)
+        if item is None:
+            raise self._find.not_found()
+        return item

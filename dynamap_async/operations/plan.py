@@ -1,0 +1,74 @@
+"""Plans: what a query will do, as a value that explains itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from dynamap_async.expressions import Condition
+from dynamap_async.schema import IndexKind, IndexSchema
+from dynamap_async.wire import Body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a query or scan is carried out. Printing it gives a readable account."""
+
+    operation: str
+    """``Query`` or ``Scan``."""
+    model: str
+    table: str
+    """The full table name."""
+    index: str | None
+    """The index that was chosen; None for the table."""
+    index_kind: str | None
+    """``local`` or ``global``."""
+    order: tuple[str, ...]
+    """The attributes that order the result, within one partition key."""
+    descending: bool
+    key_conditions: tuple[Condition, ...]
+    """Conditions that decide what is read, and so what it costs."""
+    sort_conditions: tuple[Condition, ...]
+    """Those of them that are on the sort key."""
+    filters: tuple[Condition, ...]
+    """Conditions that are checked after reading, without any effect on the cost."""
+    projection: tuple[str, ...] | None
+    """The fields that are read; None for all."""
+    hazards: tuple[str, ...]
+    """What may surprise."""
+    body: Body
+    """The request of the first page, without its Limit."""
+
+    def __str__(self) -> str:
+        way = "the table" if self.index is None else f"the {self.index_kind} index {self.index!r}"
+        lines = [f"{self.operation} {self.model} in {self.table!r}, through {way}"]
+        lines.append(f"  key condition  {_joined(self.key_conditions)}")
+        lines.append(f"  filter         {_joined(self.filters)}")
+        lines.append(f"  projection     {', '.join(self.projection) if self.projection else 'every attribute'}")
+        lines.append(f"  order          {self._order()}")
+        lines += [f"  hazard         {hazard}" for hazard in self.hazards]
+        lines.append(f"  request        {orjson.dumps(self.body).decode()}")
+        return "\n".join(lines)
+
+    def _order(self) -> str:
+        if self.operation == "Scan":
+            return "none that DynamoDB promises"
+        if not self.order:
+            return "none: the key has no sort key"
+        return f"{'descending' if self.descending else 'ascending'} by {', '.join(self.order)}"
+
+
+def hazards_of(*, scan: bool, index: IndexSchema | None, filters: Sequence[Condition]) -> tuple[str, ...]:
+    """Return what may surprise in a plan, one sentence each."""
+    hazards: list[str] = []
+    if scan:
+        hazards.append("a scan reads, and pays for, every item of the table or index")
+    if filters:
+        hazards.append("the filter drops items after they were read and paid for; a page may come back empty")
+    if index is not None and index.kind is IndexKind.GLOBAL:
+        hazards.append("a global index is eventually consistent: it may not show the latest writes yet")
+    return tuple(hazards)
+
+
+def _joined(conditions: Sequence[Condition]) -> str:
+    return " and ".join(map(str, conditions)) or "none"

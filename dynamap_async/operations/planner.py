@@ -1,0 +1,255 @@
+"""The planner: which table or index answers a query, and which conditions become its key condition.
+
+Candidates are the table and the indexes whose partition key the conditions fix by equality and whose conditions the
+service would accept. Most conditions in the key wins; then the table before local before global indexes; then ALL
+before INCLUDE before KEYS_ONLY. Nothing here sends, and nothing falls back to a scan.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dynamap_async.codec import order_key
+from dynamap_async.errors import AmbiguousIndexError, NoIndexError, OperationError, UnprojectedAttributeError
+from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value, paths_in
+from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, TableSchema
+
+_KIND_RANK: Final = {None: 0, IndexKind.LOCAL: 1, IndexKind.GLOBAL: 2}
+_TABLE: Final = "the table"
+_PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way a query takes: through the table or one index."""
+
+    index: IndexSchema | None
+    """The index; None for the table itself."""
+    keys: KeySchema
+    """The key schema of the table or index."""
+    partition: tuple[Comparison, ...]
+    """One equality for each partition key attribute."""
+    sort: tuple[Condition, ...]
+    """One condition for each sort key attribute in use, in schema order."""
+    filters: tuple[Condition, ...]
+    """Conditions that DynamoDB checks after it has read the items."""
+
+    @property
+    def name(self) -> str:
+        """The name that messages use."""
+        return _TABLE if self.index is None else f"the index {self.index.name!r}"
+
+    @property
+    def key_conditions(self) -> tuple[Condition, ...]:
+        """All conditions that are part of the key condition."""
+        return (*self.partition, *self.sort)
+
+    @property
+    def _rank(self) -> tuple[int, int, int]:
+        kind = None if self.index is None else self.index.kind
+        projection = "ALL" if self.index is None else self.index.projection.type
+        return -len(self.key_conditions), _KIND_RANK[kind], _PROJECTION_RANK[projection]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What a query needs of the index that answers it."""
+
+    model: str
+    """Name of the model, for messages."""
+    attributes: tuple[str, ...]
+    """Stored names of the attributes that its result is made of."""
+    everything: bool
+    """Whether its result is made of all stored attributes, known or not."""
+    consistent: bool
+
+
+def choose(
+    table: TableSchema, conditions: Sequence[Condition], need: Need, forced: IndexSchema | None = None
+) -> Route:
+    """Choose the table or index that answers a query.
+
+    Args:
+        table: the table with its indexes.
+        conditions: what must hold, conjunctions taken apart.
+        need: what the result is made of.
+        forced: the index that the program decided on, if it did.
+
+    Raises:
+        NoIndexError: no key fits the conditions.
+        AmbiguousIndexError: several indexes fit equally well, with different sort conditions.
+        UnprojectedAttributeError: the only index that fits does not hold what the query names.
+        OperationError: the service would refuse the conditions.
+    """
+    candidates: list[IndexSchema | None] = [None, *table.indexes] if forced is None else [forced]
+    routes: list[Route] = []
+    refusals: list[tuple[str, OperationError]] = []
+    for index in candidates:
+        try:
+            route = _route(table, index, conditions)
+            if route is not None:
+                _check(table, route, need)
+                routes.append(route)
+        except OperationError as refusal:
+            refusals.append((_TABLE if index is None else f"the index {index.name!r}", refusal))
+    if not routes:
+        raise _no_route(table, need, candidates, refusals)
+    routes.sort(key=lambda route: route._rank)  # noqa: SLF001 - sorting is stable: declaration order decides ties
+    if not routes[0].sort and candidates[0] is None and refusals and refusals[0][0] == _TABLE:
+        # Another index could still serve it, by filtering the whole partition in another order: not what was asked.
+        raise refusals[0][1]
+    best = [route for route in routes if route._rank == routes[0]._rank]  # noqa: SLF001
+    if any(_sort_names(route) != _sort_names(best[0]) for route in best):
+        names = [route.index.name for route in best if route.index is not None]
+        raise AmbiguousIndexError(
+            f"the query on {need.model} fits the indexes {', '.join(names)} equally well, each with another sort "
+            "condition and order; choose one with .index(...)",
+            indexes=names,
+        )
+    return best[0]
+
+
+def _sort_names(route: Route) -> tuple[str, ...]:
+    return tuple(path.attribute for condition in route.sort for path in paths_in(condition))
+
+
+def _route(table: TableSchema, index: IndexSchema | None, conditions: Sequence[Condition]) -> Route | None:
+    """Split the conditions for one key schema; None where the partition key is not fixed."""
+    keys = table.keys if index is None else index.keys
+    rest = list(conditions)
+    partition: list[Comparison] = []
+    for attribute in keys.partition:
+        equal = _one_equality([each for each in rest if _is_equality(each) and _names(each) == attribute.name])
+        if equal is None:
+            return None
+        partition.append(equal)
+        rest = [each for each in rest if each != equal]
+    sort: list[Condition] = []
+    for attribute in keys.sort:
+        found = [each for each in rest if _is_sort_condition(each) and _names(each) == attribute.name]
+        if not found:
+            break
+        sort.append(_merged(attribute.name, found))
+        rest = [each for each in rest if each not in found]
+        if not _is_equality(sort[-1]):
+            break
+    return Route(index, keys, tuple(partition), tuple(sort), tuple(rest))
+
+
+def _names(condition: Condition) -> str | None:
+    """Return the attribute that a condition compares with constants; None for anything else."""
+    match condition:
+        case Comparison(left=Path(steps=(str(name),)), right=Value()):
+            return name
+        case Between(operand=Path(steps=(str(name),))) | Function(path=Path(steps=(str(name),))):
+            return name
+        case _:
+            return None
+
+
+def _is_equality(condition: Condition) -> bool:
+    return isinstance(condition, Comparison) and condition.comparator == "=" and isinstance(condition.right, Value)
+
+
+def _is_sort_condition(condition: Condition) -> bool:
+    match condition:
+        case Comparison(comparator=comparator, right=Value()):
+            return comparator != "<>"
+        case Between():
+            return True
+        case Function(name=name):
+            return name == "begins_with"
+        case _:
+            return False
+
+
+def _one_equality(found: list[Condition]) -> Comparison | None:
+    distinct = list(dict.fromkeys(map(str, found)))
+    if len(distinct) > 1:
+        raise OperationError(f"no item can satisfy both {' and '.join(distinct)}: an item has one partition key")
+    return found[0] if found and isinstance(found[0], Comparison) else None
+
+
+def _merged(name: str, found: list[Condition]) -> Condition:
+    """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN."""
+    distinct = {str(condition): condition for condition in found}
+    if len(distinct) == 1:
+        return found[0]
+    by_comparator = {each.comparator: each for each in found if isinstance(each, Comparison)}
+    if len(distinct) == 2 and by_comparator.keys() == {">=", "<="}:
+        low, high = by_comparator[">="], by_comparator["<="]
+        assert isinstance(low.right, Value) and isinstance(high.right, Value)  # noqa: S101, PT018 - _is_sort_condition
+        if order_key(low.right.stored) > order_key(high.right.stored):
+            raise OperationError(f"no item can satisfy both {low} and {high}: the low end is above the high end")
+        return Between(low.left, low.right, high.right)
+    raise OperationError(
+        f"a key condition takes one condition on the sort key {name!r}, and {' with '.join(distinct)} cannot be merged "
+        "into one; write >= with <=, or between()"
+    )
+
+
+def _check(table: TableSchema, route: Route, need: Need) -> None:
+    """Raise what the service would refuse, or would answer with less than was asked for."""
+    for condition in route.filters:
+        for path in paths_in(condition):
+            if path.attribute in route.keys.names:
+                raise OperationError(
+                    f"({condition}) cannot be checked: {path} is part of the key of {route.name}, and DynamoDB filters "
+                    "by other attributes only. Make it part of the key condition (==, <, <=, >, >=, between or "
+                    "begins_with), or use another index"
+                )
+    index = route.index
+    if index is None:
+        return
+    check_index(table, index, need, route.filters)
+
+
+def check_index(table: TableSchema, index: IndexSchema, need: Need, filters: Sequence[Condition]) -> None:
+    """Raise OperationError where an index cannot give what a query or scan needs of it."""
+    if need.consistent and index.kind is IndexKind.GLOBAL:
+        raise OperationError(
+            f"the index {index.name!r} is global, and DynamoDB reads global indexes with eventual consistency only; "
+            "drop .consistent(), or read the table"
+        )
+    filtered = [path.attribute for condition in filters for path in paths_in(condition)]
+    missing = [name for name in dict.fromkeys(filtered) if not table.projects(index, name)]
+    if missing:
+        raise UnprojectedAttributeError(
+            f"the index {index.name!r} does not hold {_listed(missing)}, so a filter on it would find nothing; project "
+            "it into the index, or query another index or the table",
+            attributes=missing,
+            index=index.name,
+        )
+    missing = [name for name in need.attributes if not table.projects(index, name)]
+    if missing or (need.everything and index.projection.type != "ALL"):
+        what = _listed(missing) if missing else "attributes beyond the model's fields"
+        raise UnprojectedAttributeError(
+            f"the index {index.name!r} does not hold {what} of {need.model}, and a field that was not read is never "
+            "filled from its default; read only what it holds with .select(...), or project ALL",
+            attributes=missing,
+            index=index.name,
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _no_route(
+    table: TableSchema,
+    need: Need,
+    candidates: Sequence[IndexSchema | None],
+    refusals: Sequence[tuple[str, OperationError]],
+) -> OperationError:
+    if len(refusals) == 1:
+        return refusals[0][1]
+    if refusals:
+        reasons = "; ".join(f"{name}: {refusal}" for name, refusal in refusals)
+        return NoIndexError(f"no key answers the query on {need.model}. {reasons}")
+    keys = [(_TABLE, table.keys) if each is None else (f"the index {each.name!r}", each.keys) for each in candidates]
+    options = "; ".join(f"{name} needs {' and '.join(k.name for k in schema.partition)}" for name, schema in keys)
+    return NoIndexError(
+        f"the query on {need.model} has no equality condition on a partition key ({options}). Add one with "
+        ".where(Model.field == value), or read the whole table with session.scan()"
+    )

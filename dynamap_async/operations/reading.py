@@ -1,0 +1,247 @@
+"""A query or scan, planned: the requests of its pages, how their items become rows, and where each page ends."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from dynamap_async.codec import order_key
+from dynamap_async.expressions import (
+    Between,
+    Comparison,
+    Condition,
+    Function,
+    Path,
+    Placeholders,
+    ShapePlaceholders,
+    Value,
+    conjunction,
+    render_condition,
+    render_projection,
+)
+from dynamap_async.models import Model, definition_of
+from dynamap_async.operations.base import Context, own_conditions
+from dynamap_async.operations.cursors import decode_cursor, encode_cursor
+from dynamap_async.operations.plan import Plan, hazards_of
+from dynamap_async.operations.planner import Need, Route, check_index, choose
+from dynamap_async.operations.rows import RowDecoder, whole_items
+from dynamap_async.request import Request
+from dynamap_async.schema import TableSchema
+from dynamap_async.wire import AttributeValue, WireItem, WireKey
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSpec:
+    """What a query or scan asks for. Builders refine it; nothing is worked out before it is used."""
+
+    model: type[Model]
+    scan: bool = False
+    conditions: tuple[Condition, ...] = ()
+    index: str | None = None
+    descending: bool = False
+    limit: int | None = None
+    page_size: int | None = None
+    consistent: bool = False
+    selected: tuple[Path, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(Generic[Row]):
+    """A planned query or scan."""
+
+    plan: Plan
+    decode: Callable[[Sequence[WireItem]], list[Row]]
+    """Wire items -> rows, in order."""
+    want: int | None = None
+    """Most items to give out; None gives all."""
+    page_size: int | None = None
+    """Most items that one request evaluates."""
+    start: WireKey | None = None
+    """The position to go on from."""
+    exhausted: bool = False
+    """Whether it is known without a request that nothing follows ``start``."""
+    key_names: tuple[str, ...] = ()
+    """The attributes that make a position in the table or index."""
+    _binding: str = field(default="", repr=False)
+    _cursor_secret: bytes | None = field(default=None, repr=False)
+
+    def request(self, start: WireKey | None, remaining: int | None) -> Request:
+        """Return the request of one page.
+
+        Args:
+            start: the position after which the page begins.
+            remaining: how many items are still wanted.
+        """
+        body = dict(self.plan.body)
+        # Limit counts items before the filter, so only without one does it say how many will come back.
+        bounds = [self.page_size] if self.plan.filters else [self.page_size, remaining]
+        size = min((bound for bound in bounds if bound is not None), default=None)
+        if size is not None:
+            body["Limit"] = size
+        if start is not None:
+            body["ExclusiveStartKey"] = start
+        return Request(operation=self.plan.operation, body=body, table=self.plan.table, index=self.plan.index)
+
+    def position(self, item: WireItem) -> WireKey:
+        """Return the position of one raw item in the table or index that is read."""
+        return {name: item[name] for name in self.key_names}
+
+    def cursor(self, position: WireKey | None) -> str | None:
+        """Return a position as opaque text."""
+        return None if position is None else encode_cursor(position, self._binding, self._cursor_secret)
+
+
+def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
+    """Plan a query or scan.
+
+    Args:
+        spec: what is asked.
+        context: what the session adds.
+        counting: only the number of items is wanted.
+
+    Raises:
+        OperationError: no table or index answers it, or the service would refuse it; see ``planner.choose``.
+        ExpressionError: a condition is not about the model, or is over a limit of the service.
+    """
+    definition = definition_of(spec.model)
+    table = definition.require_table("queried").prefixed(context.table_prefix)
+    conditions = own_conditions(spec.model, spec.conditions)
+    forced = table.index(spec.index) if spec.index is not None else None
+    need = _need(spec, counting=counting)
+    if spec.scan:
+        route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
+        if forced is not None:
+            check_index(table, forced, need, conditions)
+    else:
+        route = choose(table, conditions, need, forced)
+    key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
+    plan = _plan(spec, table, route, key_names, counting=counting)
+    return Reading(
+        plan=plan,
+        decode=whole_items(spec.model) if spec.selected is None else RowDecoder(spec.model, spec.selected),
+        want=spec.limit,
+        page_size=spec.page_size,
+        key_names=key_names,
+        _binding=_binding(spec, table, route),
+        _cursor_secret=context.cursor_secret,
+    )
+
+
+def resume(reading: Reading[Row], cursor: str | None, spec: ReadSpec) -> Reading[Row]:
+    """Return the reading that goes on where a cursor's page ended.
+
+    A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
+    new range, so that is answered here: from the range's beginning, or with nothing more.
+
+    Raises:
+        CursorError: the cursor is of another query.
+    """
+    if cursor is None:
+        return reading
+    position = decode_cursor(cursor, reading._binding, reading._cursor_secret)  # noqa: SLF001 - one concept, one file
+    side = _side_of_range(reading.plan.sort_conditions, position)
+    if spec.descending:
+        side = -side
+    if side < 0:
+        return reading
+    return replace(reading, start=position, exhausted=side > 0)
+
+
+def _need(spec: ReadSpec, *, counting: bool) -> Need:
+    definition = definition_of(spec.model)
+    if counting:
+        attributes: tuple[str, ...] = ()
+    elif spec.selected is not None:
+        attributes = tuple(path.attribute for path in spec.selected)
+    else:
+        attributes = tuple(plan.stored for plan in definition.fields.values())
+    everything = not counting and spec.selected is None and spec.model.model_config.get("extra") == "allow"
+    return Need(
+        model=spec.model.__name__, attributes=attributes, everything=everything, consistent=spec.consistent
+    )
+
+
+def _plan(
+    spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str, ...], *, counting: bool
+) -> Plan:
+    placeholders = Placeholders()
+    body: dict[str, Any] = {"TableName": table.name}
+    if route.index is not None:
+        body["IndexName"] = route.index.name
+    key_condition = conjunction(route.key_conditions)
+    if key_condition is not None:
+        body["KeyConditionExpression"] = render_condition(key_condition, placeholders)
+    filter_condition = conjunction(route.filters)
+    if filter_condition is not None:
+        body["FilterExpression"] = render_condition(filter_condition, placeholders)
+    if counting:
+        body["Select"] = "COUNT"
+    elif spec.selected is not None:
+        # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
+        wanted = (*(path.steps for path in spec.selected), *((name,) for name in key_names))
+        body["ProjectionExpression"] = render_projection(wanted, placeholders)
+    if spec.descending:
+        body["ScanIndexForward"] = False
+    if spec.consistent:
+        body["ConsistentRead"] = True
+    body.update(placeholders.to_wire())
+    return Plan(
+        operation="Scan" if spec.scan else "Query",
+        model=spec.model.__name__,
+        table=table.name,
+        index=route.index.name if route.index is not None else None,
+        index_kind=route.index.kind.value if route.index is not None else None,
+        order=tuple(attribute.name for attribute in route.keys.sort),
+        descending=spec.descending,
+        key_conditions=route.key_conditions,
+        sort_conditions=route.sort,
+        filters=route.filters,
+        projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
+        hazards=hazards_of(scan=spec.scan, index=route.index, filters=route.filters),
+        body=body,
+    )
+
+
+def _binding(spec: ReadSpec, table: TableSchema, route: Route) -> str:
+    """Return what a cursor is bound to: the values of the partition key, but only the shape of other conditions."""
+    shape = ShapePlaceholders()
+    partition = [each.right.stored for each in route.partition if isinstance(each.right, Value)]
+    shapes = [render_condition(condition, shape) for condition in (*route.sort, *route.filters)]
+    index = route.index.name if route.index is not None else None
+    return repr((table.name, index, "scan" if spec.scan else spec.descending, partition, shapes))
+
+
+def _side_of_range(conditions: Sequence[Condition], position: WireKey) -> int:
+    """Return -1 for a position before the range of the sort conditions, 0 inside, 1 after it, in ascending order."""
+    for condition in conditions:
+        side = _side(condition, position)
+        if side:
+            return side
+    return 0
+
+
+def _side(condition: Condition, position: WireKey) -> int:
+    match condition:
+        case Comparison(comparator=comparator, left=Path() as path, right=Value(stored=bound)):
+            order = _compare(position[path.attribute], bound)
+            outside = {"=": order != 0, "<": order >= 0, "<=": order > 0, ">": order <= 0, ">=": order < 0}
+            # A position equal to an open bound is still a position from which the range follows or has ended.
+            return (order or (1 if comparator == "<" else -1)) if outside[comparator] else 0
+        case Between(operand=Path() as path, low=low, high=high):
+            if _compare(position[path.attribute], low.stored) < 0:
+                return -1
+            return 1 if _compare(position[path.attribute], high.stored) > 0 else 0
+        case Function(path=path, arguments=(Value(stored=prefix),)):
+            value, start = order_key(position[path.attribute])[1], order_key(prefix)[1]
+            if value.startswith(start):
+                return 0
+            return -1 if value < start else 1
+        case _:
+            return 0
+
+
+def _compare(left: AttributeValue, right: AttributeValue) -> int:
+    first, second = order_key(left), order_key(right)
+    return (first > second) - (first < second)
+

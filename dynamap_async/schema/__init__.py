@@ -1,0 +1,18 @@
+"""Keys, indexes, projections and tables, without Pydantic and without I/O."""
+
+from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, Throughput, include
+from dynamap_async.schema.keys import KeyAttribute, KeySchema
+from dynamap_async.schema.table import TableSchema
+
+__all__ = [
+    "ALL",
+    "KEYS_ONLY",
+    "IndexKind",
+    "IndexSchema",
+    "KeyAttribute",
+    "KeySchema",
+    "Projection",
+    "TableSchema",
+    "Throughput",
+    "include",
+]

@@ -1,0 +1,91 @@
+"""Secondary indexes as DynamoDB knows them, and what each of them holds."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Literal, TypeAlias
+
+from dynamap_async.schema.keys import KeySchema
+
+ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Which attributes an index holds besides its own and the table's keys.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Projection.html
+    """
+
+    type: ProjectionType
+    attributes: tuple[str, ...] = ()
+    """The additional attributes of an INCLUDE projection."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the API's ``Projection`` object."""
+        if self.type == "INCLUDE":
+            return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(self.attributes)}
+        return {"ProjectionType": self.type}
+
+
+ALL: Final = Projection("ALL")
+"""The index holds every attribute."""
+
+KEYS_ONLY: Final = Projection("KEYS_ONLY")
+"""The index holds its own and the table's key attributes."""
+
+
+def include(*fields: str) -> Projection:
+    """Return a projection of the keys and some more attributes.
+
+    Args:
+        fields: names of the model's fields (not of stored attributes, where the two differ).
+    """
+    return Projection("INCLUDE", fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """Provisioned capacity, in units per second.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ProvisionedThroughput.html
+    """
+
+    read: int
+    """Read capacity units per second; at least 1."""
+    write: int
+    """Write capacity units per second; at least 1."""
+
+    def __post_init__(self) -> None:
+        if self.read < 1 or self.write < 1:
+            raise ValueError(f"Throughput(read={self.read}, write={self.write}): DynamoDB provisions at least 1 unit")
+
+    def to_wire(self) -> dict[str, int]:
+        """Return the API's ``ProvisionedThroughput`` object."""
+        return {"ReadCapacityUnits": self.read, "WriteCapacityUnits": self.write}
+
+
+class IndexKind(Enum):
+    """Local indexes share the table's partition key and capacity; global indexes have their own."""
+
+    LOCAL = "local"
+    GLOBAL = "global"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSchema:
+    """One secondary index of a table."""
+
+    name: str
+    kind: IndexKind
+    keys: KeySchema
+    projection: Projection = ALL
+    throughput: Throughput | None = None
+    """Provisioned capacity of a global index; it counts only where the table is provisioned too."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the API's ``GlobalSecondaryIndex`` or ``LocalSecondaryIndex`` object, without throughput."""
+        return {
+            "IndexName": self.name,
+            "KeySchema": self.keys.to_wire(),
+            "Projection": self.projection.to_wire(),
+        }

@@ -1,0 +1,7 @@
+"""The session: what programs open, await and close."""
+
+from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.session import Session
+from dynamap_async.session.stream import RowStream
+
+__all__ = ["BoundQuery", "RowStream", "Session"]

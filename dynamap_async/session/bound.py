@@ -1,0 +1,162 @@
+"""Queries bound to a session: the same builders, to be awaited, iterated over, or asked for a page or a count."""
+
+from collections.abc import Coroutine, Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
+
+from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
+
+from dynamap_async.expressions import Selectable
+from dynamap_async.operations import Context, Page, Query, ReadSpec, Refinable, selecting
+from dynamap_async.session.stream import RowStream
+
+if TYPE_CHECKING:
+    from dynamap_async.session.runner import Runner
+
+M = TypeVar("M")
+Row = TypeVar("Row", default=M)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+
+
+class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
+    """A query or scan that belongs to a session.
+
+    Awaiting it gives a list, as often as it is awaited; ``async for`` streams it with one page fetched ahead. It is a
+    coroutine to asyncio, so ``create_task``, ``TaskGroup``, ``gather`` and ``wait_for`` take it as it is.
+    """
+
+    __slots__ = ("_runner", "_running", "spec")
+
+    def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
+        self._runner = runner
+        self.spec = spec
+        """What is asked."""
+        self._running: Coroutine[Any, Any, list[Row]] | None = None
+
+    def __repr__(self) -> str:
+        return f"<BoundQuery {self.spec}>"
+
+    @property
+    def _spec(self) -> ReadSpec:
+        return self.spec
+
+    @property
+    def _context(self) -> Context:
+        return self._runner.context
+
+    def _with(self, spec: ReadSpec) -> Self:
+        return type(self)(self._runner, spec)
+
+    @property
+    def _query(self) -> Query[M, Row]:
+        return Query[M, Row].of(self.spec)
+
+    def __await__(self) -> Generator[Any, Any, list[Row]]:
+        return self._runner.execute(self._query).__await__()
+
+    def send(self, value: Any, /) -> Any:
+        """Advance the query as a coroutine; for event loops."""
+        if self._running is None:
+            self._running = self._runner.execute(self._query)
+        return self._running.send(value)
+
+    @overload
+    def throw(
+        self, typ: type[BaseException], val: BaseException | object = None, tb: TracebackType | None = None, /
+    ) -> Any: ...
+    @overload
+    def throw(self, typ: BaseException, val: None = None, tb: TracebackType | None = None, /) -> Any: ...
+    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Any:
+        """Raise inside the query as a coroutine; for event loops."""
+        if self._running is None:
+            self._running = self._runner.execute(self._query)
+        return self._running.throw(typ if val is None else val)
+
+    def close(self) -> None:
+        """End the query as a coroutine; for event loops."""
+        if self._running is not None:
+            self._running.close()
+
+    def __aiter__(self) -> RowStream[Row]:
+        return self.stream()
+
+    def stream(self) -> RowStream[Row]:
+        """Return the rows as an asynchronous iterator that is also a context manager.
+
+        Raises:
+            OperationError: no table or index answers the query, or the service would refuse it.
+            SessionStateError: the session is not open.
+        """
+        return self._runner.stream(self._query)
+
+    async def page(self, *, size: int, after: str | None = None) -> Page[Row]:
+        """Read one page of exactly ``size`` items, or fewer at the end.
+
+        Args:
+            size: how many items.
+            after: the cursor of the page before; None for the first page.
+
+        Raises:
+            CursorError: the cursor is damaged, forged, or of another query.
+            OperationError: no table or index answers the query.
+        """
+        return await self._runner.execute(self._query.page(size=size, after=after))
+
+    async def count(self) -> int:
+        """Count the items, up to the limit if there is one. It costs what reading them costs."""
+        return await self._runner.execute(self._query.count())
+
+    async def first(self) -> Row | None:
+        """Read the first item, or None where there is none."""
+        return await self._runner.execute(self._query.first())
+
+    async def one(self) -> Row:
+        """Read the only item.
+
+        Raises:
+            ItemNotFoundError: there is none.
+            MultipleItemsFoundError: there are more.
+        """
+        return await self._runner.execute(self._query.one())
+
+    async def one_or_none(self) -> Row | None:
+        """Read the only item, or None where there is none.
+
+        Raises:
+            MultipleItemsFoundError: there are more.
+        """
+        return await self._runner.execute(self._query.one_or_none())
+
+    @overload
+    def select(self, a: Selectable[A], /) -> "BoundQuery[M, tuple[A]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> "BoundQuery[M, tuple[A, B]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "BoundQuery[M, tuple[A, B, C]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
+    ) -> "BoundQuery[M, tuple[A, B, C, D]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
+    ) -> "BoundQuery[M, tuple[A, B, C, D, E]]": ...
+    @overload
+    def select(
+        self,
+        a: Selectable[Any],
+        b: Selectable[Any],
+        c: Selectable[Any],
+        d: Selectable[Any],
+        e: Selectable[Any],
+        f: Selectable[Any],
+        /,
+        *more: Selectable[Any],
+    ) -> "BoundQuery[M, tuple[Any, ...]]": ...
+    def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
+        """Return the query whose rows are tuples of these fields only."""
+        return self._with(selecting(self.spec, fields))

@@ -1,0 +1,162 @@
+"""``Session``: one verb, ``execute``, and one-line sugar over it. Composition only."""
+
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+
+from dynamap_async.config import Credentials, RetryPolicy
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.executor import Executor
+from dynamap_async.expressions import Condition
+from dynamap_async.models import KeyValue, Model
+from dynamap_async.operations import Context, Create, Delete, Find, Get, Operation, Put, Query, Scan
+from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.runner import Runner
+from dynamap_async.tables import Tables
+from dynamap_async.transport import AioClient, AioConfig, AioSession, ClientTransport, Connection, Transport, WireTransport
+
+R = TypeVar("R")
+M = TypeVar("M", bound=Model)
+
+
+class Session:
+    """A connection to DynamoDB, for any number of tasks of one event loop.
+
+    Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
+    another. A session is used once; the models know nothing of it.
+    """
+
+    tables: Tables
+    """Creates, describes and deletes tables."""
+
+    def __init__(
+        self,
+        *,
+        region: str | None = None,
+        endpoint_url: str | None = None,
+        profile: str | None = None,
+        credentials: Credentials | None = None,
+        aio_session: AioSession | None = None,
+        aio_config: AioConfig | None = None,
+        client: AioClient | None = None,
+        transport: Transport | None = None,
+        table_prefix: str = "",
+        cursor_secret: str | bytes | None = None,
+        retry: RetryPolicy | None = None,
+        close_timeout_seconds: float = 5.0,
+    ) -> None:
+        """Describe the session; nothing is looked up or opened before it is entered.
+
+        Args:
+            region: the AWS region; otherwise the environment's or the profile's.
+            endpoint_url: where to send to, such as a local engine; otherwise AWS's endpoint of the region.
+            profile: the profile of AWS's configuration files.
+            credentials: a fixed access key; otherwise aiobotocore's credential chain.
+            aio_session: a session of aiobotocore to take credentials and configuration from.
+            aio_config: aiobotocore's HTTP settings: pool size, timeouts, proxies, certificates.
+            client: your own aiobotocore DynamoDB client to send through, with its retries turned off. It excludes
+                all settings before it; the session does not close it.
+            transport: another way to send, for tests.
+            table_prefix: stands before every table name, as in ``shop-dev-``.
+            cursor_secret: signs cursors, so that a client cannot make one up.
+            retry: how often and how fast failed requests are sent again.
+            close_timeout_seconds: how long closing waits for writes that are under way.
+
+        Raises:
+            ConfigurationError: two settings contradict each other.
+        """
+        connection = Connection(
+            region=region,
+            endpoint_url=endpoint_url,
+            profile=profile,
+            credentials=credentials,
+            aio_session=aio_session,
+            aio_config=aio_config,
+        )
+        if client is not None or transport is not None:
+            if connection != Connection() or (client is not None and transport is not None):
+                raise ConfigurationError(
+                    "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
+                    "credentials, aio_session and aio_config, and give one of the two"
+                )
+            transport = transport if client is None else ClientTransport(client)
+        secret = cursor_secret.encode() if isinstance(cursor_secret, str) else cursor_secret
+        self._executor = Executor(transport or WireTransport(connection), retry=retry or RetryPolicy())
+        self._runner = Runner(self._executor, Context(table_prefix=table_prefix, cursor_secret=secret))
+        self._close_timeout_seconds = close_timeout_seconds
+        self.tables = Tables(self._executor, self._runner.context)
+
+    async def __aenter__(self) -> Self:
+        """Open the session.
+
+        Raises:
+            ConfigurationError: the region or the credentials are missing.
+            SessionStateError: it was opened before, or the event loop is not asyncio's.
+        """
+        await self._executor.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the session: writes under way may end, reads fail with SessionClosedError, connections are released.
+
+        Closing twice is no error.
+        """
+        await self._executor.close(self._close_timeout_seconds)
+
+    async def execute(self, operation: Operation[R], /) -> R:
+        """Carry out an operation and return its result; every other method is sugar for this one.
+
+        Raises:
+            ServiceError: DynamoDB refused it.
+            TransportError: no answer came; ``outcome`` tells whether it can have been carried out.
+            SessionStateError: the session is not open, or belongs to another event loop.
+        """
+        return await self._runner.execute(operation)
+
+    async def get(
+        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+    ) -> M:
+        """Read one item by its key; ItemNotFoundError if there is none. See ``Get``."""
+        return await self.execute(Get(model, partition, sort, consistent_read=consistent_read))
+
+    async def find(
+        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+    ) -> M | None:
+        """Read one item by its key; None if there is none. See ``Find``."""
+        return await self.execute(Find(model, partition, sort, consistent_read=consistent_read))
+
+    async def put(self, item: M, /, *, where: Condition | None = None) -> M:
+        """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``."""
+        return await self.execute(Put(item, where=where))
+
+    async def create(self, item: M, /, *, where: Condition | None = None) -> M:
+        """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``."""
+        return await self.execute(Create(item, where=where))
+
+    @overload
+    async def delete(self, item: Model, /, *, where: Condition | None = None) -> None: ...
+    @overload
+    async def delete(
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition | None = None,
+    ) -> None: ...
+    async def delete(self, target: Any, /, *key: Any, where: Condition | None = None) -> None:
+        """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``."""
+        await self.execute(Delete(target, *key, where=where))
+
+    def query(self, model: type[M], /) -> BoundQuery[M, M]:
+        """Begin a query on a model's table or indexes. See ``Query``."""
+        return BoundQuery(self._runner, Query(model).spec)
+
+    def scan(self, model: type[M], /) -> BoundQuery[M, M]:
+        """Begin a scan of a model's whole table, or of an index. See ``Scan``."""
+        return BoundQuery(self._runner, Scan(model).spec)

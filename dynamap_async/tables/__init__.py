@@ -1,0 +1,6 @@
+"""Tables: made from models, described as values, deleted."""
+
+from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.tables import Tables
+
+__all__ = ["TableDescription", "Tables"]

@@ -1,0 +1,160 @@
+"""The control plane's requests, made of table schemas, and its answers read into values. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from dynamap_async.errors import ModelDefinitionError, OperationError
+from dynamap_async.limits import TAGS_PER_TABLE
+from dynamap_async.request import Request
+from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema, Throughput
+from dynamap_async.wire import Body
+
+BillingMode: TypeAlias = Literal["on-demand", "provisioned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDescription:
+    """A table as DynamoDB describes it."""
+
+    schema: TableSchema
+    """Keys, indexes, time to live and throughput, with the full table name."""
+    status: str
+    """``CREATING``, ``UPDATING``, ``DELETING``, ``ACTIVE`` and some more."""
+    index_statuses: Mapping[str, str]
+    """Name of each global index -> its status."""
+    billing: BillingMode
+    item_count: int
+    """Number of items, brought up to date about every six hours: not a count."""
+    size_bytes: int
+    """Size of the table, brought up to date about every six hours."""
+    arn: str
+    created_at: datetime | None
+    ttl_status: str | None
+    """``ENABLED``, ``DISABLED``, or in between; None where the engine does not say."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the table and all its indexes can be used."""
+        return self.status == "ACTIVE" and all(status == "ACTIVE" for status in self.index_statuses.values())
+
+
+def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: Mapping[str, str]) -> Request:
+    """Return the CreateTable request of a table.
+
+    Args:
+        schema: the table.
+        throughput: its provisioned capacity, also that of global indexes that declare none; None makes it on-demand.
+        tags: the table's tags.
+
+    Raises:
+        OperationError: there are too many tags.
+    """
+    if len(tags) > TAGS_PER_TABLE:
+        raise OperationError(f"{len(tags)} tags for {schema.name}; DynamoDB allows {TAGS_PER_TABLE}")
+    body: dict[str, Any] = {
+        "TableName": schema.name,
+        "KeySchema": schema.keys.to_wire(),
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": kind} for name, kind in schema.attribute_types.items()
+        ],
+        # Said outright: the API's default, PROVISIONED, differs from that of AWS's console.
+        "BillingMode": "PAY_PER_REQUEST" if throughput is None else "PROVISIONED",
+    }
+    if throughput is not None:
+        body["ProvisionedThroughput"] = throughput.to_wire()
+    if schema.local_indexes:
+        body["LocalSecondaryIndexes"] = [index.to_wire() for index in schema.local_indexes]
+    if schema.global_indexes:
+        body["GlobalSecondaryIndexes"] = [_global_index(index, throughput) for index in schema.global_indexes]
+    if tags:
+        body["Tags"] = [{"Key": key, "Value": value} for key, value in tags.items()]
+    # Sent again after a lost answer it would fail with ResourceInUseException by its own success.
+    return Request(operation="CreateTable", body=body, table=schema.name, writes=True, resendable=False)
+
+
+def table_request(operation: str, table: str, *, writes: bool = False) -> Request:
+    """Return a request that takes nothing but the table's name."""
+    return Request(operation=operation, body={"TableName": table}, table=table, writes=writes, resendable=not writes)
+
+
+def ttl_request(table: str, attribute: str) -> Request:
+    """Return the request that turns time to live on."""
+    specification = {"Enabled": True, "AttributeName": attribute}
+    body = {"TableName": table, "TimeToLiveSpecification": specification}
+    return Request(operation="UpdateTimeToLive", body=body, table=table, writes=True, resendable=False)
+
+
+def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
+    """Return what DescribeTable, and DescribeTimeToLive if it was asked, say of a table."""
+    table: dict[str, Any] = answer["Table"]
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    local, globals_ = table.get("LocalSecondaryIndexes") or [], table.get("GlobalSecondaryIndexes") or []
+    indexes = [_read_index(each, IndexKind.LOCAL, types) for each in local]
+    indexes += [_read_index(each, IndexKind.GLOBAL, types) for each in globals_]
+    time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription", {})
+    created = table.get("CreationDateTime")
+    billing = (table.get("BillingModeSummary") or {}).get("BillingMode", "PROVISIONED")
+    on_demand = billing == "PAY_PER_REQUEST"
+    return TableDescription(
+        schema=TableSchema(
+            name=table["TableName"],
+            keys=KeySchema.from_wire(table["KeySchema"], types),
+            indexes=tuple(indexes),
+            ttl_attribute=time_to_live.get("AttributeName"),
+            throughput=None if on_demand else _read_throughput(table),
+        ),
+        status=table["TableStatus"],
+        index_statuses={each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in globals_},
+        billing="on-demand" if on_demand else "provisioned",
+        item_count=table.get("ItemCount", 0),
+        size_bytes=table.get("TableSizeBytes", 0),
+        arn=table.get("TableArn", ""),
+        created_at=None if created is None else datetime.fromtimestamp(float(created), UTC),
+        ttl_status=time_to_live.get("TimeToLiveStatus"),
+    )
+
+
+def merged(schemas: list[TableSchema]) -> TableSchema:
+    """Return the table that several models share: their common key, and all their indexes.
+
+    Raises:
+        ModelDefinitionError: they disagree on the key, on an index, or on time to live.
+    """
+    first = schemas[0]
+    indexes = {index.name: index for index in first.indexes}
+    ttl = first.ttl_attribute
+    for other in schemas[1:]:
+        clash = next((each.name for each in other.indexes if indexes.get(each.name, each) != each), None)
+        ttl_clash = None not in (ttl, other.ttl_attribute) and ttl != other.ttl_attribute
+        if other.keys != first.keys or clash is not None or ttl_clash:
+            what = f"the index {clash!r}" if clash else "its time to live" if ttl_clash else "its key"
+            raise ModelDefinitionError(f"models of the table {first.name!r} disagree on {what}", model=first.name)
+        ttl = ttl or other.ttl_attribute
+        indexes |= {index.name: index for index in other.indexes}
+    return replace(first, indexes=tuple(indexes.values()), ttl_attribute=ttl)
+
+
+def _global_index(index: IndexSchema, throughput: Throughput | None) -> dict[str, Any]:
+    wire = index.to_wire()
+    if throughput is not None:
+        wire["ProvisionedThroughput"] = (index.throughput or throughput).to_wire()
+    return wire
+
+
+def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]) -> IndexSchema:
+    projection = index["Projection"]
+    return IndexSchema(
+        name=index["IndexName"],
+        kind=kind,
+        keys=KeySchema.from_wire(index["KeySchema"], types),
+        projection=Projection(projection["ProjectionType"], tuple(projection.get("NonKeyAttributes") or ())),
+        throughput=_read_throughput(index),
+    )
+
+
+def _read_throughput(described: Mapping[str, Any]) -> Throughput | None:
+    units = described.get("ProvisionedThroughput") or {}
+    read, write = units.get("ReadCapacityUnits", 0), units.get("WriteCapacityUnits", 0)
+    return Throughput(read=read, write=write) if read and write else None

@@ -1,0 +1,172 @@
+"""``session.tables``: creates, describes and deletes the tables of models."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+
+from dynamap_async.errors import OperationError, ResourceNotFoundError, TableWaitTimeoutError
+from dynamap_async.executor import Executor
+from dynamap_async.models import Model, definition_of
+from dynamap_async.operations import Context
+from dynamap_async.schema import TableSchema, Throughput
+from dynamap_async.tables.requests import (
+    TableDescription,
+    create_request,
+    merged,
+    read_description,
+    table_request,
+    ttl_request,
+)
+
+_FIRST_POLL_SECONDS: Final = 0.02
+_LONGEST_POLL_SECONDS: Final = 5.0
+
+
+class Tables:
+    """The tables of a session; every table name gets the session's prefix."""
+
+    def __init__(self, executor: Executor, context: Context) -> None:
+        self._executor = executor
+        self._prefix = context.table_prefix
+
+    async def create(
+        self,
+        *models: type[Model],
+        wait: bool = True,
+        timeout_seconds: float = 300.0,
+        throughput: Throughput | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create the tables of models, with their indexes, and turn on time to live where a model declares it.
+
+        A table is on-demand unless it, or ``throughput``, says otherwise.
+
+        Args:
+            models: models with a table; those that share one are created as one.
+            wait: whether to wait until every table and index can be used. Time to live needs it.
+            timeout_seconds: how long to wait for each table.
+            throughput: provisioned capacity, instead of what the models declare.
+            tags: tags of every table.
+
+        Raises:
+            ResourceInUseError: a table of that name exists.
+            LimitExceededError: too many tables are being created at once.
+            TableWaitTimeoutError: a table was not ready in time.
+            OperationError: ``wait=False`` for a model with time to live.
+
+        Cost: one CreateTable per table, DescribeTable until it is active, one UpdateTimeToLive where it is declared;
+        no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
+        """
+        schemas = self._schemas(models)
+        late = [schema.name for schema in schemas if schema.ttl_attribute is not None]
+        if late and not wait:
+            raise OperationError(
+                f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
+            )
+        for schema in schemas:
+            request = create_request(schema, throughput=throughput or schema.throughput, tags=tags or {})
+            await self._executor.send(request)
+        if not wait:
+            return
+        for schema in schemas:
+            await self._until_active(schema.name, timeout_seconds)
+            if schema.ttl_attribute is not None:
+                await self._executor.send(ttl_request(schema.name, schema.ttl_attribute))
+
+    async def exists(self, model: type[Model]) -> bool:
+        """Return whether the model's table exists, in whatever status.
+
+        Cost: one DescribeTable; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+        """
+        return await self._described(self._name(model)) is not None
+
+    async def describe(self, model: type[Model]) -> TableDescription:
+        """Return what DynamoDB says of the model's table.
+
+        Raises:
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: one DescribeTable and one DescribeTimeToLive; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+        """
+        name = self._name(model)
+        answer = await self._executor.send(table_request("DescribeTable", name))
+        ttl = await self._executor.send(table_request("DescribeTimeToLive", name))
+        return read_description(answer, ttl)
+
+    async def delete(self, *models: type[Model], wait: bool = True, timeout_seconds: float = 300.0) -> None:
+        """Delete the tables of models, with every item in them.
+
+        Args:
+            models: models with a table.
+            wait: whether to wait until the tables are gone.
+            timeout_seconds: how long to wait for each table.
+
+        Raises:
+            ResourceNotFoundError: a table does not exist.
+            ResourceInUseError: a table is being created or changed.
+            TableWaitTimeoutError: a table was not gone in time.
+
+        Cost: one DeleteTable per table, and DescribeTable until it is gone; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
+        """
+        names = [schema.name for schema in self._schemas(models)]
+        for name in names:
+            await self._executor.send(table_request("DeleteTable", name, writes=True))
+        if wait:
+            for name in names:
+                await self._until_gone(name, timeout_seconds)
+
+    def _name(self, model: type[Model]) -> str:
+        return definition_of(model).require_table("described").prefixed(self._prefix).name
+
+    def _schemas(self, models: tuple[type[Model], ...]) -> list[TableSchema]:
+        by_name: dict[str, list[TableSchema]] = {}
+        for model in models:
+            schema = definition_of(model).require_table("created or deleted").prefixed(self._prefix)
+            by_name.setdefault(schema.name, []).append(schema)
+        return [merged(schemas) for schemas in by_name.values()]
+
+    async def _described(self, name: str) -> TableDescription | None:
+        try:
+            return read_description(await self._executor.send(table_request("DescribeTable", name)))
+        except ResourceNotFoundError:
+            return None
+
+    async def _until_active(self, name: str, timeout_seconds: float) -> None:
+        # DescribeTable may not know a new table for a moment: it is eventually consistent.
+        status: str | None = None
+        with anyio.move_on_after(timeout_seconds):
+            delay = _FIRST_POLL_SECONDS
+            while True:
+                description = await self._described(name)
+                if description is not None and description.is_active:
+                    return
+                status = None if description is None else description.status
+                await anyio.sleep(delay)
+                delay = min(delay * 2, _LONGEST_POLL_SECONDS)
+        raise _timeout(name, status, timeout_seconds, "active, with all its indexes,")
+
+    async def _until_gone(self, name: str, timeout_seconds: float) -> None:
+        status: str | None = None
+        with anyio.move_on_after(timeout_seconds):
+            delay = _FIRST_POLL_SECONDS
+            while (description := await self._described(name)) is not None:
+                status = description.status
+                await anyio.sleep(delay)
+                delay = min(delay * 2, _LONGEST_POLL_SECONDS)
+            return
+        raise _timeout(name, status, timeout_seconds, "gone")
+
+
+def _timeout(name: str, status: str | None, timeout_seconds: float, what: str) -> TableWaitTimeoutError:
+    return TableWaitTimeoutError(
+        f"the table {name} was not {what} within {timeout_seconds:g} s (last status: {status}); wait longer with "
+        "timeout_seconds",
+        table=name,
+        status=status,
+        timeout_seconds=timeout_seconds,
+    )

@@ -1,0 +1,96 @@
+"""Serves moto's DynamoDB on a loopback port from a thread. The only file that knows moto and werkzeug.
+
+Both are imported when a server is made, so that importing this package costs nothing and needs no extra.
+"""
+
+import importlib.util
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing.probe import HOST
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+_NEEDED = ("moto", "flask", "flask_cors", "werkzeug")
+_CLIENT_TIMEOUT_SECONDS = 5.0
+_SHUTDOWN_POLL_SECONDS = 0.02
+
+
+class _Stoppable(Protocol):
+    def serve_forever(self, poll_interval: float = ...) -> None: ...
+
+    def shutdown(self) -> None: ...
+
+
+def require_moto() -> None:
+    """Check that the packages of the ``local`` extra are installed.
+
+    Raises:
+        ConfigurationError: one of them is missing.
+    """
+    for name in _NEEDED:
+        if importlib.util.find_spec(name) is None:
+            raise ConfigurationError(
+                f"the embedded engine needs the package {name!r}: pip install 'dynamap-async[local]'"
+            )
+
+
+class MotoServer:
+    """A moto server that listens and serves from its creation to ``close()``.
+
+    Args:
+        account_id: the AWS account, 12 digits, in which all of this server's tables are kept.
+    """
+
+    def __init__(self, *, account_id: str) -> None:
+        self._account_id = account_id
+        self._server, self.port = _listen(account_id)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(_SHUTDOWN_POLL_SECONDS,), name="dynamap-local-engine", daemon=True
+        )
+        self._thread.start()
+
+    def forget_tables(self) -> None:
+        """Delete all tables of this server's account, in all regions."""
+        from moto.backends import get_backend
+
+        get_backend("dynamodb")[self._account_id].reset()
+
+    def close(self) -> None:
+        """Stop listening, wait for the requests under way and for the thread, and forget all tables."""
+        self._server.shutdown()
+        self._thread.join()
+        self.forget_tables()
+
+
+def _listen(account_id: str) -> tuple[_Stoppable, int]:
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+    from werkzeug.serving import ThreadedWSGIServer
+
+    class SilentHandler(MotoRequestHandler):
+        # A client that connects and sends nothing must not hold up the end of the server for ever.
+        timeout = _CLIENT_TIMEOUT_SECONDS
+
+        def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002 - werkzeug's name
+            """Write nothing: a log line for each request would drown the program's own."""
+
+    class JoiningServer(ThreadedWSGIServer):
+        # Threads that are not daemons are joined when the server closes.
+        daemon_threads = False
+
+    application = _in_account(account_id, DomainDispatcherApplication(create_backend_app))
+    server = JoiningServer(HOST, 0, application, handler=SilentHandler)
+    return server, server.port
+
+
+def _in_account(
+    account_id: str, application: "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]"
+) -> "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]":
+    def call(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = account_id
+        return application(environ, start_response)
+
+    return call

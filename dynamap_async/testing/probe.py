@@ -1,0 +1,35 @@
+"""Asks an engine on this machine whether it answers, with one request over a plain socket."""
+
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+
+HOST = "127.0.0.1"
+"""The only address that engines listen on."""
+
+_SCOPE = "probe/20200101/eu-west-1/dynamodb/aws4_request"
+_HEADERS = {
+    "Content-Type": "application/x-amz-json-1.0",
+    "X-Amz-Date": "20200101T000000Z",
+    "X-Amz-Target": "DynamoDB_20120810.ListTables",
+    # Engines read the region from the signature's scope and verify nothing.
+    "Authorization": f"AWS4-HMAC-SHA256 Credential={_SCOPE}, SignedHeaders=host, Signature=0",
+}
+
+
+def answers(port: int, *, timeout_seconds: float) -> bool:
+    """Return whether a ListTables request to the port is answered with success.
+
+    Args:
+        port: the engine's port on the loopback address.
+        timeout_seconds: the longest wait for each step of the request.
+    """
+    connection = HTTPConnection(HOST, port, timeout=timeout_seconds)
+    try:
+        connection.request("POST", "/", body=b"{}", headers=_HEADERS)
+        with connection.getresponse() as response:
+            response.read()
+            return response.status == HTTPStatus.OK
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()

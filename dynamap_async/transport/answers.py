@@ -1,0 +1,54 @@
+"""An HTTP answer -> the JSON object it carries, or the error it stands for."""
+
+import zlib
+from typing import Any, cast
+
+import orjson
+
+from dynamap_async.errors import DynamapError
+from dynamap_async.request import Request
+from dynamap_async.transport.channel import Answer
+from dynamap_async.transport.failures import damaged
+from dynamap_async.transport.translate import error_code, service_error
+from dynamap_async.wire import Body
+
+
+def read_answer(request: Request, answer: Answer) -> Body:
+    """Return the answer's JSON object.
+
+    Raises:
+        ServiceError: the answer is an error.
+        DamagedResponseError: its checksum is wrong, or it is no JSON object.
+    """
+    expected = answer.headers.get("x-amz-crc32")
+    if expected is not None and expected != str(zlib.crc32(answer.body)):
+        raise damaged(request, "the answer's checksum is wrong")
+    content = _json_object(answer.body)
+    if answer.status == 200 and content is not None:
+        return content
+    raise _failure(request, answer, content)
+
+
+def _json_object(body: bytes) -> Body | None:
+    try:
+        content: Any = orjson.loads(body)
+    except ValueError:
+        return None
+    return cast("Body", content) if isinstance(content, dict) else None
+
+
+def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapError:
+    if content is not None and answer.status >= 300:
+        facts = content
+    elif answer.status >= 500:
+        # A load balancer on the way speaks HTML, or nothing.
+        facts = {"message": "the answer is not DynamoDB's own"}
+    else:
+        return damaged(request, f"the answer (status {answer.status}) is no JSON object")
+    return service_error(
+        request,
+        code=error_code(facts, answer.headers.get("x-amzn-errortype"), answer.status),
+        status=answer.status,
+        facts=facts,
+        request_id=answer.headers.get("x-amzn-requestid"),
+    )

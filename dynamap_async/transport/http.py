@@ -1,0 +1,143 @@
+"""The transport that sends DynamoDB's JSON itself: encode, sign, send, verify, decode."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import orjson
+
+from dynamap_async.config import Credentials
+from dynamap_async.errors import CredentialsRejectedError, SessionStateError
+from dynamap_async.request import Request
+from dynamap_async.transport.answers import read_answer
+from dynamap_async.transport.channel import Answer, Channel, open_channel
+from dynamap_async.transport.connection import Connection
+from dynamap_async.transport.credentials import CredentialSource, FixedCredentials, SessionCredentials
+from dynamap_async.transport.failures import EXCHANGE_ERRORS, transport_error
+from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings, resolve_settings
+from dynamap_async.transport.signing import Signer
+from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
+from dynamap_async.wire import Body
+
+_NOTICEABLE_SKEW_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    channel: Channel
+    credentials: CredentialSource
+    signer: Signer
+    user_agent: str
+
+
+class ServerClock:
+    """This machine's clock, corrected by what the service says the time is."""
+
+    def __init__(self) -> None:
+        self._offset_seconds = 0.0
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        return time.time() + self._offset_seconds
+
+    def correct(self, date: str | None) -> bool:
+        """Follow an answer's ``Date`` header; tell whether it was more than a minute away."""
+        try:
+            theirs = parsedate_to_datetime(date or "").timestamp()
+        except ValueError:
+            return False
+        drift = theirs - self.now()
+        if abs(drift) <= _NOTICEABLE_SKEW_SECONDS:
+            return False
+        self._offset_seconds += drift
+        return True
+
+
+class WireTransport:
+    """Sends each request once, over aiohttp, with credentials, region and endpoint as aiobotocore finds them.
+
+    No event of botocore fires, so whoever hooks botocore uses ``ClientTransport``. A request is sent a second time
+    only where DynamoDB refused to look at it: the signature's time was wrong, or the credentials had expired.
+
+    Args:
+        connection: where DynamoDB is and who asks.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._clock = ServerClock()
+        self._opened: _Opened | None = None
+        self._max_connections = DEFAULT_CONNECTIONS
+
+    @property
+    def max_connections(self) -> int:
+        """How many requests can travel at the same time; known once the transport is open."""
+        return self._max_connections
+
+    async def open(self) -> None:
+        """Find region, endpoint and credentials, and get ready to send.
+
+        Raises:
+            ConfigurationError: one of them is missing or cannot be used.
+        """
+        settings = await asyncio.to_thread(resolve_settings, self._connection)
+        credentials = self._credential_source(settings)
+        await credentials.current()
+        endpoint = settings.endpoint
+        self._max_connections = settings.config.max_pool_connections
+        self._opened = _Opened(
+            channel=await open_channel(settings),
+            credentials=credentials,
+            signer=Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path),
+            user_agent=settings.user_agent,
+        )
+
+    async def send(self, request: Request) -> Body:
+        """Send the request and return the answer's JSON object.
+
+        Raises:
+            ServiceError: DynamoDB answered with an error.
+            TransportError: no usable answer arrived.
+            ConfigurationError: credentials could not be refreshed.
+            SessionStateError: the transport is not open.
+        """
+        opened = self._opened
+        if opened is None:
+            raise SessionStateError("the transport is not open: await open() before send()")
+        body = orjson.dumps(request.body)
+        used = await opened.credentials.current()
+        answer = await self._exchange(opened, request, body, used)
+        try:
+            return read_answer(request, answer)
+        except CredentialsRejectedError as error:
+            if not await self._remedied(opened, error, answer, used):
+                raise
+        used = await opened.credentials.current()
+        return read_answer(request, await self._exchange(opened, request, body, used))
+
+    async def close(self) -> None:
+        """Close all connections; credentials and sessions that the user brought stay as they are."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.channel.close()
+
+    def _credential_source(self, settings: Settings) -> CredentialSource:
+        given = self._connection.credentials
+        return SessionCredentials(settings.session) if given is None else FixedCredentials(given)
+
+    async def _exchange(self, opened: _Opened, request: Request, body: bytes, credentials: Credentials) -> Answer:
+        headers = opened.signer.sign(credentials, request.operation, body, self._clock.now())
+        headers["User-Agent"] = opened.user_agent
+        headers["Accept-Encoding"] = "identity"
+        try:
+            return await opened.channel.post(headers, body)
+        except EXCHANGE_ERRORS as error:
+            raise transport_error(error, request) from error
+
+    async def _remedied(
+        self, opened: _Opened, error: CredentialsRejectedError, answer: Answer, used: Credentials
+    ) -> bool:
+        if error.service_code in EXPIRED_CODES:
+            return await opened.credentials.renew(used)
+        return error.service_code in CLOCK_CODES and self._clock.correct(answer.headers.get("Date"))

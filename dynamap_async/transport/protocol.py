@@ -1,0 +1,32 @@
+"""The seam between what is asked and how it travels: one method wide."""
+
+from typing import Protocol
+
+from dynamap_async.request import Request
+from dynamap_async.wire import Body
+
+
+class Transport(Protocol):
+    """Carries one request to DynamoDB and brings its answer back, once: retries are the executor's."""
+
+    async def open(self) -> None:
+        """Get ready to send. Called once, before the first ``send``, on the session's event loop.
+
+        Raises:
+            ConfigurationError: the region or the credentials are missing, or a setting cannot work.
+        """
+        ...
+
+    async def send(self, request: Request) -> Body:
+        """Send the request and return the answer's JSON object, in wire form (binary values as base64 text).
+
+        Raises:
+            ServiceError: DynamoDB answered with an error.
+            TransportError: no usable answer arrived; ``outcome`` tells whether the request can have been carried out.
+            ConfigurationError: credentials could not be found or refreshed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Called at most once, after the last ``send``, from any task."""
+        ...

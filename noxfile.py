@@ -1,0 +1,103 @@
+"""The checks of this project; a session is a promise. `nox` without arguments keeps them all, as CI does."""
+
+import functools
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2026.2"
+nox.options.default_venv_backend = "virtualenv"  # comes with nox, so a machine with only Python and pip can run it
+
+PROJECT = nox.project.load_toml("pyproject.toml")
+# CI has both; elsewhere an absent one is reported as skipped, and the Python that runs nox always takes part.
+PYTHONS = sorted({"3.11", "3.13", f"{sys.version_info.major}.{sys.version_info.minor}"})
+
+
+@functools.cache
+def built_wheel() -> Path:
+    """Build the wheel once per run of nox: what is tested is what users install."""
+    folder = tempfile.mkdtemp(prefix="dynamap-wheel-")
+    nox.command.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, "."])
+    return next(Path(folder).glob("*.whl"))
+
+
+def group(name: str) -> list[str]:
+    """Return the requirements of a dependency group of pyproject.toml."""
+    return nox.project.dependency_groups(PROJECT, name)
+
+
+def run_tests(session: nox.Session, *constraints: str) -> None:
+    """Install the wheel with the extras that tests need, and run pytest against it."""
+    session.install(f"{built_wheel()}[cli,local]", *constraints, *group("test"))
+    # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
+    session.env["PYTHONSAFEPATH"] = "1"
+    session.run("pytest", "--numprocesses=auto", "--dist=loadfile", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """The code follows the rules and the format of ruff."""
+    session.install(*group("lint"))
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Both type checkers accept the package and tests/typing; every public name is typed."""
+    session.install(f"{built_wheel()}[cli,local]", *group("types"))
+    session.run("mypy")
+    session.run("pyright")
+    session.run("pyright", "--verifytypes", "dynamap_async", "--ignoreexternal")
+
+
+@nox.session
+def layers(session: nox.Session) -> None:
+    """Imports go downward only, and never in a circle."""
+    session.install(*group("layers"))
+    session.run("lint-imports")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Every test passes against the built wheel."""
+    run_tests(session)
+
+
+@nox.session(python="3.11")
+def tests_minimum(session: nox.Session) -> None:
+    """The lowest versions that pyproject.toml allows pass the same tests."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    lowest = [*PROJECT["project"]["dependencies"], *extras["cli"], *extras["local"]]
+    run_tests(session, *(re.sub(">=", "==", requirement) for requirement in lowest))
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """The sdist builds, a wheel builds from it, and the package index would accept both."""
+    session.install(*group("build"))
+    folder = session.create_tmp()
+    for old in Path(folder).glob("dynamap_async-*"):
+        old.unlink()
+    session.run("python", "-m", "build", "--outdir", folder)
+    session.run("twine", "check", "--strict", *map(str, Path(folder).glob("dynamap_async-*")))
+
+
+@nox.session(default=False)
+def docs(session: nox.Session) -> None:
+    """The examples and links of the documentation work; `tests` checks them too, this is the quick way."""
+    session.posargs[:] = ["tests/docs", "tests/architecture/test_documentation.py"]
+    run_tests(session)
+
+
+@nox.session(default=False)
+def coverage(session: nox.Session) -> None:
+    """Report which lines and branches no test runs."""
+    session.install(f"{built_wheel()}[cli,local]", *group("test"))
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs, env={"PYTHONSAFEPATH": "1"})
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")

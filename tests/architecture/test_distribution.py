@@ -1,0 +1,50 @@
+"""What users install is what is tested, and it is whole."""
+
+import os
+import re
+import subprocess
+import sysconfig
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import dynamap_async
+
+under_nox = pytest.mark.skipif("NOX_CURRENT_SESSION" not in os.environ, reason="only nox installs the built wheel")
+# Written so that they do not match themselves.
+OUTSIDE = re.compile(r"(?<![\w.~])/(?:work|root|home|Users)/\w|[.][.]/shared|[.]library\b|\bissues (?:show|list)\b")
+
+
+def files_of(folder: Path) -> set[str]:
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    return {name for name in found if "__pycache__" not in name}
+
+
+@under_nox
+def test_the_tests_import_the_installed_wheel(package: Path) -> None:
+    assert package == Path(sysconfig.get_path("purelib"), "dynamap_async")
+
+
+@under_nox
+def test_the_wheel_holds_every_file_of_the_package(package: Path, checkout: Path) -> None:
+    assert "py.typed" in files_of(package)
+    assert files_of(package) == files_of(checkout / "dynamap_async")
+
+
+@under_nox
+def test_the_package_knows_its_version() -> None:
+    assert dynamap_async.__version__ == version("dynamap-async")
+
+
+def test_no_file_names_a_place_outside_the_project(checkout: Path) -> None:
+    git = ["git", "-C", str(checkout), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(git, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    found = []
+    for name in filter(None, listed.stdout.split("\0")):
+        path = checkout / name
+        text = path.read_text("utf-8", errors="replace") if path.is_file() else ""
+        found += [f"{name}: {line.strip()[:80]}" for line in text.splitlines() if OUTSIDE.search(line)]
+    assert found == []

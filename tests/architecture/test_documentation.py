@@ -1,0 +1,51 @@
+"""The documentation and the code say the same."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dynamap_async.errors import DynamapError
+
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]*)?\)")
+
+
+def codes(error: type[DynamapError]) -> Iterator[str]:
+    yield error.code
+    for kind in error.__subclasses__():
+        if kind.__module__ == DynamapError.__module__:  # not those that other tests derive
+            yield from codes(kind)
+
+
+def headings(page: Path) -> list[str]:
+    return re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+
+
+def anchors(page: Path) -> list[str]:
+    return [re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings(page)]
+
+
+def test_every_error_code_has_a_section_and_every_section_a_code(checkout: Path) -> None:
+    title, *sections = headings(checkout / "docs/reference/errors.md")
+    assert title == "Errors"
+    assert sorted(sections) == sorted(set(codes(DynamapError)))
+
+
+def test_the_readme_begins_with_two_commands_of_one_line(checkout: Path) -> None:
+    first, second = SHELL_BLOCK.findall((checkout / "README.md").read_text("utf-8"))
+    assert "\n" not in first
+    assert "\n" not in second
+    assert "dynamap demo" in first
+    assert "nox" in second
+
+
+def test_links_lead_somewhere(checkout: Path) -> None:
+    dead = []
+    for page in [checkout / "README.md", *(checkout / "docs").rglob("*.md")]:
+        for target, anchor in LINK.findall(page.read_text("utf-8")):
+            if target.startswith("http"):
+                continue
+            file = (page.parent / target).resolve() if target else page
+            if not file.exists() or (anchor and anchor[1:] not in anchors(file)):
+                dead.append(f"{page.name}: {target}{anchor}")
+    assert dead == []

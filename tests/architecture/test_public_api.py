@@ -1,0 +1,106 @@
+"""The public interface changes only on purpose: names and signatures are compared with public_api.txt.
+
+Renew the file with `python tests/architecture/test_public_api.py`, and review the difference.
+"""
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SNAPSHOT = Path(__file__).with_name("public_api.txt")
+PUBLIC_MODULES = ["dynamap_async", "dynamap_async.errors", "dynamap_async.tables", "dynamap_async.testing"]
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return what a module exports: its `__all__`, or else the public names that it defines itself."""
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    return sorted(getattr(module, "__all__", [name for name in own if not name.startswith("_")]))
+
+
+def ours(cls: type) -> list[type]:
+    """Return a class and those of its bases that this package defines."""
+    return [base for base in cls.__mro__ if base.__module__.startswith("dynamap_async")]
+
+
+def header(node: ast.AST) -> str:
+    """Return a definition without its body, as its author wrote the types (their run-time form varies with Python)."""
+    match node:
+        case (
+            ast.FunctionDef(name=name, args=args, returns=returns)
+            | ast.AsyncFunctionDef(name=name, args=args, returns=returns)
+        ):
+            prefix = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+            return f"{prefix} {name}({ast.unparse(args)})" + (f" -> {ast.unparse(returns)}" if returns else "")
+        case ast.ClassDef(name=name, bases=bases):
+            return f"class {name}({', '.join(map(ast.unparse, bases))})"
+        case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
+            return f"{name}: {ast.unparse(annotation)}"
+    return ""
+
+
+def definition(value: object) -> ast.stmt:
+    return ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+
+
+def members(cls: type) -> Iterator[str]:
+    """Yield what a class offers, inherited or its own, each once; overloads each in turn."""
+    seen: set[str] = set()
+    for base in ours(cls):
+        nodes = [node for node in definition(base).body if header(node)]
+        names = [getattr(node, "name", None) or node.target.id for node in nodes]
+        for name, node in zip(names, nodes, strict=True):
+            if name not in seen and (not name.startswith("_") or name == "__init__"):
+                yield f"    {header(node)}"
+        seen.update(names)
+
+
+def interface() -> str:
+    lines: list[str] = []
+    for module_name in PUBLIC_MODULES:
+        module = importlib.import_module(module_name)
+        lines.append(f"[{module_name}]")
+        for name in public_names(module):
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                lines += [header(definition(value)), *members(value)]
+            elif inspect.isfunction(value):
+                lines.append(header(definition(value)))
+            else:
+                lines.append(name)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def is_method(member: object) -> bool:
+    return callable(member) or isinstance(member, property | classmethod | staticmethod)
+
+
+def test_the_public_interface_is_the_one_that_was_agreed() -> None:
+    assert interface() == SNAPSHOT.read_text("utf-8"), __doc__
+
+
+@pytest.mark.parametrize("module_name", PUBLIC_MODULES)
+def test_every_public_name_has_a_docstring(module_name: str) -> None:
+    module = importlib.import_module(module_name)
+    missing = []
+    for name in public_names(module):
+        value = getattr(module, name)
+        if inspect.isfunction(value) and not value.__doc__:
+            missing.append(name)
+        if inspect.isclass(value):
+            methods = {key: method for base in ours(value) for key, method in reversed(vars(base).items())}
+            public = {key for key, method in methods.items() if not key.startswith("_") and is_method(method)}
+            # Of a class only its own docstring counts, of a method also the one it inherits.
+            missing += [name] if not value.__dict__.get("__doc__") else []
+            missing += [f"{name}.{key}" for key in sorted(public) if not inspect.getdoc(getattr(value, key))]
+    assert missing == []
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(interface(), "utf-8")

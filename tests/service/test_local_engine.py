@@ -1,0 +1,253 @@
+"""The local engines start, answer, forget and leave nothing behind."""
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+
+from dynamap_async import Attr, Model, PartitionKey
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing import Engine, LocalEngine, NativeEngine
+
+OPEN_FILES = Path("/dev/fd")
+
+
+class Note(Model, table="notes"):
+    id: PartitionKey[str]
+    text: Attr[str]
+
+
+@pytest.fixture(params=["moto", "native"])
+def make_engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
+    """Return a function that makes an engine which only this test uses."""
+    if request.param == "moto":
+        return LocalEngine
+    executable = request.getfixturevalue("native_executable")
+    return lambda: NativeEngine(executable)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Return the list of all processes that the test starts."""
+    started: list[subprocess.Popen[bytes]] = []
+    start = subprocess.Popen.__init__
+
+    def record(self: Any, *args: Any, **kwargs: Any) -> None:
+        started.append(self)
+        start(self, *args, **kwargs)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", record)
+    return started
+
+
+def table_names(engine: Engine) -> list[str]:
+    client: Any = boto3.client(
+        "dynamodb",
+        region_name="eu-west-1",
+        endpoint_url=engine.endpoint_url,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
+    with closing(client):
+        names: list[str] = client.list_tables()["TableNames"]
+        return names
+
+
+def is_listening(endpoint_url: str) -> bool:
+    address = urlsplit(endpoint_url)
+    with socket.socket() as probe:
+        return probe.connect_ex((address.hostname, address.port)) == 0
+
+
+def program(folder: Path, *lines: str) -> Path:
+    """Return an executable file that stands in for a native engine."""
+    file = folder / "engine"
+    file.write_text("\n".join((f"#!{sys.executable}", *lines)), "utf-8")
+    file.chmod(0o755)
+    return file
+
+
+def test_engine_answers_as_soon_as_it_is_entered(make_engine):
+    with make_engine() as engine:
+        assert table_names(engine) == []
+
+
+def test_engine_listens_on_the_loopback_address_only(make_engine):
+    with make_engine() as engine:
+        assert engine.endpoint_url.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.asyncio
+async def test_session_of_an_engine_reads_what_it_wrote(make_engine):
+    with make_engine() as engine:
+        async with engine.session(table_prefix="a-") as session:
+            await session.tables.create(Note)
+            await session.put(Note(id="1", text="hi"))
+            assert await session.get(Note, "1") == Note(id="1", text="hi")
+        assert table_names(engine) == ["a-notes"]
+
+
+@pytest.mark.asyncio
+async def test_session_outlives_a_reset_and_finds_no_table(make_engine):
+    with make_engine() as engine:
+        async with engine.session() as session:
+            await session.tables.create(Note)
+            await session.put(Note(id="1", text="hi"))
+            engine.reset()
+            assert not await session.tables.exists(Note)
+            await session.tables.create(Note)
+            assert await session.find(Note, "1") is None
+
+
+def test_engines_do_not_see_each_other(make_engine):
+    def create(engine: Engine) -> None:
+        client: Any = boto3.client(
+            "dynamodb",
+            region_name="eu-west-1",
+            endpoint_url=engine.endpoint_url,
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+        )
+        with closing(client):
+            client.create_table(
+                TableName="notes",
+                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+
+    with make_engine() as first, make_engine() as second:
+        assert first.endpoint_url != second.endpoint_url
+        create(first)
+        assert table_names(second) == []
+        create(second)
+        second.reset()
+        assert table_names(first) == ["notes"]
+
+
+def test_engine_that_is_entered_again_is_empty(make_engine):
+    engine = make_engine()
+    for _ in range(2):
+        with engine:
+            assert table_names(engine) == []
+
+
+def test_leaving_ends_every_thread_process_and_socket(make_engine, processes):
+    with make_engine():  # moto keeps files of its own open after its first use
+        pass
+    threads, files = set(threading.enumerate()), len(list(OPEN_FILES.iterdir()))
+    with make_engine() as engine:
+        endpoint_url = engine.endpoint_url
+        table_names(engine)
+        engine.reset()
+        assert is_listening(endpoint_url)
+    assert not is_listening(endpoint_url)
+    assert set(threading.enumerate()) == threads
+    assert len(list(OPEN_FILES.iterdir())) == files
+    assert all(process.returncode is not None for process in processes)
+
+
+def test_error_inside_the_block_ends_the_engine_too(make_engine, processes):
+    endpoint_urls: list[str] = []
+
+    def fail(engine: Engine) -> None:
+        endpoint_urls.append(engine.endpoint_url)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), make_engine() as engine:
+        fail(engine)
+    assert not is_listening(*endpoint_urls)
+    assert all(process.returncode is not None for process in processes)
+
+
+def test_client_that_sends_nothing_does_not_hold_up_the_end(make_engine):
+    with closing(socket.socket()) as silent, make_engine() as engine:
+        address = urlsplit(engine.endpoint_url)
+        silent.connect((address.hostname, address.port))
+        endpoint_url = engine.endpoint_url
+        silent.close()
+    assert not is_listening(endpoint_url)
+
+
+def test_engine_outside_its_block_has_no_endpoint(make_engine):
+    engine = make_engine()
+    with pytest.raises(ConfigurationError, match="not running"):
+        _ = engine.endpoint_url
+    with pytest.raises(ConfigurationError, match="not running"):
+        engine.reset()
+    with pytest.raises(ConfigurationError, match="not running"):
+        engine.session()
+
+
+def test_engine_cannot_be_entered_twice_at_once(make_engine):
+    with make_engine() as engine, pytest.raises(ConfigurationError, match="already"), engine:
+        pass
+
+
+def test_requests_to_the_embedded_engine_are_not_logged(caplog, capfd):
+    with caplog.at_level(logging.DEBUG, logger="werkzeug"), LocalEngine() as engine:
+        table_names(engine)
+    assert [record for record in caplog.records if record.name == "werkzeug"] == []
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("package", ["moto", "flask", "flask_cors"])
+def test_missing_extra_is_named_with_the_command_that_installs_it(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'dynamap-async\[local\]'"):
+        LocalEngine()
+
+
+@pytest.mark.parametrize("place", ["missing", "folder", "text"])
+def test_path_that_is_no_program_is_refused_at_once(tmp_path, place):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text").write_text("", "utf-8")
+    with pytest.raises(ConfigurationError, match=place):
+        NativeEngine(tmp_path / place)
+
+
+def test_native_engine_that_ends_by_itself_is_reported_with_its_own_words(tmp_path, processes):
+    engine = NativeEngine(program(tmp_path, "raise SystemExit('no such option')"))
+    with pytest.raises(ConfigurationError, match="status 1: no such option"), engine:
+        pass
+    assert processes
+    assert all(process.returncode is not None for process in processes)
+
+
+def test_native_engine_that_never_answers_is_killed(tmp_path, processes):
+    engine = NativeEngine(program(tmp_path, "import time", "time.sleep(600)"), start_timeout_seconds=0.2)
+    with pytest.raises(ConfigurationError, match="did not answer"), engine:
+        pass
+    [process] = processes
+    assert process.returncode is not None
+
+
+def test_native_engine_is_started_again_where_another_program_took_its_port(monkeypatch, native_executable):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ports = iter([taken.getsockname()[1]])
+        from dynamap_async.testing import native
+
+        free_port = native._free_port
+        monkeypatch.setattr(native, "_free_port", lambda: next(ports, None) or free_port())
+        with NativeEngine(native_executable, start_timeout_seconds=5) as engine:
+            assert table_names(engine) == []
+
+
+def test_engines_run_without_an_event_loop_and_need_no_aws_settings(make_engine, monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    with make_engine() as engine:
+        assert table_names(engine) == []

@@ -1,0 +1,140 @@
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+import pytest
+
+from dynamap_async import codec
+from dynamap_async.errors import EncodeError
+
+
+@dataclass
+class Line:
+    name: str
+    price: int
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Node:
+    value: int
+    next: "Node | None" = None
+
+
+FIELDS = [codec.Field("name", "n", codec.text()), codec.Field("price", "price", codec.integer())]
+LINE = codec.nested_of("Line", FIELDS, accepts=(Line,))
+
+
+def node_converter():
+    reference = codec.Deferred("Node", lambda: node)
+    node = codec.nested_of(
+        "Node",
+        [codec.Field("value", "value", codec.integer()), codec.Field("next", "next", codec.optional(reference))],
+        accepts=(Node,),
+        build=lambda members: Node(**members),
+    )
+    return reference, node
+
+
+def test_nested_model_is_stored_under_its_stored_names():
+    assert LINE.encode(Line("tea", 5)) == {"M": {"n": {"S": "tea"}, "price": {"N": "5"}}}
+
+
+def test_nested_model_reads_as_a_dict_of_its_python_names():
+    assert LINE.decode({"M": {"n": {"S": "tea"}, "price": {"N": "5"}}}) == {"name": "tea", "price": 5}
+
+
+def test_unknown_stored_members_are_dropped_by_default():
+    assert LINE.decode({"M": {"n": {"S": "tea"}, "x": {"S": "y"}}}) == {"name": "tea"}
+
+
+def test_unknown_stored_members_are_kept_and_written_again_on_demand():
+    line = codec.nested_of("Line", FIELDS, accepts=(Line,), extras=lambda value: value.extra)
+    stored = {"M": {"n": {"S": "tea"}, "price": {"N": "5"}, "x": {"L": [{"N": "1"}]}}}
+    assert line.decode(stored) == {"name": "tea", "price": 5, "x": [1]}
+    assert line.encode(Line("tea", 5, {"x": [1]})) == stored
+
+
+def test_extra_member_never_overwrites_a_field():
+    line = codec.nested_of("Line", FIELDS, accepts=(Line,), extras=lambda value: value.extra)
+    assert line.encode(Line("tea", 5, {"n": "coffee"}))["M"]["n"] == {"S": "tea"}
+
+
+def test_model_without_extras_stores_its_fields_only():
+    line = codec.nested_of("Line", FIELDS, accepts=(Line,), extras=lambda _value: None)
+    assert line.encode(Line("tea", 5)) == LINE.encode(Line("tea", 5))
+
+
+def test_member_that_the_value_leaves_out_is_not_stored():
+    typed_dict = codec.nested_of(
+        "Movie",
+        [codec.Field(name, name, codec.text(), itemgetter(name)) for name in ("title", "year")],
+        accepts=(dict,),
+    )
+    assert typed_dict.encode({"title": "Alien"}) == {"M": {"title": {"S": "Alien"}}}
+
+
+def test_misfit_in_a_field_is_read_plainly_and_the_others_keep_their_names():
+    assert LINE.decode({"M": {"n": {"S": "tea"}, "price": {"S": "five"}}}) == {"name": "tea", "price": "five"}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"name": "tea"}, "Line expected, got dict"),
+        (Line("tea", "5"), "price: int expected, got str '5'"),
+        (Line(None, 5), "name: str expected, got None"),
+    ],
+)
+def test_value_that_does_not_fit_is_refused_with_its_path(value, message):
+    with pytest.raises(EncodeError) as caught:
+        LINE.encode(value)
+    assert str(caught.value).startswith(message)
+
+
+def test_extra_member_that_cannot_be_stored_is_refused_with_its_path():
+    line = codec.nested_of("Line", FIELDS, accepts=(Line,), extras=lambda value: value.extra)
+    with pytest.raises(EncodeError, match=r"^x\[0\]: storable value expected"):
+        line.encode(Line("tea", 5, {"x": [object()]}))
+
+
+def test_field_without_a_value_is_refused_by_name():
+    with pytest.raises(EncodeError, match="^name: field has no value; set it before storing"):
+        LINE.encode(object.__new__(Line))
+
+
+def test_steps_lead_to_stored_names():
+    assert LINE.step("name") == ("n", FIELDS[0].converter)
+    assert LINE.step("n") is None
+    assert LINE.step(0) is None
+
+
+def test_recursive_model_round_trips_through_a_deferred_converter():
+    reference, node = node_converter()
+    chain = Node(1, Node(2, Node(3)))
+    assert node.decode(node.encode(chain)) == chain
+    assert reference.decode(reference.encode(chain)) == chain
+
+
+def test_deferred_converter_answers_like_the_one_it_stands_for():
+    reference, node = node_converter()
+    assert reference.step("next")[1].step("value") == node.step("value")
+    assert reference.member is None
+    assert reference.document is False
+    assert reference.tags == node.tags
+
+
+def test_deferred_converter_is_resolved_once():
+    calls = []
+    reference = codec.Deferred("text", lambda: calls.append(1) or codec.text(), tags=frozenset({"S"}))
+    assert calls == []
+    assert [reference.encode("a"), reference.encode("b"), reference.decode({"S": "c"})] == [{"S": "a"}, {"S": "b"}, "c"]
+    assert calls == [1]
+
+
+def test_only_a_model_of_this_library_is_a_document():
+    model = codec.nested_of("Line", FIELDS, accepts=(Line,), document=True)
+    assert model.document
+    assert codec.optional(model).document
+    assert not LINE.document
+    assert not codec.union_of([model, LINE]).document

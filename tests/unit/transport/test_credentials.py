@@ -1,0 +1,133 @@
+import asyncio
+import datetime
+
+import orjson
+import pytest
+from aiobotocore.credentials import AioRefreshableCredentials
+
+from dynamap_async.config import Credentials
+from dynamap_async.errors import ConfigurationError, CredentialsRejectedError
+from dynamap_async.transport import AioSession
+from dynamap_async.transport.credentials import FixedCredentials, SessionCredentials
+
+EXPIRED = orjson.dumps({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "expired"})
+
+
+def metadata(number, *, minutes=60):
+    expiry = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=minutes)
+    return {
+        "access_key": f"AKID{number}",
+        "secret_key": "s",
+        "token": f"token-{number}",
+        "expiry_time": expiry.isoformat(),
+    }
+
+
+class Refreshes:
+    """Hands out token-1, token-2, ... and counts."""
+
+    def __init__(self, *, fails=False):
+        self.count = 0
+        self.fails = fails
+
+    async def __call__(self):
+        self.count += 1
+        await asyncio.sleep(0)
+        if self.fails:
+            raise OSError("the vault is sealed")
+        return metadata(self.count)
+
+
+def session_with(refresh, *, minutes=60):
+    session = AioSession()
+    session._credentials = AioRefreshableCredentials.create_from_metadata(
+        metadata(0, minutes=minutes), refresh_using=refresh, method="test"
+    )
+    return session
+
+
+@pytest.mark.asyncio
+async def test_fixed_credentials_cannot_be_renewed():
+    credentials = Credentials(access_key_id="A", secret_access_key="s")
+    source = FixedCredentials(credentials)
+    assert await source.current() is credentials
+    assert not await source.renew(credentials)
+
+
+@pytest.mark.asyncio
+async def test_credentials_of_the_environment_are_found(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDENV")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "t")
+    source = SessionCredentials(AioSession())
+    expected = Credentials(access_key_id="AKIDENV", secret_access_key="s", session_token="t")
+    assert await source.current() == expected
+
+
+@pytest.mark.asyncio
+async def test_missing_credentials_name_the_remedies():
+    with pytest.raises(ConfigurationError, match="credentials=Credentials"):
+        await SessionCredentials(AioSession()).current()
+
+
+@pytest.mark.asyncio
+async def test_credentials_near_their_end_are_refreshed_by_the_session():
+    source = SessionCredentials(session_with(Refreshes(), minutes=1))
+    assert (await source.current()).session_token == "token-1"
+
+
+@pytest.mark.asyncio
+async def test_failed_refresh_is_a_configuration_error():
+    source = SessionCredentials(session_with(Refreshes(fails=True), minutes=1))
+    with pytest.raises(ConfigurationError, match="the vault is sealed"):
+        await source.current()
+
+
+@pytest.mark.asyncio
+async def test_rejected_credentials_are_renewed_once_for_all_their_requests():
+    refresh = Refreshes()
+    source = SessionCredentials(session_with(refresh))
+    rejected = await source.current()
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(source.renew(rejected)) for _ in range(10)]
+    assert [task.result() for task in tasks] == [True] * 10
+    assert refresh.count == 1
+    assert (await source.current()).session_token == "token-1"
+
+
+@pytest.mark.asyncio
+async def test_failed_renewal_is_a_configuration_error():
+    source = SessionCredentials(session_with(Refreshes(fails=True)))
+    with pytest.raises(ConfigurationError, match="the vault is sealed"):
+        await source.renew(await source.current())
+
+
+@pytest.mark.asyncio
+async def test_expired_token_is_answered_by_one_renewal(server, connect, get_item):
+    refresh = Refreshes()
+    server.then(EXPIRED, status=400)
+    transport = await connect(credentials=None, aio_session=session_with(refresh))
+    assert await transport.send(get_item) == {}
+    assert [received.headers["x-amz-security-token"] for received in server.requests] == ["token-0", "token-1"]
+
+
+@pytest.mark.asyncio
+async def test_token_that_expires_twice_is_rejected(server, connect, get_item):
+    server.then(EXPIRED, status=400)
+    server.then(EXPIRED, status=400)
+    transport = await connect(credentials=None, aio_session=session_with(Refreshes()))
+    with pytest.raises(CredentialsRejectedError) as raised:
+        await transport.send(get_item)
+    assert raised.value.service_code == "ExpiredTokenException"
+    assert len(server.requests) == 2
+
+
+@pytest.mark.asyncio
+async def test_expired_token_that_cannot_be_refreshed_is_rejected(server, connect, get_item, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDENV")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    server.then(EXPIRED, status=400)
+    transport = await connect(credentials=None)
+    with pytest.raises(CredentialsRejectedError):
+        await transport.send(get_item)
+    assert len(server.requests) == 1

@@ -1,0 +1,122 @@
+import ssl
+from unittest.mock import Mock
+
+import aiohttp
+import botocore.exceptions as boto
+import pytest
+from botocore.parsers import ResponseParserError
+
+from dynamap_async.errors import ConnectionFailedError, DamagedResponseError, Outcome, RequestTimeoutError
+from dynamap_async.request import Request
+from dynamap_async.transport.failures import transport_error
+
+KEY = Mock(host="h", port=1, ssl=True)
+REFUSED = aiohttp.ClientConnectorError(KEY, OSError(111, "refused"))
+BROKEN = aiohttp.ClientOSError(104, "reset")
+URL = {"endpoint_url": "http://h"}
+
+
+def httpx_error(name):
+    """httpx need not be installed: its errors are known by name."""
+    return type(name, (Exception,), {"__module__": "httpx"})()
+
+
+def judged(error):
+    found = transport_error(error, Request(operation="PutItem", body={}, table="tweets"))
+    return type(found), found.outcome
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        REFUSED,
+        aiohttp.ClientConnectorDNSError(KEY, OSError(-2, "no such host")),
+        aiohttp.ClientConnectorSSLError(KEY, ssl.SSLError(1, "handshake")),
+        aiohttp.ClientConnectorCertificateError(KEY, ssl.CertificateError("certificate")),
+        aiohttp.ClientProxyConnectionError(KEY, OSError(111, "refused")),
+        aiohttp.ClientHttpProxyError(Mock(), (), status=407),
+        boto.EndpointConnectionError(error=REFUSED, **URL),
+        boto.ProxyConnectionError(error=REFUSED, proxy_url="http://p"),
+        boto.SSLError(error=ssl.SSLError(1, "handshake"), **URL),
+        boto.EndpointConnectionError(error=httpx_error("ConnectError"), **URL),
+        boto.ProxyConnectionError(error=httpx_error("ProxyError"), proxy_url="http://p"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_connection_that_was_never_made_was_not_sent(error):
+    assert judged(error) == (ConnectionFailedError, Outcome.NOT_SENT)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        aiohttp.ConnectionTimeoutError("Connection timeout to host"),
+        boto.ConnectTimeoutError(error=aiohttp.ConnectionTimeoutError("Connection timeout"), **URL),
+        boto.ConnectTimeoutError(error=httpx_error("ConnectTimeout"), **URL),
+        boto.ConnectTimeoutError(error=httpx_error("PoolTimeout"), **URL),
+    ],
+)
+def test_connect_timeout_was_not_sent(error):
+    assert judged(error) == (RequestTimeoutError, Outcome.NOT_SENT)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        aiohttp.SocketTimeoutError("Timeout on reading data from socket"),
+        TimeoutError(),
+        boto.ReadTimeoutError(error=aiohttp.SocketTimeoutError(), **URL),
+        boto.ConnectTimeoutError(error=httpx_error("WriteTimeout"), **URL),
+        boto.ReadTimeoutError(error=httpx_error("ReadTimeout"), **URL),
+    ],
+)
+def test_timeout_after_connecting_leaves_the_outcome_unknown(error):
+    assert judged(error) == (RequestTimeoutError, Outcome.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BROKEN,
+        aiohttp.ServerDisconnectedError(),
+        ConnectionResetError(),
+        boto.EndpointConnectionError(error=BROKEN, **URL),
+        boto.ConnectionClosedError(error=aiohttp.ServerDisconnectedError(), **URL),
+        boto.HTTPClientError(error=RuntimeError("anything")),
+    ],
+)
+def test_broken_connection_leaves_the_outcome_unknown(error):
+    assert judged(error) == (ConnectionFailedError, Outcome.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        aiohttp.ClientPayloadError("truncated"),
+        aiohttp.ClientResponseError(Mock(), (), status=400, message="bad status line"),
+        boto.ConnectionClosedError(error=aiohttp.ClientPayloadError("truncated"), **URL),
+        boto.ChecksumError(checksum_type="crc32", expected_checksum=1, actual_checksum=2),
+        ResponseParserError("no JSON"),
+    ],
+)
+def test_unreadable_answer_is_damaged(error):
+    assert judged(error) == (DamagedResponseError, Outcome.UNKNOWN)
+
+
+def test_error_that_the_program_is_handling_does_not_count_as_the_cause():
+    lost = boto.EndpointConnectionError(error=BROKEN, **URL)
+    try:
+        try:
+            raise REFUSED
+        except aiohttp.ClientConnectorError:
+            raise lost  # noqa: B904 - the context is what is tested
+    except boto.EndpointConnectionError:
+        assert lost.__context__ is REFUSED
+    assert judged(lost) == (ConnectionFailedError, Outcome.UNKNOWN)
+
+
+def test_message_says_what_happened_to_the_request():
+    request = Request(operation="PutItem", body={}, table="tweets")
+    assert "nothing was sent" in str(transport_error(REFUSED, request))
+    assert "PutItem on table 'tweets'" in str(transport_error(BROKEN, request))
+    assert "unknown" in str(transport_error(BROKEN, request))

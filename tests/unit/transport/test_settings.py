@@ -1,0 +1,141 @@
+import ssl
+
+import pytest
+from aiobotocore.httpxsession import HttpxSession
+
+from dynamap_async.config import Credentials
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.transport import AioConfig, AioSession, Connection
+from dynamap_async.transport.endpoint import to_endpoint
+from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, resolve_settings
+
+CREDENTIALS = Credentials(access_key_id="AKID", secret_access_key="secret")
+LOCAL = "http://localhost:8000"
+
+
+def settings(**facts):
+    return resolve_settings(Connection(**{"region": "eu-west-1", "credentials": CREDENTIALS, **facts}))
+
+
+def test_a_given_region_stands_above_every_other(monkeypatch):
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
+    assert settings(endpoint_url=LOCAL).endpoint.region == "eu-west-1"
+
+
+def test_region_comes_from_the_config_the_environment_or_the_profile(monkeypatch, aws_config_file):
+    aws_config_file("[profile dev]\nregion = eu-north-1\n")
+    dev = {"region": None, "credentials": None, "profile": "dev", "endpoint_url": LOCAL}
+    assert settings(**dev).endpoint.region == "eu-north-1"
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
+    assert settings(region=None, endpoint_url=LOCAL).endpoint.region == "us-west-2"
+    config = AioConfig(region_name="us-east-2")
+    assert settings(region=None, endpoint_url=LOCAL, aio_config=config).endpoint.region == "us-east-2"
+
+
+def test_missing_region_names_the_remedies():
+    with pytest.raises(ConfigurationError, match="AWS_DEFAULT_REGION"):
+        settings(region=None, endpoint_url=LOCAL)
+
+
+def test_region_is_set_on_a_session_of_our_own_only():
+    assert settings(endpoint_url=LOCAL).session.get_config_variable("region") == "eu-west-1"
+    theirs = AioSession()
+    assert settings(endpoint_url=LOCAL, aio_session=theirs).session is theirs
+    assert theirs.get_config_variable("region") is None
+
+
+@pytest.mark.parametrize(
+    ("region", "config", "url"),
+    [
+        ("eu-west-1", {}, "https://dynamodb.eu-west-1.amazonaws.com/"),
+        ("cn-north-1", {}, "https://dynamodb.cn-north-1.amazonaws.com.cn/"),
+        ("us-east-1", {"use_fips_endpoint": True}, "https://dynamodb-fips.us-east-1.amazonaws.com/"),
+        ("eu-west-1", {"use_dualstack_endpoint": True}, "https://dynamodb.eu-west-1.api.aws/"),
+    ],
+)
+def test_endpoint_is_the_services_own(region, config, url):
+    assert settings(region=region, aio_config=AioConfig(**config)).endpoint.url == url
+
+
+def test_a_region_that_means_fips_is_signed_for_the_real_region():
+    endpoint = settings(region="fips-us-east-1").endpoint
+    assert (endpoint.host, endpoint.region) == ("dynamodb-fips.us-east-1.amazonaws.com", "us-east-1")
+
+
+def test_endpoint_of_the_environment_is_used_most_specific_first(monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://any:1")
+    assert settings().endpoint.host == "any:1"
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://dynamodb:2")
+    assert settings().endpoint.host == "dynamodb:2"
+    assert settings(endpoint_url=LOCAL).endpoint.host == "localhost:8000"
+
+
+def test_endpoint_of_the_environment_can_be_ignored(monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://any:1")
+    monkeypatch.setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")
+    assert settings().endpoint.host == "dynamodb.eu-west-1.amazonaws.com"
+    config = AioConfig(ignore_configured_endpoint_urls=False)
+    assert settings(aio_config=config).endpoint.host == "any:1"
+
+
+def test_endpoint_of_the_profile_is_used(aws_config_file):
+    aws_config_file("[profile dev]\nservices = local\n[services local]\ndynamodb =\n  endpoint_url = http://dev:3\n")
+    assert settings(credentials=None, profile="dev").endpoint.host == "dev:3"
+    assert settings(aio_session=AioSession(profile="dev")).endpoint.host == "dev:3"
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://host", "http://", "http://u:p@host", "http://h?a", "http://h:x"]
+)
+def test_endpoint_that_is_no_http_address_is_refused(url):
+    with pytest.raises(ConfigurationError, match="endpoint"):
+        to_endpoint(url, "eu-west-1")
+
+
+def test_unknown_profile_is_a_configuration_error():
+    with pytest.raises(ConfigurationError, match="nobody"):
+        settings(credentials=None, profile="nobody")
+
+
+def test_pool_is_ours_unless_the_user_gave_a_config():
+    assert settings(endpoint_url=LOCAL).config.max_pool_connections == DEFAULT_CONNECTIONS
+    config = AioConfig(max_pool_connections=7)
+    assert settings(endpoint_url=LOCAL, aio_config=config).config.max_pool_connections == 7
+    session = AioSession()
+    session.set_default_client_config(AioConfig(max_pool_connections=5, read_timeout=3))
+    merged = settings(endpoint_url=LOCAL, aio_session=session, aio_config=AioConfig(read_timeout=9)).config
+    assert (merged.max_pool_connections, merged.read_timeout) == (5, 9)
+
+
+def test_user_agent_is_aiobotocores_with_the_users_addition():
+    agent = settings(endpoint_url=LOCAL, aio_config=AioConfig(user_agent_extra="shop/1")).user_agent
+    assert agent.startswith("aiobotocore/")
+    assert agent.endswith(" shop/1")
+
+
+def test_tls_context_is_made_only_where_we_encrypt(monkeypatch):
+    https = "https://localhost:8000"
+    assert settings(endpoint_url=LOCAL).tls is None
+    assert settings(endpoint_url=https).tls.verify_mode is ssl.CERT_REQUIRED
+    assert settings(endpoint_url=https, aio_config=AioConfig(proxies={"https": "http://proxy:1"})).tls is None
+    given = ssl.create_default_context()
+    assert settings(endpoint_url=https, aio_config=AioConfig(connector_args={"ssl_context": given})).tls is given
+
+
+def test_unreadable_authorities_are_a_configuration_error(monkeypatch):
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/nowhere/ca.pem")
+    with pytest.raises(ConfigurationError):
+        settings(endpoint_url="https://localhost:8000")
+
+
+def test_proxy_of_the_environment_is_used_unless_excepted(monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:1")
+    monkeypatch.setenv("NO_PROXY", "internal")
+    assert settings(endpoint_url="https://host:8000").sends_by_session_class
+    assert not settings(endpoint_url="https://internal:8000").sends_by_session_class
+    assert not settings(endpoint_url="http://host:8000").sends_by_session_class
+
+
+def test_another_session_class_is_used():
+    config = AioConfig(http_session_cls=HttpxSession)
+    assert settings(endpoint_url=LOCAL, aio_config=config).sends_by_session_class

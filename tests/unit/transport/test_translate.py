@@ -1,0 +1,156 @@
+import pytest
+from botocore.loaders import Loader
+from botocore.model import ServiceModel
+
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    CredentialsRejectedError,
+    InternalServerError,
+    RequestRejectedError,
+    ResourceNotFoundError,
+    ThrottledError,
+    UnknownServiceError,
+)
+from dynamap_async.request import Request
+from dynamap_async.transport.translate import ERRORS, error_code, service_error
+
+OPERATIONS = [
+    "GetItem",
+    "PutItem",
+    "DeleteItem",
+    "UpdateItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "BatchWriteItem",
+    "CreateTable",
+    "DescribeTable",
+    "DeleteTable",
+    "ListTables",
+    "UpdateTimeToLive",
+    "DescribeTimeToLive",
+    "TagResource",
+]
+UNMODELLED = [
+    "ValidationException",
+    "SerializationException",
+    "AccessDeniedException",
+    "UnrecognizedClientException",
+    "ExpiredTokenException",
+    "InvalidSignatureException",
+    "IncompleteSignatureException",
+    "MissingAuthenticationTokenException",
+]
+MODEL = ServiceModel(Loader().load_service_model("dynamodb", "service-2"))
+
+
+def translated(code, *, status=400, operation="GetItem", table="tweets", **facts):
+    request = Request(operation=operation, body={}, table=table)
+    return service_error(request, code=code, status=status, facts=facts, request_id="r")
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_modelled_error_of_an_operation_has_a_class(operation):
+    codes = {shape.error_code for shape in MODEL.operation_model(operation).error_shapes}
+    assert codes <= set(ERRORS)
+
+
+@pytest.mark.parametrize("code", UNMODELLED)
+def test_errors_that_the_model_leaves_out_have_a_class(code):
+    assert type(translated(code)) is ERRORS[code]
+
+
+def test_error_carries_every_fact():
+    error = translated("ResourceNotFoundException", message="Requested resource not found")
+    assert isinstance(error, ResourceNotFoundError)
+    assert (error.service_code, error.operation, error.table) == ("ResourceNotFoundException", "GetItem", "tweets")
+    assert (error.status, error.request_id, error.attempts) == (400, "r", 1)
+
+
+def test_message_names_operation_table_code_and_remedy():
+    text = str(translated("ResourceNotFoundException", message="Requested resource not found."))
+    assert text == (
+        "GetItem on table 'tweets': ResourceNotFoundException: Requested resource not found. Create the table or index "
+        "with `await session.tables.create(Model)`, or check region and endpoint."
+    )
+
+
+def test_message_without_a_table_or_a_text_is_a_sentence_too():
+    assert str(translated("Odd", operation="ListTables", table="")) == "ListTables: Odd."
+
+
+def test_access_denied_names_the_permission():
+    assert "dynamodb:PutItem" in str(translated("AccessDeniedException", operation="PutItem"))
+
+
+@pytest.mark.parametrize("name", ["message", "Message"])
+def test_text_of_the_service_is_kept_in_either_spelling(name):
+    assert "too long" in str(translated("ValidationException", **{name: "too long"}))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("ValidationException", RequestRejectedError), ("ExpiredTokenException", CredentialsRejectedError)],
+)
+def test_refusals_that_stay_refusals_are_not_retryable(code, kind):
+    error = translated(code)
+    assert isinstance(error, kind)
+    assert not error.retryable
+
+
+def test_unknown_code_is_named_and_not_a_crash():
+    error = translated("FutureException", message="?")
+    assert isinstance(error, UnknownServiceError)
+    assert error.service_code == "FutureException"
+
+
+def test_unknown_failure_inside_dynamodb_is_retryable():
+    error = translated("FutureFailure", status=503)
+    assert isinstance(error, InternalServerError)
+    assert (error.service_code, error.status, error.retryable) == ("FutureFailure", 503, True)
+
+
+def test_failed_condition_carries_the_stored_item():
+    item = {"id": {"S": "a"}}
+    assert translated("ConditionalCheckFailedException", Item=item).item == item
+
+
+@pytest.mark.parametrize("facts", [{}, {"Item": {}}, {"Item": None}])
+def test_failed_condition_without_an_item_has_none(facts):
+    error = translated("ConditionalCheckFailedException", **facts)
+    assert isinstance(error, ConditionalCheckFailedError)
+    assert error.item is None
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("ProvisionedThroughputExceededException", "ThrottlingReasons"),
+        ("RequestLimitExceeded", "ThrottlingReasons"),
+        ("ThrottlingException", "throttlingReasons"),
+    ],
+)
+def test_throttling_tells_its_reasons(code, name):
+    reason = {"reason": "TableReadProvisionedThroughputExceeded", "resource": "arn:aws:dynamodb:eu-west-1:1:table/t"}
+    error = translated(code, **{name: [reason, {"reason": "Odd"}]})
+    assert isinstance(error, ThrottledError)
+    assert error.reasons == ("TableReadProvisionedThroughputExceeded arn:aws:dynamodb:eu-west-1:1:table/t", "Odd")
+
+
+@pytest.mark.parametrize("listed", [None, [], "text", 5, [5], {"reason": 1}])
+def test_undocumented_forms_of_reasons_do_not_hide_the_throttling(listed):
+    assert isinstance(translated("ThrottlingException", throttlingReasons=listed), ThrottledError)
+
+
+@pytest.mark.parametrize(
+    ("facts", "header", "expected"),
+    [
+        ({"__type": "com.amazonaws.dynamodb.v20120810#ValidationException"}, None, "ValidationException"),
+        ({"__type": "ValidationException"}, "Other", "ValidationException"),
+        ({"code": "ValidationException"}, None, "ValidationException"),
+        ({}, "ThrottlingException:http://internal.amazon.com/coral/", "ThrottlingException"),
+        ({}, None, "418"),
+    ],
+)
+def test_code_is_found_wherever_it_stands(facts, header, expected):
+    assert error_code(facts, header, 418) == expected

@@ -1,0 +1,417 @@
+import asyncio
+import datetime
+import email.utils
+import ssl
+import time
+
+import orjson
+import pytest
+from aiobotocore.httpsession import AIOHTTPSession
+from aiobotocore.httpxsession import HttpxSession
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from dynamap_async.config import Credentials
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    ConfigurationError,
+    ConnectionFailedError,
+    CredentialsRejectedError,
+    DamagedResponseError,
+    InternalServerError,
+    Outcome,
+    RequestTimeoutError,
+    SessionStateError,
+    ThrottledError,
+)
+from dynamap_async.transport import AioConfig, Connection, WireTransport
+
+PROXIED = "http://dynamodb.invalid:8000"
+
+
+def refusal(code, **facts):
+    return orjson.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no", **facts})
+
+
+def http_date(seconds_from_now):
+    return email.utils.formatdate(time.time() + seconds_from_now, usegmt=True)
+
+
+@pytest.mark.asyncio
+async def test_answer_is_the_json_object_that_was_sent_back(server, connect, get_item):
+    server.then(b'{"Item": {"id": {"S": "a"}, "raw": {"B": "AAE="}}}')
+    transport = await connect()
+    assert await transport.send(get_item) == {"Item": {"id": {"S": "a"}, "raw": {"B": "AAE="}}}
+
+
+@pytest.mark.asyncio
+async def test_request_is_dynamodbs_json_protocol(server, connect, get_item):
+    transport = await connect()
+    await transport.send(get_item)
+
+    (received,) = server.requests
+    assert received.target == "/"
+    assert orjson.loads(received.body) == get_item.body
+    assert received.headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
+    assert received.headers["content-type"] == "application/x-amz-json-1.0"
+    assert received.headers["accept-encoding"] == "identity"
+    assert received.headers["user-agent"].startswith("aiobotocore/")
+    assert received.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+    assert f"http://{received.headers['host']}" == server.url
+
+
+@pytest.mark.asyncio
+async def test_connection_is_kept_for_the_next_request(server, connect, get_item):
+    transport = await connect()
+    for _ in range(3):
+        await transport.send(get_item)
+    assert server.connections == 1
+
+
+@pytest.mark.asyncio
+async def test_no_more_connections_than_the_pool_allows(server, connect, get_item):
+    transport = await connect(config={"max_pool_connections": 2})
+    async with asyncio.TaskGroup() as group:
+        for _ in range(10):
+            group.create_task(transport.send(get_item))
+    assert transport.max_connections == 2
+    assert server.connections == 2
+
+
+@pytest.mark.asyncio
+async def test_refused_connection_was_not_sent(connect, get_item, refused_url):
+    transport = await connect(endpoint_url=refused_url)
+    with pytest.raises(ConnectionFailedError, match="GetItem on table 'tweets'") as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.NOT_SENT
+
+
+@pytest.mark.asyncio
+async def test_unknown_host_was_not_sent(connect, get_item):
+    transport = await connect(endpoint_url="http://host.invalid:8000")
+    with pytest.raises(ConnectionFailedError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.NOT_SENT
+
+
+@pytest.mark.asyncio
+async def test_reset_before_the_request_is_read_leaves_the_outcome_unknown(server, connect, get_item):
+    server.reset_next_connection = True
+    transport = await connect()
+    with pytest.raises(ConnectionFailedError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.asyncio
+async def test_reset_after_the_request_was_read_leaves_the_outcome_unknown(server, connect, get_item):
+    server.then(then="reset")
+    transport = await connect()
+    with pytest.raises(ConnectionFailedError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+    assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_slow_answer_times_out_with_an_unknown_outcome(server, connect, get_item):
+    server.then(silent=True)
+    transport = await connect(config={"read_timeout": 0.03})
+    with pytest.raises(RequestTimeoutError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+    assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"body": b'{"Item"', "missing_bytes": 20, "then": "close"},
+        {"body": b"{}", "headers": {"x-amz-crc32": "1"}},
+        {"body": b"{}", "headers": {"x-amz-crc32": "not a number"}},
+        {"body": b'{"Item": '},
+        {"body": b"[]"},
+        {"body": b""},
+        {"body": b"<html>sign in</html>"},
+        {"body": b"<html>forbidden</html>", "status": 403},
+        {"body": b"moved", "status": 307, "headers": {"Location": "/elsewhere"}},
+        {"body": b"{}", "status": 204},
+    ],
+    ids=["truncated", "checksum", "odd checksum", "json", "array", "empty", "html", "html 403", "redirect", "204"],
+)
+async def test_damaged_answer_leaves_the_outcome_unknown(server, connect, get_item, reply):
+    server.then(**reply)
+    transport = await connect()
+    with pytest.raises(DamagedResponseError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+    assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("body", [b"<html>bad gateway</html>", b""])
+async def test_server_failure_without_json_is_an_internal_server_error(server, connect, get_item, body):
+    server.then(body, status=502)
+    transport = await connect()
+    with pytest.raises(InternalServerError) as raised:
+        await transport.send(get_item)
+    assert (raised.value.status, raised.value.retryable, raised.value.request_id) == (502, True, "request-1")
+
+
+@pytest.mark.asyncio
+async def test_refusal_carries_its_facts_and_is_not_sent_again(server, connect, get_item):
+    item = {"id": {"S": "a"}, "raw": {"B": "AAE="}}
+    server.then(refusal("ConditionalCheckFailedException", Item=item), status=400)
+    transport = await connect()
+    with pytest.raises(ConditionalCheckFailedError) as raised:
+        await transport.send(get_item)
+    error = raised.value
+    assert (error.item, error.operation, error.table, error.status) == (item, "GetItem", "tweets", 400)
+    assert (error.request_id, error.service_code) == ("request-1", "ConditionalCheckFailedException")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_error_named_only_in_a_header_is_recognised(server, connect, get_item):
+    server.then(b"{}", status=400, headers={"x-amzn-ErrorType": "ThrottlingException:http://internal/doc/"})
+    transport = await connect()
+    with pytest.raises(ThrottledError):
+        await transport.send(get_item)
+
+
+@pytest.mark.asyncio
+async def test_wrong_clock_is_corrected_once_and_remembered(server, connect, get_item):
+    server.then(refusal("InvalidSignatureException"), status=400, headers={"Date": http_date(7_200), "x-amz-crc32": ""})
+    server.replies[0].headers.pop("x-amz-crc32")
+    transport = await connect()
+
+    assert await transport.send(get_item) == {}
+    await transport.send(get_item)
+
+    stamps = [
+        datetime.datetime.strptime(received.headers["x-amz-date"] + "+0000", "%Y%m%dT%H%M%SZ%z").timestamp()
+        for received in server.requests
+    ]
+    assert len(stamps) == 3
+    assert [round((stamp - time.time()) / 600) for stamp in stamps] == [0, 12, 12]
+    assert server.requests[0].body == server.requests[1].body
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("headers", [{}, {"Date": "yesterday"}, {"Date": http_date(5)}])
+async def test_wrong_signature_under_a_right_clock_is_not_sent_again(server, connect, get_item, headers):
+    server.then(refusal("InvalidSignatureException"), status=400, headers=headers)
+    transport = await connect()
+    with pytest.raises(CredentialsRejectedError):
+        await transport.send(get_item)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_clock_is_corrected_at_most_once_for_a_request(server, connect, get_item):
+    for hours in (2, 4):
+        server.then(refusal("InvalidSignatureException"), status=400, headers={"Date": http_date(hours * 3_600)})
+    transport = await connect()
+    with pytest.raises(CredentialsRejectedError):
+        await transport.send(get_item)
+    assert len(server.requests) == 2
+
+
+@pytest.mark.asyncio
+async def test_expired_fixed_credentials_are_not_sent_again(server, connect, get_item):
+    server.then(refusal("ExpiredTokenException"), status=400)
+    transport = await connect()
+    with pytest.raises(CredentialsRejectedError):
+        await transport.send(get_item)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_cancelled_request_gives_its_connection_back(server, connect, get_item):
+    server.then(silent=True)
+    transport = await connect(config={"max_pool_connections": 1})
+    task = asyncio.create_task(transport.send(get_item))
+    await server.asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert await transport.send(get_item) == {}
+    assert server.connections == 2
+
+
+@pytest.mark.asyncio
+async def test_configured_proxy_is_used(server, connect, get_item):
+    transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": server.url}})
+    assert await transport.send(get_item) == {}
+    assert server.requests[0].target.rstrip("/") == PROXIED
+    assert server.requests[0].headers["host"] == "dynamodb.invalid:8000"
+
+
+@pytest.mark.asyncio
+async def test_proxy_that_refuses_was_not_sent(connect, get_item, refused_url):
+    transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": refused_url}})
+    with pytest.raises(ConnectionFailedError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.NOT_SENT
+
+
+@pytest.mark.asyncio
+async def test_answer_lost_behind_a_proxy_leaves_the_outcome_unknown(server, connect, get_item):
+    server.then(then="reset")
+    transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": server.url}})
+    with pytest.raises(ConnectionFailedError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+
+
+class CountingSession(AIOHTTPSession):
+    sent = 0
+
+    async def send(self, request):
+        type(self).sent += 1
+        return await super().send(request)
+
+
+@pytest.fixture(params=[CountingSession, HttpxSession])
+def http_session_cls(request):
+    if request.param is HttpxSession:
+        pytest.importorskip("httpx", reason="aiobotocore's httpx session class needs httpx")
+    return request.param
+
+
+@pytest.mark.asyncio
+@pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
+async def test_another_session_class_sends_and_its_answers_are_verified(server, connect, get_item, http_session_cls):
+    server.then(b'{"Item": {}}')
+    server.then(b"{}", headers={"x-amz-crc32": "1"})
+    transport = await connect(config={"http_session_cls": http_session_cls})
+    assert await transport.send(get_item) == {"Item": {}}
+    with pytest.raises(DamagedResponseError):
+        await transport.send(get_item)
+
+
+@pytest.mark.asyncio
+@pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
+async def test_another_session_class_tells_lost_from_not_sent(server, connect, get_item, http_session_cls, refused_url):
+    server.then(then="reset")
+    lost = await connect(config={"http_session_cls": http_session_cls})
+    refused = await connect(config={"http_session_cls": http_session_cls}, endpoint_url=refused_url)
+    with pytest.raises(ConnectionFailedError) as raised:
+        await lost.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+    with pytest.raises(ConnectionFailedError) as raised:
+        await refused.send(get_item)
+    assert raised.value.outcome is Outcome.NOT_SENT
+
+
+@pytest.mark.asyncio
+async def test_session_class_that_refuses_its_settings_is_a_configuration_error(connect):
+    class Picky(AIOHTTPSession):
+        def __init__(self, **facts):
+            raise TypeError("no such argument")
+
+    with pytest.raises(ConfigurationError, match="Picky cannot be used"):
+        await connect(config={"http_session_cls": Picky})
+
+
+@pytest.mark.asyncio
+async def test_connector_argument_of_another_http_client_is_refused(connect):
+    with pytest.raises(ConfigurationError, match="pool_timeout"):
+        await connect(config={"connector_args": {"pool_timeout": 1}})
+
+
+@pytest.mark.asyncio
+async def test_missing_credentials_are_reported_when_opening(server):
+    transport = WireTransport(Connection(region="eu-west-1", endpoint_url=server.url))
+    with pytest.raises(ConfigurationError, match="AWS_ACCESS_KEY_ID"):
+        await transport.open()
+
+
+@pytest.mark.asyncio
+async def test_sending_before_opening_or_after_closing_is_refused(connect, get_item, server):
+    transport = WireTransport(Connection(region="eu-west-1", endpoint_url=server.url))
+    with pytest.raises(SessionStateError):
+        await transport.send(get_item)
+    opened = await connect()
+    await opened.close()
+    with pytest.raises(SessionStateError):
+        await opened.send(get_item)
+
+
+@pytest.mark.asyncio
+async def test_transport_closes_in_another_task_than_it_opened_in(server, get_item):
+    credentials = Credentials(access_key_id="a", secret_access_key="s")
+    transport = WireTransport(Connection(region="eu-west-1", endpoint_url=server.url, credentials=credentials))
+    await asyncio.create_task(transport.open())
+    await transport.send(get_item)
+    await asyncio.create_task(transport.close())
+
+
+def self_signed(folder):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "localhost.pem"
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    return self_signed(tmp_path)
+
+
+@pytest.fixture
+def server_tls(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+@pytest.mark.asyncio
+async def test_encrypted_endpoint_is_trusted_by_the_configured_authorities(
+    server, connect, get_item, certificate, server_tls, monkeypatch
+):
+    await server.stop()
+    await server.start(server_tls)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    transport = await connect(endpoint_url=server.url.replace("127.0.0.1", "localhost"))
+    assert await transport.send(get_item) == {}
+
+
+@pytest.mark.asyncio
+async def test_untrusted_certificate_was_not_sent(server, connect, get_item, server_tls):
+    await server.stop()
+    await server.start(server_tls)
+    transport = await connect(endpoint_url=server.url.replace("127.0.0.1", "localhost"))
+    with pytest.raises(ConnectionFailedError, match="certificate") as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.NOT_SENT
+    assert server.requests == []
+
+
+@pytest.mark.asyncio
+async def test_path_of_the_endpoint_is_kept(server, connect, get_item):
+    transport = await connect(endpoint_url=server.url + "/dynamodb/v1")
+    await transport.send(get_item)
+    assert server.requests[0].target == "/dynamodb/v1"
+
+
+def test_config_of_the_user_is_not_changed():
+    config = AioConfig(read_timeout=3)
+    connection = Connection(region="eu-west-1", aio_config=config)
+    assert connection.aio_config is config

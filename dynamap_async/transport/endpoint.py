@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import botocore.utils
 from aiobotocore.session import AioSession
 
 from dynamap_async.errors import ConfigurationError
 
+_utils: Any = botocore.utils
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 
@@ -41,14 +43,16 @@ def resolve_region(given: str | None, config: Any, session: Any) -> str:
 
     Raises:
         ConfigurationError: none of them has one.
+        BotoCoreError: it cannot be the name of a region.
     """
-    region = given or config.region_name or session.get_config_variable("region")
+    region: str | None = given or config.region_name or session.get_config_variable("region")
     if not region:
         raise ConfigurationError(
             'no AWS region is set: pass region="eu-west-1", set AWS_DEFAULT_REGION, or give the profile in '
             "~/.aws/config a region (a local engine accepts any)"
         )
-    return str(region)
+    _utils.validate_region_name(region)
+    return region
 
 
 def resolve_endpoint(given: str | None, region: str, config: Any, session: Any) -> Endpoint:

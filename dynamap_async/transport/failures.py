@@ -88,7 +88,8 @@ def transport_error(error: BaseException, request: Request) -> TransportError:
 def _causes(error: BaseException) -> list[BaseException]:
     # botocore keeps the HTTP client's error as an argument. __context__ will not do: an error that is raised again
     # while the program handles another one, such as its previous attempt's, has that one as its context.
-    wrapped: Any = error.kwargs.get("error") if isinstance(error, BotoCoreError) else None
+    facts: Any = error
+    wrapped = facts.kwargs.get("error") if isinstance(error, BotoCoreError) else None
     return [error, wrapped] if isinstance(wrapped, BaseException) else [error]
 
 

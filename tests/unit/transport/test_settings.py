@@ -37,6 +37,12 @@ def test_missing_region_names_the_remedies():
         settings(region=None, endpoint_url=LOCAL)
 
 
+@pytest.mark.parametrize("region", ["eu west", "eu-west-1\r\nHost: elsewhere", "http://host"])
+def test_text_that_cannot_name_a_region_is_refused(region):
+    with pytest.raises(ConfigurationError, match="region"):
+        settings(region=region, endpoint_url=LOCAL)
+
+
 def test_region_is_set_on_a_session_of_our_own_only():
     assert settings(endpoint_url=LOCAL).session.get_config_variable("region") == "eu-west-1"
     theirs = AioSession()

@@ -1,16 +1,10 @@
 import asyncio
 import datetime
 import email.utils
-import ssl
 import time
 
 import orjson
 import pytest
-from aiobotocore.httpsession import AIOHTTPSession
-from aiobotocore.httpxsession import HttpxSession
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import (
@@ -26,8 +20,6 @@ from dynamap_async.errors import (
     ThrottledError,
 )
 from dynamap_async.transport import AioConfig, Connection, WireTransport
-
-PROXIED = "http://dynamodb.invalid:8000"
 
 
 def refusal(code, **facts):
@@ -243,81 +235,6 @@ async def test_cancelled_request_gives_its_connection_back(server, connect, get_
 
 
 @pytest.mark.asyncio
-async def test_configured_proxy_is_used(server, connect, get_item):
-    transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": server.url}})
-    assert await transport.send(get_item) == {}
-    assert server.requests[0].target.rstrip("/") == PROXIED
-    assert server.requests[0].headers["host"] == "dynamodb.invalid:8000"
-
-
-@pytest.mark.asyncio
-async def test_proxy_that_refuses_was_not_sent(connect, get_item, refused_url):
-    transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": refused_url}})
-    with pytest.raises(ConnectionFailedError) as raised:
-        await transport.send(get_item)
-    assert raised.value.outcome is Outcome.NOT_SENT
-
-
-@pytest.mark.asyncio
-async def test_answer_lost_behind_a_proxy_leaves_the_outcome_unknown(server, connect, get_item):
-    server.then(then="reset")
-    transport = await connect(endpoint_url=PROXIED, config={"proxies": {"http": server.url}})
-    with pytest.raises(ConnectionFailedError) as raised:
-        await transport.send(get_item)
-    assert raised.value.outcome is Outcome.UNKNOWN
-
-
-class CountingSession(AIOHTTPSession):
-    sent = 0
-
-    async def send(self, request):
-        type(self).sent += 1
-        return await super().send(request)
-
-
-@pytest.fixture(params=[CountingSession, HttpxSession])
-def http_session_cls(request):
-    if request.param is HttpxSession:
-        pytest.importorskip("httpx", reason="aiobotocore's httpx session class needs httpx")
-    return request.param
-
-
-@pytest.mark.asyncio
-@pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
-async def test_another_session_class_sends_and_its_answers_are_verified(server, connect, get_item, http_session_cls):
-    server.then(b'{"Item": {}}')
-    server.then(b"{}", headers={"x-amz-crc32": "1"})
-    transport = await connect(config={"http_session_cls": http_session_cls})
-    assert await transport.send(get_item) == {"Item": {}}
-    with pytest.raises(DamagedResponseError):
-        await transport.send(get_item)
-
-
-@pytest.mark.asyncio
-@pytest.mark.filterwarnings("ignore:aiobotocore's httpx backend:DeprecationWarning")
-async def test_another_session_class_tells_lost_from_not_sent(server, connect, get_item, http_session_cls, refused_url):
-    server.then(then="reset")
-    lost = await connect(config={"http_session_cls": http_session_cls})
-    refused = await connect(config={"http_session_cls": http_session_cls}, endpoint_url=refused_url)
-    with pytest.raises(ConnectionFailedError) as raised:
-        await lost.send(get_item)
-    assert raised.value.outcome is Outcome.UNKNOWN
-    with pytest.raises(ConnectionFailedError) as raised:
-        await refused.send(get_item)
-    assert raised.value.outcome is Outcome.NOT_SENT
-
-
-@pytest.mark.asyncio
-async def test_session_class_that_refuses_its_settings_is_a_configuration_error(connect):
-    class Picky(AIOHTTPSession):
-        def __init__(self, **facts):
-            raise TypeError("no such argument")
-
-    with pytest.raises(ConfigurationError, match="Picky cannot be used"):
-        await connect(config={"http_session_cls": Picky})
-
-
-@pytest.mark.asyncio
 async def test_connector_argument_of_another_http_client_is_refused(connect):
     with pytest.raises(ConfigurationError, match="pool_timeout"):
         await connect(config={"connector_args": {"pool_timeout": 1}})
@@ -348,60 +265,6 @@ async def test_transport_closes_in_another_task_than_it_opened_in(server, get_it
     await asyncio.create_task(transport.open())
     await transport.send(get_item)
     await asyncio.create_task(transport.close())
-
-
-def self_signed(folder):
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "localhost.pem"
-    path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    return path
-
-
-@pytest.fixture
-def certificate(tmp_path):
-    return self_signed(tmp_path)
-
-
-@pytest.fixture
-def server_tls(certificate):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
-
-
-@pytest.mark.asyncio
-async def test_encrypted_endpoint_is_trusted_by_the_configured_authorities(
-    server, connect, get_item, certificate, server_tls, monkeypatch
-):
-    await server.stop()
-    await server.start(server_tls)
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-    transport = await connect(endpoint_url=server.url.replace("127.0.0.1", "localhost"))
-    assert await transport.send(get_item) == {}
-
-
-@pytest.mark.asyncio
-async def test_untrusted_certificate_was_not_sent(server, connect, get_item, server_tls):
-    await server.stop()
-    await server.start(server_tls)
-    transport = await connect(endpoint_url=server.url.replace("127.0.0.1", "localhost"))
-    with pytest.raises(ConnectionFailedError, match="certificate") as raised:
-        await transport.send(get_item)
-    assert raised.value.outcome is Outcome.NOT_SENT
-    assert server.requests == []
 
 
 @pytest.mark.asyncio

@@ -42,7 +42,8 @@ class Engine(ABC):
         Args:
             settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
         """
-        return Session(**{"region": REGION, "endpoint_url": self.endpoint_url, "credentials": CREDENTIALS} | settings)
+        own: dict[str, Any] = {"region": REGION, "endpoint_url": self.endpoint_url, "credentials": CREDENTIALS}
+        return Session(**own | settings)
 
     @abstractmethod
     def reset(self) -> None:

@@ -45,6 +45,8 @@ class MotoServer:
         account_id: the AWS account, 12 digits, in which all of this server's tables are kept.
     """
 
+    port: int
+
     def __init__(self, *, account_id: str) -> None:
         self._account_id = account_id
         self._server, self.port = _listen(account_id)
@@ -73,6 +75,11 @@ def _listen(account_id: str) -> tuple[_Stoppable, int]:
     class SilentHandler(MotoRequestHandler):
         # A client that connects and sends nothing must not hold up the end of the server for ever.
         timeout = _CLIENT_TIMEOUT_SECONDS
+
+        def send_header(self, keyword: str, value: str) -> None:
+            """Leave out moto's own Server header, which comes second: aiohttp's debug mode refuses two."""
+            if keyword != "server":
+                super().send_header(keyword, value)
 
         def log(self, type: str, message: str, *args: object) -> None:  # noqa: A002 - werkzeug's name
             """Write nothing: a log line for each request would drown the program's own."""

@@ -76,9 +76,7 @@ class NativeEngine(Engine):
         """Start the process and return when it answers; leave ``_process`` None where it ended by itself."""
         with tempfile.TemporaryFile() as output:
             command = [str(self._executable), "serve", "--host", HOST, "--port", str(port)]
-            process = subprocess.Popen(  # noqa: S603 - running the program that the caller names is the purpose
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-            )
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
             self._process = process
             deadline = monotonic() + self._start_timeout_seconds
             while not answers(port, timeout_seconds=_PROBE_SECONDS):

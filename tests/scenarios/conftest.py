@@ -24,7 +24,7 @@ from dynamap_async.expressions import path_of
 from dynamap_async.testing import Engine
 
 DATA = Path(__file__).parent / "data"
-CONCURRENT_PUTS = 64
+CONCURRENT_PUTS = 16
 Wire = dict[str, Any]
 
 

@@ -4,15 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dynamap_async import (
-    Attr,
-    GlobalIndex,
-    Model,
-    PartitionKey,
-    SortKey,
-    StoredForm,
-    attr,
-)
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, StoredForm, attr
 from dynamap_async.errors import ConditionalCheckFailedError
 
 SCENARIO = "chat"

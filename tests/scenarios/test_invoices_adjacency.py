@@ -114,9 +114,10 @@ async def test_pages_of_the_index_give_each_invoice_once(filled, published):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_streamed_query_gives_what_the_list_gives(filled):
+async def test_streamed_query_gives_every_invoice_as_the_list_does(filled, published):
     query = filled.query(Entry).where(Entry.member == "root")
     streamed = [entry async for entry in query.page_size(300)]
+    assert {entry.owner for entry in streamed} == {row[0] for row in published.rows}
     assert streamed == await query
 
 

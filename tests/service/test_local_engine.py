@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,7 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine
 
 OPEN_FILES = Path("/dev/fd")
+only_on_posix = pytest.mark.skipif(os.name != "posix", reason="POSIX only: stands in for an engine with a script")
 
 
 class Note(Model, table="notes"):
@@ -67,6 +69,10 @@ def is_listening(endpoint_url: str) -> bool:
     address = urlsplit(endpoint_url)
     with socket.socket() as probe:
         return probe.connect_ex((address.hostname, address.port)) == 0
+
+
+def number_of_open_files() -> int:
+    return len(list(OPEN_FILES.iterdir())) if OPEN_FILES.exists() else 0
 
 
 def program(folder: Path, *lines: str) -> Path:
@@ -145,7 +151,7 @@ def test_engine_that_is_entered_again_is_empty(make_engine):
 def test_leaving_ends_every_thread_process_and_socket(make_engine, processes):
     with make_engine():  # moto keeps files of its own open after its first use
         pass
-    threads, files = set(threading.enumerate()), len(list(OPEN_FILES.iterdir()))
+    threads, files = set(threading.enumerate()), number_of_open_files()
     with make_engine() as engine:
         endpoint_url = engine.endpoint_url
         table_names(engine)
@@ -153,7 +159,7 @@ def test_leaving_ends_every_thread_process_and_socket(make_engine, processes):
         assert is_listening(endpoint_url)
     assert not is_listening(endpoint_url)
     assert set(threading.enumerate()) == threads
-    assert len(list(OPEN_FILES.iterdir())) == files
+    assert number_of_open_files() == files
     assert all(process.returncode is not None for process in processes)
 
 
@@ -216,6 +222,7 @@ def test_path_that_is_no_program_is_refused_at_once(tmp_path, place):
         NativeEngine(tmp_path / place)
 
 
+@only_on_posix
 def test_native_engine_that_ends_by_itself_is_reported_with_its_own_words(tmp_path, processes):
     engine = NativeEngine(program(tmp_path, "raise SystemExit('no such option')"))
     with pytest.raises(ConfigurationError, match="status 1: no such option"), engine:
@@ -224,6 +231,7 @@ def test_native_engine_that_ends_by_itself_is_reported_with_its_own_words(tmp_pa
     assert all(process.returncode is not None for process in processes)
 
 
+@only_on_posix
 def test_native_engine_that_never_answers_is_killed(tmp_path, processes):
     engine = NativeEngine(program(tmp_path, "import time", "time.sleep(600)"), start_timeout_seconds=0.2)
     with pytest.raises(ConfigurationError, match="did not answer"), engine:
@@ -251,3 +259,15 @@ def test_engines_run_without_an_event_loop_and_need_no_aws_settings(make_engine,
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     with make_engine() as engine:
         assert table_names(engine) == []
+
+def test_each_header_of_the_embedded_engine_is_sent_once() -> None:
+    # aiohttp refuses a second one in debug mode (python -X dev).
+    with LocalEngine() as engine:
+        request = urllib.request.Request(
+            engine.endpoint_url,
+            data=b"{}",
+            headers={"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"},
+        )
+        with urllib.request.urlopen(request) as response:
+            names = [name.lower() for name, _ in response.getheaders()]
+    assert sorted(names) == sorted(set(names))

@@ -22,7 +22,7 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations import Create, Delete, Find, Get, Operation, Page, Plan, Put, Query, Scan
 from dynamap_async.schema import ALL, KEYS_ONLY, Projection, Throughput, include
-from dynamap_async.session import BoundQuery, RowStream, Session
+from dynamap_async.session import BoundQuery, ItemStream, Session
 
 __version__ = "0.1.0"
 
@@ -44,6 +44,7 @@ __all__ = [
     "Get",
     "GlobalIndex",
     "Index",
+    "ItemStream",
     "Key",
     "KeyValue",
     "LocalIndex",
@@ -57,7 +58,6 @@ __all__ = [
     "Query",
     "RetryPolicy",
     "RoundTripWarning",
-    "RowStream",
     "Scan",
     "Session",
     "SortKey",

@@ -38,4 +38,4 @@ class RetryPolicy:
 
     def longest_delay(self, attempts: int) -> float:
         """Return the upper bound, in seconds, of the wait after ``attempts`` attempts."""
-        return min(self.max_delay_seconds, self.base_delay_seconds * 2.0 ** (attempts - 1))
+        return min(self.max_delay_seconds, self.base_delay_seconds * 2.0 ** min(attempts - 1, 60))

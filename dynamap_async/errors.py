@@ -92,7 +92,7 @@ class AmbiguousIndexError(OperationError):
 
     def __init__(self, message: str, *, indexes: Sequence[str]) -> None:
         super().__init__(message)
-        self.indexes = tuple(indexes)
+        self.indexes: tuple[str, ...] = tuple(indexes)
         """Names of the indexes to choose from."""
 
 
@@ -101,7 +101,7 @@ class UnprojectedAttributeError(OperationError):
 
     def __init__(self, message: str, *, attributes: Sequence[str], index: str) -> None:
         super().__init__(message)
-        self.attributes = tuple(attributes)
+        self.attributes: tuple[str, ...] = tuple(attributes)
         """Stored names of the attributes that are missing from the index."""
         self.index = index
         """Name of the index."""
@@ -144,7 +144,7 @@ class EncodeError(DataError, ValueError):
         self.path = (*parents, *self.path)
         self.model = model or self.model
         place = "".join(f"[{part!r}]" if isinstance(part, int) else f".{part}" for part in self.path)
-        self.args = (f"{self.model or ''}{place}".lstrip(".") + f": {self.reason}",)
+        self.args: tuple[Any, ...] = (f"{self.model or ''}{place}".lstrip(".") + f": {self.reason}",)
         return self
 
 
@@ -180,16 +180,37 @@ class ItemValidationError(DataError, ValueError):
         super().__init__(message)
         self.model = model
         """Name of the model class."""
-        self.key = dict(key)
+        self.key: dict[str, Any] = dict(key)
         """The item's key: stored attribute name -> Python value."""
         self.item = item
         """The stored item, in wire form."""
         self.validation_error = validation_error
         """Pydantic's own error, with a line for each fault."""
-        self.items = tuple(items)
+        self.items: tuple[Any, ...] = tuple(items)
         """The items read by the same call that do fit, in order."""
-        self.failures = tuple(failures) or (self,)
+        self.failures: tuple[ItemValidationError, ...] = tuple(failures) or (self,)
         """One error for each item of the call that does not fit, this one first."""
+
+    @classmethod
+    def of_call(cls, failures: "Sequence[ItemValidationError]", items: Sequence[Any]) -> "ItemValidationError":
+        """Return the error of a whole call: its first failure again, with everything that the call did read.
+
+        Args:
+            failures: one error for each item that does not fit, in order; at least one.
+            items: what the call read that does fit, in order.
+        """
+        first = failures[0]
+        error = cls(
+            str(first),
+            model=first.model,
+            key=first.key,
+            item=first.item,
+            validation_error=first.validation_error,
+            items=items,
+            failures=failures,
+        )
+        error.__cause__ = first.validation_error
+        return error
 
 
 class ItemNotFoundError(DynamapError, LookupError):
@@ -199,7 +220,7 @@ class ItemNotFoundError(DynamapError, LookupError):
         super().__init__(message)
         self.model = model
         """Name of the model class."""
-        self.key = dict(key) if key is not None else None
+        self.key: dict[str, Any] | None = dict(key) if key is not None else None
         """The key that was asked for: field name -> Python value; None after a query."""
 
 
@@ -217,6 +238,9 @@ class ServiceError(DynamapError):
 
     retryable: ClassVar[bool] = False
     """Whether sending the same request again may succeed."""
+
+    outcome_unknown: bool = False
+    """Whether the write may have been done all the same: an earlier attempt's answer was lost, or DynamoDB failed."""
 
     def __init__(
         self,
@@ -248,9 +272,6 @@ class ConditionalCheckFailedError(ServiceError):
 
     item: WireItem | None = None
     """The stored item in wire form, if the request asked for it and one exists."""
-
-    outcome_unknown: bool = False
-    """Whether an earlier attempt's answer was lost: the write may have been done by this very call."""
 
 
 class ThrottledError(ServiceError):

@@ -30,15 +30,15 @@ class Converter:
         decode: Callable[[AttributeValue], Any],
         types: tuple[type, ...] = (object,),
     ) -> None:
-        self.label = label
+        self.label: str = label
         """The Python type as messages name it, such as ``set[str]``."""
-        self.tags = tags
+        self.tags: frozenset[Tag] = tags
         """Every stored type that ``encode`` can produce."""
-        self.types = types
+        self.types: tuple[type, ...] = types
         """The Python types whose instances ``encode`` may take; a union asks no other member."""
-        self.encode = encode
+        self.encode: Callable[[Any], AttributeValue] = encode
         """Python value -> attribute value; raises EncodeError, its path relative to the value."""
-        self.decode = decode
+        self.decode: Callable[[AttributeValue], Any] = decode
         """Attribute value -> Python value; raises LookupError, ValueError, TypeError or ArithmeticError where the
         stored form is not the expected one: the caller then falls back to ``decode_any`` and lets Pydantic judge."""
 

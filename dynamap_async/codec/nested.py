@@ -41,9 +41,9 @@ class Nested(Converter):
 
     def __init__(self, fields: Sequence[Field], *, document: bool = False, **contract: Any) -> None:
         super().__init__(**contract)
-        self.fields = {field.name: field for field in fields}
+        self.fields: dict[str, Field] = {field.name: field for field in fields}
         """The members, by their names in Python."""
-        self.stored_names = frozenset(field.stored for field in fields)
+        self.stored_names: frozenset[str] = frozenset(field.stored for field in fields)
         """Their names in the stored map."""
         self._document = document
 
@@ -113,7 +113,8 @@ class Deferred(Converter):
         """The converter that this one stands for."""
         if self._target is None:
             self._target = self._resolve()
-            self.encode, self.decode = self._target.encode, self._target.decode
+            self.encode: Callable[[Any], AttributeValue] = self._target.encode
+            self.decode: Callable[[AttributeValue], Any] = self._target.decode
         return self._target
 
     def _encode(self, value: Any) -> AttributeValue:

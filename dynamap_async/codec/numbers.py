@@ -34,7 +34,7 @@ def number_text(value: int | Decimal | float) -> str:  # noqa: PYI041 - ints are
     if isinstance(value, Decimal):
         return _decimal_text(value)
     # A foreign caller may hand over anything: the annotation is no guard at run time.
-    if isinstance(value, float):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(value, float):
         return _float_text(value)
     raise refusal("int, Decimal or float", value)
 

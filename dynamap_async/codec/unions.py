@@ -26,9 +26,9 @@ class Union(Converter):
 
     def __init__(self, members: Sequence[Converter], *, shared_tags: frozenset[Tag], **contract: Any) -> None:
         super().__init__(**contract)
-        self.members = tuple(members)
+        self.members: tuple[Converter, ...] = tuple(members)
         """The alternatives."""
-        self.shared_tags = shared_tags
+        self.shared_tags: frozenset[Tag] = shared_tags
         """Stored types that several members use, so that they read back as plain values."""
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:

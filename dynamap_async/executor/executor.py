@@ -6,6 +6,7 @@ Invariant: while it is open it belongs to one event loop; when ``close`` returns
 import asyncio
 import contextlib
 from collections.abc import Callable
+from contextvars import Context
 
 import anyio
 
@@ -29,6 +30,7 @@ class Executor:
         self._under_way: dict[Sending, anyio.CancelScope] = {}
         self._idle = asyncio.Event()
         self._prefetching: set[asyncio.Task[Body]] = set()
+        self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Get ready to send, on the running event loop.
@@ -37,8 +39,8 @@ class Executor:
             SessionStateError: it was opened before, or the event loop is not asyncio's.
             ConfigurationError: the transport lacks something.
         """
-        if self._loop is not None:
-            raise SessionStateError("the session was opened before; make a new Session for each use")
+        if self._loop is not None or self._closed:
+            raise SessionStateError("the session was opened or closed before; make a new Session for each use")
         self._loop = _running_loop()
         try:
             await self._transport.open()
@@ -88,6 +90,9 @@ class Executor:
             raise SessionClosedError("the session is closed; open a new one with `async with Session(...)`")
         if self._loop is None:
             raise SessionStateError("the session is not open; use it inside `async with Session(...) as session:`")
+        self._check_loop()
+
+    def _check_loop(self) -> None:
         if _running_loop() is not self._loop:
             raise SessionStateError(
                 "the session was opened on another event loop; open one session per event loop (a new one per "
@@ -97,14 +102,26 @@ class Executor:
     async def close(self, timeout_seconds: float) -> None:
         """Refuse new requests, give up reads, let writes end, and release connections.
 
+        Closing twice is no error; a second caller waits for the first.
+
         Args:
             timeout_seconds: how long writes may take; those still unanswered then fail, each to its own caller.
+
+        Raises:
+            SessionStateError: it was opened on another event loop.
         """
-        if self._closed or self._loop is None:
+        if self._loop is None or (self._closed and self._closing is None):
             self._closed = True
             return
-        self._closed = True
-        with anyio.CancelScope(shield=True):
+        self._check_loop()
+        if self._closing is None:
+            self._closed = True
+            # A task of its own, so that no cancellation of whoever closes the session can leave it half closed.
+            self._closing = self._loop.create_task(self._end(timeout_seconds), context=Context())
+        await _to_its_end(self._closing)
+
+    async def _end(self, timeout_seconds: float) -> None:
+        try:
             for sending, scope in self._under_way.items():
                 if not sending.request.writes:
                     scope.cancel()
@@ -115,12 +132,27 @@ class Executor:
             await self._until_idle()
             if self._prefetching:
                 await asyncio.wait(tuple(self._prefetching))
+        finally:
             await self._transport.close()
 
     async def _until_idle(self) -> None:
         if self._under_way:
             self._idle.clear()
             await self._idle.wait()
+
+
+async def _to_its_end(task: asyncio.Task[None]) -> None:
+    """Wait for a task whatever happens to the caller; its cancellation is passed on afterwards."""
+    cancelled: asyncio.CancelledError | None = None
+    with anyio.CancelScope(shield=True):  # against anyio's cancellation, which would be delivered again and again
+        while not task.done():
+            try:
+                await asyncio.wait((task,))
+            except asyncio.CancelledError as error:
+                cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
 
 
 def _given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:

@@ -10,6 +10,8 @@ from contextvars import Context
 from dataclasses import dataclass
 from typing import Final
 
+import anyio
+
 from dynamap_async.request import Request
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -53,11 +55,12 @@ class Pages:
         self._send: Final = send
         self._request: Final = request
         self._position_of: Final = position
-        self._remaining = want
+        self._remaining: int | None = want
         self._start = start
         self._task: asyncio.Task[Body] | None = None
         self._spawned: Final = spawned
-        self.ended = want == 0
+        self._closed = False
+        self.ended: bool = want == 0
         """Whether there is no further page."""
 
     async def next_page(self) -> RawPage:
@@ -87,7 +90,7 @@ class Pages:
                 position = self._position_of(items[-1]) if items else position
             self._remaining -= count
         self._start = position
-        self.ended = position is None or self._remaining == 0
+        self.ended = self._closed or position is None or self._remaining == 0
         return RawPage(items, count, position)
 
     def _prefetch(self) -> None:
@@ -100,14 +103,36 @@ class Pages:
 
     def close(self) -> None:
         """End the prefetch, if one is under way. Safe to call at any time, from any task of the loop."""
-        self.ended = True
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
+        self._closed = self.ended = True
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """End the prefetch, and return when it has ended."""
+        task = self._task
+        self.close()
+        if task is not None:
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait((task,))
 
     def __del__(self) -> None:
-        if self._task is not None and not self._task.get_loop().is_closed():
-            self.close()
+        if self._task is not None:
+            _cancel_from_anywhere(self._task)
+
+
+def _cancel_from_anywhere(task: asyncio.Task[Body]) -> None:
+    loop = task.get_loop()
+    try:
+        here = asyncio.get_running_loop()
+    except RuntimeError:
+        here = None
+    if here is loop:
+        # Now, not in the next tick: a task that has not begun yet then never sends anything.
+        task.cancel()
+    elif not loop.is_closed():
+        # Dropped while the loop stands still, or by a garbage collection in another thread.
+        loop.call_soon_threadsafe(task.cancel)
 
 
 async def _send(send: Send, request: Request) -> Body:

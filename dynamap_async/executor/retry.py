@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import anyio
 
 from dynamap_async.config import RetryPolicy
-from dynamap_async.errors import ConditionalCheckFailedError, InternalServerError, Outcome, ServiceError, TransportError
+from dynamap_async.errors import InternalServerError, Outcome, ServiceError, TransportError
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
-logger = logging.getLogger("dynamap_async")
+logger: logging.Logger = logging.getLogger("dynamap_async")
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +66,10 @@ async def send_with_retries(
             sending.on_the_wire = False
             delay = policy.longest_delay(sending.attempts) * jitter()
             _note(sending, error)
-            if not _worth_another(error, sending) or sending.attempts >= policy.max_attempts:
+            if not _worth_another(error, sending):
+                raise
+            if sending.attempts >= policy.max_attempts:
+                error.add_note(f"not sent again: {sending.attempts} attempts are all that RetryPolicy allows")
                 raise
             if anyio.current_time() + delay > anyio.current_effective_deadline():
                 error.add_note("not sent again: the caller's deadline is too near")
@@ -85,10 +88,10 @@ async def send_with_retries(
 def _note(sending: Sending, error: ServiceError | TransportError) -> None:
     """Write into the error what earlier attempts mean for it, and into ``sending`` what it means for later ones."""
     error.attempts = sending.attempts
-    if isinstance(error, ConditionalCheckFailedError):
-        error.outcome_unknown = sending.outcome_unknown
     sending.outcome_unknown = sending.outcome_unknown or _may_have_written(sending.request, error)
-    if isinstance(error, TransportError) and sending.outcome_unknown:
+    if isinstance(error, ServiceError):
+        error.outcome_unknown = sending.outcome_unknown
+    elif sending.outcome_unknown:
         error.outcome = Outcome.UNKNOWN
 
 

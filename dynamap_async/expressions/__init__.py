@@ -1,7 +1,6 @@
 """Paths, conditions and projections, and their rendering into expressions with placeholders."""
 
 from dynamap_async.expressions.conditions import (
-    FLIPPED,
     And,
     Between,
     Comparator,
@@ -20,10 +19,9 @@ from dynamap_async.expressions.conditions import (
 )
 from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Selectable, at, path, path_of
 from dynamap_async.expressions.paths import Path
-from dynamap_async.expressions.render import Placeholders, ShapePlaceholders, render_condition, render_projection
+from dynamap_async.expressions.render import Placeholders, render_condition, render_projection, shape_of
 
 __all__ = [
-    "FLIPPED",
     "And",
     "Between",
     "Comparator",
@@ -40,7 +38,6 @@ __all__ = [
     "Path",
     "Placeholders",
     "Selectable",
-    "ShapePlaceholders",
     "Size",
     "Value",
     "at",
@@ -51,4 +48,5 @@ __all__ = [
     "paths_in",
     "render_condition",
     "render_projection",
+    "shape_of",
 ]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 Comparator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
-FLIPPED: Final[dict[Comparator, Comparator]] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SPELLED: Final[dict[Comparator, str]] = {"=": "==", "<>": "!="}
 
 
@@ -45,6 +44,17 @@ class Value:
 
 
 Operand: TypeAlias = Path | Size | Value
+
+
+def path_in(operand: Path | Size, use: str) -> Path:
+    """Return the path that an operand is.
+
+    Raises:
+        ExpressionError: it is the size of one, which ``use`` cannot do with.
+    """
+    if isinstance(operand, Size):
+        raise ExpressionError(f"{operand} is a number; {use} needs the field itself")
+    return operand
 
 
 class Condition:

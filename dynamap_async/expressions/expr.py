@@ -7,28 +7,23 @@ only reads (``begins_with``, ``contains``, ``[...]``) hangs on a covariant base 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.codec import encode_any, order_key
+from dynamap_async.codec import encode_any
 from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.expressions.conditions import (
-    Between,
-    Comparator,
-    Comparison,
-    Condition,
-    Function,
-    In,
-    Size,
-    Value,
-)
+from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
+from dynamap_async.expressions.conditions import Condition, Function, Size, Value, path_in
 from dynamap_async.expressions.paths import Path
-from dynamap_async.limits import IN_OPERANDS
-from dynamap_async.wire import AttributeValue, Tag
+from dynamap_async.wire import Tag
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from dynamap_async.expressions.conditions import _UseAmpersand
+
+    class _NotAnIterator:
+        """The declared result of ``iter(field)``: no iterator, so that a checker refuses ``for`` and ``*``."""
+
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -36,9 +31,6 @@ V = TypeVar("V")
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
 D = TypeVar("D")
-
-_NULL: AttributeValue = {"NULL": True}
-_ORDERED: frozenset[Tag] = frozenset(("S", "N", "B"))
 
 
 class HasPaths(Protocol[P_co]):
@@ -62,10 +54,14 @@ class _Readable(Generic[T_co]):
         Raises:
             ExpressionError: the field is not stored as text or binary data.
         """
-        path = _path(self, "begins_with")
-        stored = encode_any(prefix)
-        if not isinstance(prefix, str | bytes) or not path.converter.tags & stored.keys():
-            raise ExpressionError(f"{path}.begins_with({prefix!r}): {path} holds {path.converter.label}, not text or binary data")
+        path = path_in(self._operand, "begins_with")
+        # Whatever the checkers say, a program may pass anything.
+        wanted: object = prefix
+        if not isinstance(wanted, str | bytes) or not path.converter.tags & (stored := encode_any(wanted)).keys():
+            raise ExpressionError(
+                f"{path}.begins_with({prefix!r}): {path} holds {path.converter.label}; only text can begin with text, and "
+                "only binary data with binary data"
+            )
         return Function("begins_with", path, (Value(stored),))
 
     @overload
@@ -83,7 +79,7 @@ class _Readable(Generic[T_co]):
             ExpressionError: the field is none of these.
             EncodeError: the member is of another type than the field's members.
         """
-        path = _path(self, "contains")
+        path = path_in(self._operand, "contains")
         member = path.converter.member
         if member is not None:
             try:
@@ -113,7 +109,7 @@ class _Readable(Generic[T_co]):
 
     def __getitem__(self, part: Any, /) -> Any:
         """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""
-        return at(_path(self, "[...]").child(part))
+        return at(path_in(self._operand, "[...]").child(part))
 
 
 class Expr(_Readable[T], Generic[T]):
@@ -128,53 +124,51 @@ class Expr(_Readable[T], Generic[T]):
         return f"<Expr {self._operand}>"
 
     def __eq__(self, other: "T | Expr[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
-        if _is_absent(other):
-            return self._reads_as_none()
-        return self._compare("=", other)
+        return equal(self._operand, _operand_or_value(other))
 
     def __ne__(self, other: "T | Expr[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
-        if _is_absent(other):
-            return ~self._reads_as_none()
-        return self._compare("<>", other)
+        return unequal(self._operand, _operand_or_value(other))
 
     @overload
     def __lt__(self, other: "T | Expr[T]", /) -> Condition: ...
     @overload
     def __lt__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __lt__(self: Any, other: object, /) -> Condition:
-        return _order(self, "<", other)
+        return compare("<", self._operand, _operand_or_value(other))
 
     @overload
     def __le__(self, other: "T | Expr[T]", /) -> Condition: ...
     @overload
     def __le__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __le__(self: Any, other: object, /) -> Condition:
-        return _order(self, "<=", other)
+        return compare("<=", self._operand, _operand_or_value(other))
 
     @overload
     def __gt__(self, other: "T | Expr[T]", /) -> Condition: ...
     @overload
     def __gt__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __gt__(self: Any, other: object, /) -> Condition:
-        return _order(self, ">", other)
+        return compare(">", self._operand, _operand_or_value(other))
 
     @overload
     def __ge__(self, other: "T | Expr[T]", /) -> Condition: ...
     @overload
     def __ge__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __ge__(self: Any, other: object, /) -> Condition:
-        return _order(self, ">=", other)
+        return compare(">=", self._operand, _operand_or_value(other))
 
     def __hash__(self) -> int:
         return hash(self._operand)
 
     def __bool__(self) -> "_UseAmpersand":
-        raise ExpressionError(f"{self._operand} is a field, not a condition: write {self._operand} == True, or .exists()")
+        raise ExpressionError(
+            f"{self._operand} is a field, not a condition: write {self._operand} == True, or .exists()"
+        )
 
-    def __iter__(self) -> NoReturn:
+    def __iter__(self) -> "_NotAnIterator":
         raise ExpressionError(f"{self._operand} cannot be iterated over: it names a field, not one item's value")
 
-    def __contains__(self, other: object, /) -> NoReturn:
+    def __contains__(self, other: object, /) -> bool:
         raise ExpressionError(f"write {self._operand}.contains({other!r}) instead of {other!r} in {self._operand}")
 
     def is_(self, value: T, /) -> Condition:
@@ -187,10 +181,7 @@ class Expr(_Readable[T], Generic[T]):
         Raises:
             ExpressionError: low is above high, or the field's type has no order.
         """
-        bounds = Value(_ordered(self, low)), Value(_ordered(self, high))
-        if order_key(bounds[0].stored) > order_key(bounds[1].stored):
-            raise ExpressionError(f"{self._operand}.between({low!r}, {high!r}): the low end is above the high end")
-        return Between(self._operand, *bounds)
+        return between(self._operand, low, high)
 
     def is_in(self, *values: T) -> Condition:
         """Return the condition that the value is one of these.
@@ -198,21 +189,15 @@ class Expr(_Readable[T], Generic[T]):
         Raises:
             ExpressionError: no value is given, or more than 100.
         """
-        present = tuple(Value(_encode(self, value)) for value in values if not _is_absent(value))
-        if not values or len(present) > IN_OPERANDS:
-            raise ExpressionError(f"{self._operand}.is_in() takes 1 to {IN_OPERANDS} values, not {len(values)}")
-        if len(present) == len(values):
-            return In(self._operand, present)
-        absent = self._reads_as_none()
-        return In(self._operand, present) | absent if present else absent
+        return is_in(self._operand, values)
 
     def exists(self) -> Condition:
         """Return the condition that the item has the attribute (a stored NULL counts)."""
-        return Function("attribute_exists", _path(self, "exists"))
+        return Function("attribute_exists", path_in(self._operand, "exists"))
 
     def missing(self) -> Condition:
         """Return the condition that the item does not have the attribute."""
-        return Function("attribute_not_exists", _path(self, "missing"))
+        return Function("attribute_not_exists", path_in(self._operand, "missing"))
 
     def has_type(self, kind: Tag, /) -> Condition:
         """Return the condition that the stored type is this one.
@@ -221,21 +206,14 @@ class Expr(_Readable[T], Generic[T]):
             kind: DynamoDB's letters of the type: S, N, B, BOOL, NULL, SS, NS, BS, L or M.
         """
         if kind not in ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"):
-            raise ExpressionError(f"{self._operand}.has_type({kind!r}): a stored type is one of S N B BOOL NULL SS NS BS L M")
-        return Function("attribute_type", _path(self, "has_type"), (Value({"S": kind}),))
+            raise ExpressionError(
+                f"{self._operand}.has_type({kind!r}): a stored type is one of S N B BOOL NULL SS NS BS L M"
+            )
+        return Function("attribute_type", path_in(self._operand, "has_type"), (Value({"S": kind}),))
 
     def size(self) -> "Expr[int]":
         """Return the size of the value: members of a set, list or map, bytes of binary data, UTF-16 units of text."""
-        return Expr(Size(_path(self, "size")))
-
-    def _compare(self, comparator: Comparator, other: object) -> Condition:
-        operand = _operand_of(other)
-        return Comparison(comparator, self._operand, operand or Value(_encode(self, other)))
-
-    def _reads_as_none(self) -> Condition:
-        path = _path(self, "== None")
-        null = Comparison("=", path, Value(_NULL))
-        return self.missing() | null if path.absence_reads_as_none else null
+        return Expr(Size(path_in(self._operand, "size")))
 
 
 class DocumentPath:
@@ -267,13 +245,20 @@ class DocumentPath:
         return at(self._dynamap_path.child(name))
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
-        return Expr[Any](self._dynamap_path) == other
+        return equal(self._dynamap_path, _operand_or_value(other))
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
-        return Expr[Any](self._dynamap_path) != other
+        return unequal(self._dynamap_path, _operand_or_value(other))
 
     def __hash__(self) -> int:
         return hash(self._dynamap_path)
+
+    def __bool__(self) -> bool:
+        name = self._dynamap_path
+        raise ExpressionError(f"{name} is a field, not a condition: write path({name}).exists()")
+
+    def __iter__(self) -> "_NotAnIterator":
+        raise ExpressionError(f"{self._dynamap_path} cannot be iterated over: it names a field, not one item's value")
 
 
 Selectable: TypeAlias = Expr[V] | type[V]
@@ -299,51 +284,15 @@ def path_of(expression: object) -> Path:
     if isinstance(expression, DocumentPath):
         return expression._dynamap_path  # noqa: SLF001 - the class has no public names, by design
     if isinstance(expression, Expr):
-        return _path(expression, "here")
+        return path_in(expression._operand, "here")  # noqa: SLF001 - the operators and their operand are one concept
     raise ExpressionError(f"{expression!r} is not a field of a model: write Model.field")
 
 
-def _path(expression: "_Readable[Any]", use: str) -> Path:
-    operand = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
-    if isinstance(operand, Size):
-        raise ExpressionError(f"{operand} is a number; {use} needs the field itself")
-    return operand
-
-
-def _operand_of(value: object) -> Path | Size | None:
+def _operand_or_value(value: object) -> object:
     match value:
         case Expr():
             return value._operand  # noqa: SLF001 - the operators and their operand are one concept
         case DocumentPath():
             return path_of(value)
         case _:
-            return None
-
-
-def _is_absent(value: object) -> bool:
-    return value is None or (isinstance(value, AbstractSet) and not value)
-
-
-def _encode(expression: Expr[Any], value: object) -> AttributeValue:
-    operand = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
-    if isinstance(operand, Path):
-        return operand.encode(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ExpressionError(f"{operand} is a whole number; it cannot be compared with {value!r}")
-    return encode_any(value)
-
-
-def _ordered(expression: Expr[Any], value: object) -> AttributeValue:
-    operand = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
-    if value is None:
-        raise ExpressionError(f"{operand} cannot be ordered against None: use .missing() or .exists()")
-    stored = _encode(expression, value)
-    if not _ORDERED & stored.keys():
-        raise ExpressionError(f"{operand} is stored as {next(iter(stored))}, which has no order")
-    return stored
-
-
-def _order(expression: Expr[Any], comparator: Comparator, other: object) -> Condition:
-    operand = _operand_of(other)
-    left = expression._operand  # noqa: SLF001 - the operators and their operand are one concept
-    return Comparison(comparator, left, operand or Value(_ordered(expression, other)))
+            return value

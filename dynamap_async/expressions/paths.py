@@ -1,12 +1,17 @@
 """Document paths: which part of an item an expression names."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from dynamap_async.codec import Converter
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.limits import PATH_DEPTH
 from dynamap_async.wire import AttributeValue
+
+Forms: TypeAlias = tuple[AttributeValue | None, ...]
+"""Stored forms that read back as one value; None stands for the absence of the attribute."""
+
+_SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,8 +30,11 @@ class Path:
     converter: Converter
     """How the values at the path are stored."""
 
-    absence_reads_as_none: bool = True
-    """Whether an item without the attribute reads back as None (or as an empty set)."""
+    none_forms: Forms | None = None
+    """The stored forms that read back as None; without it what the type alone tells."""
+
+    empty_set_forms: Forms | None = None
+    """The stored forms that read back as an empty set; without it what the type alone tells."""
 
     def __str__(self) -> str:
         return f"{self.owner.__name__}.{self.spelled}"
@@ -42,6 +50,21 @@ class Path:
         """The stored name of the top-level attribute."""
         return str(self.steps[0])
 
+    @property
+    def reads_as_none(self) -> Forms:
+        """The stored forms that read back as None, absence first; none where the type has no None."""
+        if self.none_forms is not None:
+            return self.none_forms
+        return (None, {"NULL": True}) if "NULL" in self.converter.tags else ()
+
+    @property
+    def reads_as_empty_set(self) -> Forms:
+        """The stored forms that read back as an empty set, absence first; none where the type is no set."""
+        if self.empty_set_forms is not None:
+            return self.empty_set_forms
+        # Inside a list or map an empty set is stored as an empty list.
+        return (None, {"L": []}) if self.converter.tags & _SET_TAGS else ()
+
     def child(self, part: str | int) -> "Path":
         """Return the path of one part of the value at this path.
 
@@ -51,7 +74,9 @@ class Path:
         spelled = f"{self.spelled}[{part!r}]"
         found = self.converter.step(part)
         if found is None:
-            raise ExpressionError(f"{self} holds {self.converter.label}, which has no part {part!r}", expression=spelled)
+            raise ExpressionError(
+                f"{self} holds {self.converter.label}, which has no part {part!r}", expression=spelled
+            )
         if len(self.steps) == PATH_DEPTH:
             raise ExpressionError(f"{self.owner.__name__}.{spelled} is deeper than {PATH_DEPTH} levels")
         step, converter = found

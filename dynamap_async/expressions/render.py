@@ -74,8 +74,8 @@ class Placeholders:
         return members
 
 
-class ShapePlaceholders(Placeholders):
-    """Renders the shape of a condition: names as they are, values as their types. Cursors are bound to it."""
+class _Shape(Placeholders):
+    """Renders names as they are, and values as their types."""
 
     def name(self, element: str) -> str:
         """Return the element itself, quoted."""
@@ -100,6 +100,14 @@ def render_condition(condition: Condition, placeholders: Placeholders) -> str:
             "Split it into several requests",
         )
     return check_length(text, "condition")
+
+
+def shape_of(condition: Condition) -> str:
+    """Return a condition's shape: its operators and names as they are, of its values only the types.
+
+    Not an expression, so no limit applies to it. Cursors are bound to it.
+    """
+    return _render(condition, _Shape())
 
 
 def render_projection(paths: Iterable[tuple[str | int, ...]], placeholders: Placeholders) -> str:
@@ -140,8 +148,9 @@ def _render(condition: Condition, using: Placeholders) -> str:
         case Or(parts=parts):
             return " OR ".join(_render(part, using) for part in parts)
         case Not(part=part):
-            # NOT binds tighter than AND and OR; DynamoDB refuses parentheses that are not needed only when doubled.
-            return f"NOT ({_render(part, using)})"
+            # NOT binds tighter than AND and OR, and DynamoDB refuses some parentheses that are not needed.
+            text = _render(part, using)
+            return f"NOT ({text})" if isinstance(part, And | Or) else f"NOT {text}"
         case _:
             raise ExpressionError(f"{condition!r} is not a condition")
 

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from inspect import isclass
 from operator import attrgetter, itemgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NewType, TypeVar, Union, get_args, get_origin
@@ -167,9 +168,9 @@ class Annotations:
         return None
 
     def _enum(self, kind: type[Enum], *, exact: bool) -> Converter:
-        types = list(dict.fromkeys(type(member.value) for member in kind))
+        types: dict[type[Any], None] = {type(member.value): None for member in kind}
         exactly = self._exactly()
-        value = exactly._of(types[0]) if len(types) == 1 else exactly._of(Union[tuple(types)])  # noqa: UP007
+        value = exactly._of(Union[tuple(types)])  # noqa: UP007
         return codec.enum_of(kind, value, exact=exact)
 
     def _container(self, annotation: Any, origin: Any, args: tuple[Any, ...], *, exact: bool) -> Converter | None:
@@ -186,7 +187,7 @@ class Annotations:
                 return None
             accepts = (dict,) if origin in (dict, Mapping, MutableMapping) else (origin,)
             return codec.map_of(key, self._member(args[1] if args else Any), accepts=accepts)
-        if isinstance(origin, type) and (
+        if isclass(origin) and (
             issubclass(origin, BaseModel) or dataclasses.is_dataclass(origin) or is_typeddict(origin)
         ):
             return self._nested_type(annotation, origin)
@@ -298,20 +299,19 @@ class _Adapter:
     """Pydantic's own dump and load of a type, made at first use: making one costs more than most fields need."""
 
     def __init__(self, annotation: Any, metadata: Iterable[Any], model: type[BaseModel]) -> None:
-        self._annotation = annotation
-        self._metadata = tuple(each for each in metadata if not isinstance(each, Role | StoredAs))
+        kept = tuple(each for each in metadata if not isinstance(each, Role | StoredAs))
+        self._annotation: Any = Annotated[(annotation, *kept)] if kept else annotation
         self._model = model
         self._made: TypeAdapter[Any] | None = None
 
     @property
     def _adapter(self) -> TypeAdapter[Any]:
         if self._made is None:
-            annotation = Annotated[(self._annotation, *self._metadata)] if self._metadata else self._annotation
             arbitrary = ConfigDict(arbitrary_types_allowed=True)
             try:
-                self._made = TypeAdapter(annotation)
+                self._made = TypeAdapter(self._annotation)
             except PydanticSchemaGenerationError:
-                self._made = TypeAdapter(annotation, config=arbitrary)
+                self._made = TypeAdapter(self._annotation, config=arbitrary)
         return self._made
 
     def dump(self, value: Any) -> Any:
@@ -370,7 +370,7 @@ def _required(annotation: Any) -> Any:
 
 
 def _is_strict(each: Any) -> bool:
-    return isinstance(each, Strict) and each.strict or getattr(each, "strict", None) is True
+    return (isinstance(each, Strict) and each.strict) or getattr(each, "strict", None) is True
 
 
 def _kinds(annotation: Any) -> tuple[type, ...]:

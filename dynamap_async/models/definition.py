@@ -39,8 +39,14 @@ class Definition(Generic[M]):
     def path(self, field: str) -> Path:
         """Return the path of a field; KeyError if there is none of that name."""
         plan = self.fields[field]
-        nothing = plan.absence is Absence.NONE or plan.absence is Absence.EMPTY_SET
-        return Path(self.model, (plan.stored,), field, plan.converter, absence_reads_as_none=nothing)
+        return Path(
+            self.model,
+            (plan.stored,),
+            field,
+            plan.converter,
+            none_forms=plan.none_forms,
+            empty_set_forms=plan.empty_set_forms,
+        )
 
     def key_fields(self) -> tuple[FieldPlan, ...]:
         """Return the fields of the table's key: partition key, then sort key if there is one."""
@@ -179,19 +185,20 @@ def _check_document(model: type[Any], key: FieldPlan | None) -> None:
 
 
 def _key_attribute(model: type[Any], plan: FieldPlan, what: str) -> KeyAttribute:
-    tags = plan.converter.tags
-    if len(tags) != 1 or not tags <= {"S", "N", "B"}:
-        stored = "/".join(sorted(tags))
-        raise _error(
-            model,
-            f"is {what} and holds {plan.converter.label}, stored as {stored}; a key is text, a number or binary data "
-            "(S, N or B): choose such a type, or attr(stored_as=...)",
-            plan.name,
-        )
+    match [*plan.converter.tags]:
+        case ["S" | "N" | "B" as tag]:
+            pass
+        case tags:
+            stored = "/".join(sorted(tags))
+            raise _error(
+                model,
+                f"is {what} and holds {plan.converter.label}, stored as {stored}; a key is text, a number or binary "
+                "data (S, N or B): choose such a type, or attr(stored_as=...)",
+                plan.name,
+            )
     if len(plan.stored.encode()) > limits.KEY_NAME_BYTES:
         raise _error(model, f"the stored name of a key attribute has at most {limits.KEY_NAME_BYTES} bytes", plan.name)
-    [tag] = tags
-    return KeyAttribute(plan.stored, tag)  # type: ignore[arg-type]  # the check above left S, N and B
+    return KeyAttribute(plan.stored, tag)
 
 
 def _field(model: type[Any], index: str, name: str, fields: dict[str, FieldPlan]) -> FieldPlan:

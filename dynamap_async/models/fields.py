@@ -14,6 +14,8 @@ from dynamap_async.models.markers import Role
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
+_NULL: AttributeValue = {"NULL": True}
+_EMPTY_LIST: AttributeValue = {"L": []}
 
 
 class Absence(Enum):
@@ -51,6 +53,27 @@ class FieldPlan:
     def holds_set(self) -> bool:
         """Whether the field's values are sets, which cannot be stored empty."""
         return bool(self.converter.tags & _SET_TAGS) or self.converter.label.startswith(("set[", "frozenset["))
+
+    @property
+    def null_reads_as_empty_set(self) -> bool:
+        """Whether a stored NULL reads back as an empty set: everywhere that it does not have to read back as None."""
+        return self.holds_set and (not self.nullable or self.absence is Absence.NONE)
+
+    @property
+    def none_forms(self) -> tuple[AttributeValue | None, ...]:
+        """The stored forms that read back as None; None stands for the absence of the attribute."""
+        absent = (None,) if self.absence is Absence.NONE else ()
+        return (*absent, *(() if self.null_reads_as_empty_set or not self.nullable else (_NULL,)))
+
+    @property
+    def empty_set_forms(self) -> tuple[AttributeValue | None, ...]:
+        """The stored forms that read back as an empty set; None stands for the absence of the attribute."""
+        if not self.holds_set:
+            return ()
+        absent = (None,) if self.absence is Absence.EMPTY_SET else ()
+        # An empty list where NULL has to read back as None, and absence as another default.
+        stored = (_NULL,) if self.null_reads_as_empty_set else () if absent else (_EMPTY_LIST,)
+        return (*absent, *stored)
 
 
 def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[str, FieldPlan]:

@@ -38,11 +38,11 @@ class IndexDeclaration:
         throughput: Throughput | None = None,
     ) -> None:
         self.declared_name = name
-        self.partition_fields = _names(partition_key)
-        self.sort_fields = _names(sort_key)
+        self.partition_fields: tuple[str, ...] = _names(partition_key)
+        self.sort_fields: tuple[str, ...] = _names(sort_key)
         self.projection = projection
         self.throughput = throughput
-        self.attribute = ""
+        self.attribute: str = ""
 
     def __set_name__(self, owner: type[Any], attribute: str) -> None:
         self.attribute = attribute

@@ -1,7 +1,8 @@
 """Items of one model: instances to wire form and back, a page at a time."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from types import GenericAlias
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -14,6 +15,7 @@ from dynamap_async.wire import AttributeValue, WireItem
 M = TypeVar("M", bound=BaseModel)
 
 _NULL: AttributeValue = {"NULL": True}
+_SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
 
 
 class ItemCodec(Generic[M]):
@@ -28,7 +30,7 @@ class ItemCodec(Generic[M]):
         self._fields = tuple(fields)
         self._encoders = [(field.name, field.stored, field.converter.encode, field) for field in fields]
         self._decoders = {field.stored: (field.name, field.decode) for field in fields}
-        self._empty_sets = frozenset(field.stored for field in fields if _null_reads_as_empty_set(field))
+        self._empty_sets = frozenset(field.stored for field in fields if field.null_reads_as_empty_set)
         self._fill = [(field.name, field.stored) for field in fields if field.required and _reads_absent(field)]
         self._extras = model.model_config.get("extra") in ("allow", "forbid")
         self._keeps_extras = model.model_config.get("extra") == "allow"
@@ -49,7 +51,7 @@ class ItemCodec(Generic[M]):
         try:
             for name, attribute, encode, field in self._encoders:
                 value = values[name]
-                if value is None or (isinstance(value, set | frozenset) and not value and field.holds_set):
+                if value is None or (isinstance(value, _SETS) and not value and field.holds_set):
                     present = _stored_absent(field, value)
                     if present is not None:
                         stored[attribute] = present
@@ -89,11 +91,12 @@ class ItemCodec(Generic[M]):
         """
         rows = [self._values(item) for item in items]
         if self._page is None:
-            self._page = TypeAdapter(list[self._model])  # type: ignore[name-defined]  # the model is a run-time value
+            self._page = TypeAdapter(_list_of(self._model))
         try:
-            return self._page.validator.validate_python(rows, by_name=True, by_alias=False)  # type: ignore[no-any-return]  # typed as Any
+            page: list[M] = self._page.validator.validate_python(rows, by_name=True, by_alias=False)
         except ValidationError:
             return self._one_by_one(items, rows)
+        return page
 
     def _values(self, item: WireItem) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value."""
@@ -117,7 +120,7 @@ class ItemCodec(Generic[M]):
 
     def _misfit(self, attribute: str, stored: AttributeValue) -> Any:
         if stored == _NULL:
-            return set() if attribute in self._empty_sets else None
+            return set[Any]() if attribute in self._empty_sets else None
         try:
             return decode_any(stored)
         except DecodeError:
@@ -134,16 +137,7 @@ class ItemCodec(Generic[M]):
                 failures.append(self._failure(item, error))
         if not failures:
             return fitting
-        first = failures[0]
-        raise ItemValidationError(
-            str(first),
-            model=first.model,
-            key=first.key,
-            item=first.item,
-            validation_error=first.validation_error,
-            items=fitting,
-            failures=failures,
-        ) from first.validation_error
+        raise ItemValidationError.of_call(failures, fitting)
 
     def _failure(self, item: WireItem, error: ValidationError) -> ItemValidationError:
         key: Mapping[str, Any] = {name: decode_any(item[name]) for name in self._key_names if name in item}
@@ -157,8 +151,9 @@ class ItemCodec(Generic[M]):
         )
 
 
-def _null_reads_as_empty_set(field: FieldPlan) -> bool:
-    return field.holds_set and (not field.nullable or field.absence is Absence.NONE)
+def _list_of(model: type[Any]) -> Any:
+    # Spelled out, because checkers take list[...] for an annotation, where a variable is no type.
+    return GenericAlias(list, (model,))
 
 
 def _reads_absent(field: FieldPlan) -> bool:
@@ -177,7 +172,7 @@ def _stored_absent(field: FieldPlan, value: object) -> AttributeValue | None:
     if field.absence is Absence.EMPTY_SET:
         return None
     # NULL reads back as an empty set unless it has to read back as None.
-    return _NULL if _null_reads_as_empty_set(field) else {"L": []}
+    return _NULL if field.null_reads_as_empty_set else {"L": []}
 
 
 def _key_checks(table: TableSchema | None) -> list[tuple[str, Any]]:

@@ -18,7 +18,6 @@ from dynamap_async.expressions import Expr, HasPaths
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -46,6 +45,8 @@ class StoredAs:
 if TYPE_CHECKING:
 
     class _Read(Generic[T_co]):
+        """The reading half of a marker, covariant: what class access and instance access give."""
+
         @overload
         def __get__(self: "_Read[HasPaths[P] | None]", instance: None, owner: Any, /) -> P: ...
         @overload
@@ -172,7 +173,7 @@ def attr(
         alias: the name that Pydantic takes and gives in JSON; it does not change what is stored.
         description: the field's text in JSON schemas.
     """
-    given = {"alias": alias, "description": description, "default_factory": default_factory}
-    field: FieldInfo = Field(default, **{key: value for key, value in given.items() if value is not None})
+    given: dict[str, Any] = {"alias": alias, "description": description, "default_factory": default_factory}
+    field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})
     field.metadata.append(StoredAs(name, stored_as))
     return field

@@ -1,14 +1,14 @@
 """``Model``: a plain Pydantic model whose class attributes are field expressions. It does no I/O."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUserError
 
-from dynamap_async.errors import ModelDefinitionError
+from dynamap_async.errors import ModelDefinitionError, OperationError
 from dynamap_async.expressions import at
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
@@ -27,7 +27,7 @@ _building = threading.local()
 
 
 @contextmanager
-def _class_under_construction() -> Iterator[None]:
+def _class_under_construction() -> Generator[None]:
     """Keep class access to fields silent: Pydantic asks the bases for attributes while it collects fields.
 
     An answer would become a field's default, or a warning that the field "shadows an attribute in parent".
@@ -44,9 +44,12 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
 
     Raises:
         ModelDefinitionError: the class is wrong, or names a type that does not exist yet.
+        OperationError: it is no model.
     """
     found: Definition[ModelT] | None = model.__dict__.get("__dynamap_definition__")
     if found is None:
+        if not issubclass(model, Model):
+            raise OperationError(f'{model.__name__} is not a model; write class Tweet(Model, table="tweets")')
         if not model.__dict__.get("__pydantic_complete__"):
             _complete(model)
         found = define(model)
@@ -107,11 +110,14 @@ class ModelMeta(PydanticMeta):
             index.__set_name__(cls, key)
             type.__setattr__(cls, key, index)
         type.__setattr__(cls, INDEXES, indexes)
-        generic_copy = (cls.__dict__.get("__pydantic_generic_metadata__") or {}).get("origin") is not None
-        if not generic_copy:
+        generic: dict[str, Any] = cls.__dict__.get("__pydantic_generic_metadata__") or {}
+        if generic.get("origin") is None:
             type.__setattr__(cls, SETTINGS, Settings.of(cls, table=table, abstract=abstract, throughput=throughput))
         if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
             definition_of(cls)
+        if abstract:
+            # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
+            type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
         return cls
 
     if not TYPE_CHECKING:
@@ -136,8 +142,6 @@ class Model(BaseModel, metaclass=ModelMeta):
     ``class Tweet(Model, table="tweets")`` maps a table, ``class Audited(Model, abstract=True)`` gives fields and
     indexes to subclasses, and ``class Address(Model)`` is a document nested in other models.
     """
-
-    model_config = ConfigDict()
 
     if TYPE_CHECKING:
 

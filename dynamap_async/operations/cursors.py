@@ -4,7 +4,8 @@ import base64
 import binascii
 import hashlib
 import hmac
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final, cast
 
 import orjson
 
@@ -24,30 +25,52 @@ def encode_cursor(position: WireKey, binding: str, secret: bytes | None) -> str:
         secret: signs the cursor; without one it is protected against mistakes only, not against forgery.
     """
     body = orjson.dumps([_VERSION, position])
-    return base64.urlsafe_b64encode(_digest(body, binding, secret) + body).rstrip(b"=").decode()
+    return _text(_digest(body, binding, secret) + body)
 
 
-def decode_cursor(cursor: str, binding: str, secret: bytes | None) -> WireKey:
+def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, names: Collection[str]) -> WireKey:
     """Return the position that a cursor holds.
+
+    Args:
+        cursor: the text.
+        binding: what identifies the query.
+        secret: what the cursor was signed with.
+        names: the attributes that make a position in the table or index.
 
     Raises:
         CursorError: the text is not a cursor of this query and this secret.
     """
-    try:
-        raw = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        digest, body = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:]
-        content: Any = orjson.loads(body)
-        version, position = content
-    except (AttributeError, UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError, TypeError, ValueError):
-        raise CursorError("the cursor is not one of this library, or is damaged; start again without it") from None
+    digest, version, position = _taken_apart(cursor)
     if version != _VERSION:
-        raise CursorError(f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it")
-    if not hmac.compare_digest(digest, _digest(body, binding, secret)):
+        raise CursorError(
+            f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it"
+        )
+    body = orjson.dumps([version, position])
+    # Without a secret the digest is no proof, so the form is checked as well.
+    if not hmac.compare_digest(digest, _digest(body, binding, secret)) or position.keys() != set(names):
         raise CursorError(
             "the cursor belongs to another query (table, index, direction, partition key or kind of conditions), or was "
             "signed with another cursor_secret; start again without it"
         )
-    return dict(position)
+    return position
+
+
+def _taken_apart(cursor: object) -> tuple[bytes, int, WireKey]:
+    try:
+        if not isinstance(cursor, str):
+            raise TypeError
+        raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        version, position = orjson.loads(raw[_DIGEST_BYTES:])
+        # One text for one position: no padding, no stray bits.
+        if _text(raw) != cursor or not isinstance(position, dict):
+            raise ValueError
+    except (UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError, TypeError, ValueError):
+        raise CursorError("the cursor is not one of this library, or is damaged; start again without it") from None
+    return raw[:_DIGEST_BYTES], version, cast("WireKey", position)
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def _digest(body: bytes, binding: str, secret: bytes | None) -> bytes:

@@ -5,7 +5,7 @@ from typing import final, overload
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, Placeholders, conjunction
 from dynamap_async.models import KeyValue, Model, definition_of
-from dynamap_async.operations.base import Context, SingleRequest, condition_members, own_conditions
+from dynamap_async.operations.operation import Context, SingleRequest, checked_model, condition_members, own_conditions
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -63,7 +63,7 @@ class Delete(SingleRequest[None]):
             self._table = definition.require_table("deleted").name
             self._key = definition.key_of(target)
         else:
-            self._model = target
+            self._model = checked_model(target)
             definition = definition_of(self._model)
             self._table = definition.require_table("deleted").name
             self._key = definition.key(values)

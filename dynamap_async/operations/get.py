@@ -4,7 +4,7 @@ from typing import Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError
 from dynamap_async.models import KeyValue, Model, definition_of
-from dynamap_async.operations.base import Context, SingleRequest
+from dynamap_async.operations.operation import Context, SingleRequest, checked_model
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -37,6 +37,7 @@ class Find(SingleRequest[M | None], Generic[M]):
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit the table's key.
         """
+        checked_model(model)
         self._definition = definition_of(model)
         self._table = self._definition.require_table("read").name
         self._key = (partition,) if sort is None else (partition, sort)

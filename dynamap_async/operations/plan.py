@@ -58,8 +58,17 @@ class Plan:
         return f"{'descending' if self.descending else 'ascending'} by {', '.join(self.order)}"
 
 
-def hazards_of(*, scan: bool, index: IndexSchema | None, filters: Sequence[Condition]) -> tuple[str, ...]:
-    """Return what may surprise in a plan, one sentence each."""
+def hazards_of(
+    *, scan: bool, index: IndexSchema | None, filters: Sequence[Condition], optional: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what may surprise in a plan, one sentence each.
+
+    Args:
+        scan: whether the whole table or index is read.
+        index: the index that is read.
+        filters: the conditions that are checked after reading.
+        optional: key attributes of the index that an item may lack, and that no condition requires.
+    """
     hazards: list[str] = []
     if scan:
         hazards.append("a scan reads, and pays for, every item of the table or index")
@@ -67,6 +76,8 @@ def hazards_of(*, scan: bool, index: IndexSchema | None, filters: Sequence[Condi
         hazards.append("the filter drops items after they were read and paid for; a page may come back empty")
     if index is not None and index.kind is IndexKind.GLOBAL:
         hazards.append("a global index is eventually consistent: it may not show the latest writes yet")
+    if index is not None and optional:
+        hazards.append(f"items without {' or '.join(optional)} are not in the index {index.name!r}")
     return tuple(hazards)
 
 

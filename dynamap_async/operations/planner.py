@@ -10,8 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dynamap_async.codec import order_key
-from dynamap_async.errors import AmbiguousIndexError, NoIndexError, OperationError, UnprojectedAttributeError
+from dynamap_async.codec import KeyRole, check_key_value, order_key
+from dynamap_async.errors import (
+    AmbiguousIndexError,
+    EncodeError,
+    NoIndexError,
+    OperationError,
+    UnprojectedAttributeError,
+)
 from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value, paths_in
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, TableSchema
 
@@ -65,9 +71,7 @@ class Need:
     consistent: bool
 
 
-def choose(
-    table: TableSchema, conditions: Sequence[Condition], need: Need, forced: IndexSchema | None = None
-) -> Route:
+def choose(table: TableSchema, conditions: Sequence[Condition], need: Need, forced: IndexSchema | None = None) -> Route:
     """Choose the table or index that answers a query.
 
     Args:
@@ -93,12 +97,13 @@ def choose(
                 routes.append(route)
         except OperationError as refusal:
             refusals.append((_TABLE if index is None else f"the index {index.name!r}", refusal))
+    if refusals and refusals[0][0] == _TABLE:
+        # The table's partition, read whole and in another order, is not what was asked of the table.
+        routes = [route for route in routes if route.sort or route.keys.partition != table.keys.partition]
+        refusals = refusals if routes else refusals[:1]
     if not routes:
         raise _no_route(table, need, candidates, refusals)
     routes.sort(key=lambda route: route._rank)  # noqa: SLF001 - sorting is stable: declaration order decides ties
-    if not routes[0].sort and candidates[0] is None and refusals and refusals[0][0] == _TABLE:
-        # Another index could still serve it, by filtering the whole partition in another order: not what was asked.
-        raise refusals[0][1]
     best = [route for route in routes if route._rank == routes[0]._rank]  # noqa: SLF001
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
@@ -165,28 +170,62 @@ def _is_sort_condition(condition: Condition) -> bool:
 
 
 def _one_equality(found: list[Condition]) -> Comparison | None:
-    distinct = list(dict.fromkeys(map(str, found)))
+    distinct = _distinct(found)
     if len(distinct) > 1:
-        raise OperationError(f"no item can satisfy both {' and '.join(distinct)}: an item has one partition key")
-    return found[0] if found and isinstance(found[0], Comparison) else None
+        raise OperationError(
+            f"no item can satisfy both {' and '.join(map(str, distinct))}: an item has one partition key"
+        )
+    return distinct[0] if distinct and isinstance(distinct[0], Comparison) else None
 
 
 def _merged(name: str, found: list[Condition]) -> Condition:
     """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN."""
-    distinct = {str(condition): condition for condition in found}
-    if len(distinct) == 1:
-        return found[0]
-    by_comparator = {each.comparator: each for each in found if isinstance(each, Comparison)}
-    if len(distinct) == 2 and by_comparator.keys() == {">=", "<="}:
-        low, high = by_comparator[">="], by_comparator["<="]
-        assert isinstance(low.right, Value) and isinstance(high.right, Value)  # noqa: S101, PT018 - _is_sort_condition
-        if order_key(low.right.stored) > order_key(high.right.stored):
-            raise OperationError(f"no item can satisfy both {low} and {high}: the low end is above the high end")
-        return Between(low.left, low.right, high.right)
+    distinct = _distinct(found)
+    match sorted(distinct, key=lambda each: each.comparator if isinstance(each, Comparison) else ""):
+        case [only]:
+            return only
+        case [
+            Comparison(comparator="<=", right=Value() as high) as below,
+            Comparison(comparator=">=", right=Value() as low) as above,
+        ]:
+            if order_key(low.stored) > order_key(high.stored):
+                raise OperationError(f"no item can satisfy both {above} and {below}: the low end is above the high end")
+            return Between(below.left, low, high)
+        case _:
+            pass
     raise OperationError(
-        f"a key condition takes one condition on the sort key {name!r}, and {' with '.join(distinct)} cannot be merged "
-        "into one; write >= with <=, or between()"
+        f"a key condition takes one condition on the sort key {name!r}, and {' with '.join(map(str, distinct))} cannot "
+        "be merged into one; write >= with <=, or between()"
     )
+
+
+def _distinct(conditions: list[Condition]) -> list[Condition]:
+    return [each for i, each in enumerate(conditions) if each not in conditions[:i]]
+
+
+def check_key_values(route: Route) -> None:
+    """Raise EncodeError where a constant of the key condition cannot be the value of a key: empty, or too long."""
+    roles: list[tuple[KeyRole, Sequence[Condition]]] = [("partition", route.partition), ("sort", route.sort)]
+    for role, conditions in roles:
+        for condition in conditions:
+            path, constants = _constants(condition)
+            for constant in constants:
+                try:
+                    check_key_value(constant.stored, role)
+                except EncodeError as error:
+                    raise error.at(path.spelled, model=path.owner.__name__) from None
+
+
+def _constants(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
+    match condition:
+        case Comparison(left=Path() as path, right=Value() as value):
+            return path, (value,)
+        case Between(operand=Path() as path, low=low, high=high):
+            return path, (low, high)
+        case Function(path=path, arguments=arguments):
+            return path, arguments
+        case _:
+            raise TypeError(f"{condition} is no key condition")
 
 
 def _check(table: TableSchema, route: Route, need: Need) -> None:
@@ -242,7 +281,7 @@ def _no_route(
     candidates: Sequence[IndexSchema | None],
     refusals: Sequence[tuple[str, OperationError]],
 ) -> OperationError:
-    if len(refusals) == 1:
+    if len({type(refusal) for _, refusal in refusals}) == 1:
         return refusals[0][1]
     if refusals:
         reasons = "; ".join(f"{name}: {refusal}" for name, refusal in refusals)

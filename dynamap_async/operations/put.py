@@ -4,7 +4,7 @@ from typing import Generic, TypeVar
 
 from dynamap_async.expressions import Condition, Function, Placeholders, conjunction
 from dynamap_async.models import Model, definition_of
-from dynamap_async.operations.base import Context, SingleRequest, condition_members, own_conditions
+from dynamap_async.operations.operation import Context, SingleRequest, checked_model, condition_members, own_conditions
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -31,8 +31,10 @@ class Put(SingleRequest[M], Generic[M]):
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
             ItemTooLargeError: the item is over 400 KB.
+            OperationError: it is not an instance of a model.
             ExpressionError: the condition is not about this model.
         """
+        checked_model(type(item))
         self._item = item
         self._definition = definition_of(type(item))
         self._table = self._definition.require_table("written").name

@@ -1,34 +1,33 @@
-"""A query or scan, planned: the requests of its pages, how their items become rows, and where each page ends."""
+"""A query or scan, planned: the requests of its pages, what their items become, and where each page ends."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from dynamap_async.codec import order_key
+from dynamap_async.errors import OperationError
 from dynamap_async.expressions import (
-    Between,
-    Comparison,
     Condition,
-    Function,
     Path,
     Placeholders,
-    ShapePlaceholders,
     Value,
     conjunction,
+    paths_in,
     render_condition,
     render_projection,
+    shape_of,
 )
 from dynamap_async.models import Model, definition_of
-from dynamap_async.operations.base import Context, own_conditions
 from dynamap_async.operations.cursors import decode_cursor, encode_cursor
+from dynamap_async.operations.operation import Context, own_conditions
 from dynamap_async.operations.plan import Plan, hazards_of
-from dynamap_async.operations.planner import Need, Route, check_index, choose
-from dynamap_async.operations.rows import RowDecoder, whole_items
+from dynamap_async.operations.planner import Need, Route, check_index, check_key_values, choose
+from dynamap_async.operations.positions import side_of_range
+from dynamap_async.operations.selection import SelectionDecoder, whole_items
 from dynamap_async.request import Request
-from dynamap_async.schema import TableSchema
-from dynamap_async.wire import AttributeValue, WireItem, WireKey
+from dynamap_async.schema import IndexSchema, TableSchema
+from dynamap_async.wire import WireItem, WireKey
 
-Row = TypeVar("Row")
+ItemT = TypeVar("ItemT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +46,12 @@ class ReadSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading(Generic[Row]):
+class Reading(Generic[ItemT]):
     """A planned query or scan."""
 
     plan: Plan
-    decode: Callable[[Sequence[WireItem]], list[Row]]
-    """Wire items -> rows, in order."""
+    decode: Callable[[Sequence[WireItem]], list[ItemT]]
+    """Wire items -> items of the result, in order."""
     want: int | None = None
     """Most items to give out; None gives all."""
     page_size: int | None = None
@@ -63,8 +62,10 @@ class Reading(Generic[Row]):
     """Whether it is known without a request that nothing follows ``start``."""
     key_names: tuple[str, ...] = ()
     """The attributes that make a position in the table or index."""
-    _binding: str = field(default="", repr=False)
-    _cursor_secret: bytes | None = field(default=None, repr=False)
+    binding: Callable[[], str] = field(default=str, repr=False)
+    """Tells what identifies the query, for cursors; worked out only where one is made or read."""
+    cursor_secret: bytes | None = field(default=None, repr=False)
+    """Signs cursors."""
 
     def request(self, start: WireKey | None, remaining: int | None) -> Request:
         """Return the request of one page.
@@ -89,7 +90,7 @@ class Reading(Generic[Row]):
 
     def cursor(self, position: WireKey | None) -> str | None:
         """Return a position as opaque text."""
-        return None if position is None else encode_cursor(position, self._binding, self._cursor_secret)
+        return None if position is None else encode_cursor(position, self.binding(), self.cursor_secret)
 
 
 def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
@@ -102,12 +103,13 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
 
     Raises:
         OperationError: no table or index answers it, or the service would refuse it; see ``planner.choose``.
+        EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
     """
     definition = definition_of(spec.model)
     table = definition.require_table("queried").prefixed(context.table_prefix)
     conditions = own_conditions(spec.model, spec.conditions)
-    forced = table.index(spec.index) if spec.index is not None else None
+    forced = _index(spec, table)
     need = _need(spec, counting=counting)
     if spec.scan:
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
@@ -115,20 +117,21 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
             check_index(table, forced, need, conditions)
     else:
         route = choose(table, conditions, need, forced)
+        check_key_values(route)
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
     plan = _plan(spec, table, route, key_names, counting=counting)
     return Reading(
         plan=plan,
-        decode=whole_items(spec.model) if spec.selected is None else RowDecoder(spec.model, spec.selected),
+        decode=whole_items(spec.model) if spec.selected is None else SelectionDecoder(spec.model, spec.selected),
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
-        _binding=_binding(spec, table, route),
-        _cursor_secret=context.cursor_secret,
+        binding=lambda: _binding(spec, table, route),
+        cursor_secret=context.cursor_secret,
     )
 
 
-def resume(reading: Reading[Row], cursor: str | None, spec: ReadSpec) -> Reading[Row]:
+def resume(reading: Reading[ItemT], cursor: str | None, spec: ReadSpec) -> Reading[ItemT]:
     """Return the reading that goes on where a cursor's page ended.
 
     A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
@@ -139,13 +142,22 @@ def resume(reading: Reading[Row], cursor: str | None, spec: ReadSpec) -> Reading
     """
     if cursor is None:
         return reading
-    position = decode_cursor(cursor, reading._binding, reading._cursor_secret)  # noqa: SLF001 - one concept, one file
-    side = _side_of_range(reading.plan.sort_conditions, position)
+    position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, names=reading.key_names)
+    side = side_of_range(reading.plan.sort_conditions, position)
     if spec.descending:
         side = -side
     if side < 0:
         return reading
     return replace(reading, start=position, exhausted=side > 0)
+
+
+def _index(spec: ReadSpec, table: TableSchema) -> IndexSchema | None:
+    if spec.index is None:
+        return None
+    found = next((index for index in table.indexes if index.name == spec.index), None)
+    if found is None:
+        raise OperationError(f"{spec.model.__name__} has no index {spec.index!r}; query the model that declares it")
+    return found
 
 
 def _need(spec: ReadSpec, *, counting: bool) -> Need:
@@ -157,14 +169,10 @@ def _need(spec: ReadSpec, *, counting: bool) -> Need:
     else:
         attributes = tuple(plan.stored for plan in definition.fields.values())
     everything = not counting and spec.selected is None and spec.model.model_config.get("extra") == "allow"
-    return Need(
-        model=spec.model.__name__, attributes=attributes, everything=everything, consistent=spec.consistent
-    )
+    return Need(model=spec.model.__name__, attributes=attributes, everything=everything, consistent=spec.consistent)
 
 
-def _plan(
-    spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str, ...], *, counting: bool
-) -> Plan:
+def _plan(spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str, ...], *, counting: bool) -> Plan:
     placeholders = Placeholders()
     body: dict[str, Any] = {"TableName": table.name}
     if route.index is not None:
@@ -198,50 +206,24 @@ def _plan(
         sort_conditions=route.sort,
         filters=route.filters,
         projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
-        hazards=hazards_of(scan=spec.scan, index=route.index, filters=route.filters),
+        hazards=hazards_of(
+            scan=spec.scan, index=route.index, filters=route.filters, optional=_optional_keys(spec, route)
+        ),
         body=body,
     )
 
 
+def _optional_keys(spec: ReadSpec, route: Route) -> list[str]:
+    definition = definition_of(spec.model)
+    required = {path.attribute for condition in route.key_conditions for path in paths_in(condition)}
+    names = [name for name in route.keys.names if name not in required]
+    return [field for field in map(definition.field_names.__getitem__, names) if definition.fields[field].nullable]
+
+
 def _binding(spec: ReadSpec, table: TableSchema, route: Route) -> str:
     """Return what a cursor is bound to: the values of the partition key, but only the shape of other conditions."""
-    shape = ShapePlaceholders()
-    partition = [each.right.stored for each in route.partition if isinstance(each.right, Value)]
-    shapes = [render_condition(condition, shape) for condition in (*route.sort, *route.filters)]
     index = route.index.name if route.index is not None else None
-    return repr((table.name, index, "scan" if spec.scan else spec.descending, partition, shapes))
-
-
-def _side_of_range(conditions: Sequence[Condition], position: WireKey) -> int:
-    """Return -1 for a position before the range of the sort conditions, 0 inside, 1 after it, in ascending order."""
-    for condition in conditions:
-        side = _side(condition, position)
-        if side:
-            return side
-    return 0
-
-
-def _side(condition: Condition, position: WireKey) -> int:
-    match condition:
-        case Comparison(comparator=comparator, left=Path() as path, right=Value(stored=bound)):
-            order = _compare(position[path.attribute], bound)
-            outside = {"=": order != 0, "<": order >= 0, "<=": order > 0, ">": order <= 0, ">=": order < 0}
-            # A position equal to an open bound is still a position from which the range follows or has ended.
-            return (order or (1 if comparator == "<" else -1)) if outside[comparator] else 0
-        case Between(operand=Path() as path, low=low, high=high):
-            if _compare(position[path.attribute], low.stored) < 0:
-                return -1
-            return 1 if _compare(position[path.attribute], high.stored) > 0 else 0
-        case Function(path=path, arguments=(Value(stored=prefix),)):
-            value, start = order_key(position[path.attribute])[1], order_key(prefix)[1]
-            if value.startswith(start):
-                return 0
-            return -1 if value < start else 1
-        case _:
-            return 0
-
-
-def _compare(left: AttributeValue, right: AttributeValue) -> int:
-    first, second = order_key(left), order_key(right)
-    return (first > second) - (first < second)
-
+    partition = [each.right.stored for each in route.partition if isinstance(each.right, Value)]
+    filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
+    direction = "scan" if spec.scan else spec.descending
+    return repr((table.name, index, direction, partition, [*map(shape_of, route.sort)], filters))

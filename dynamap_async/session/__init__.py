@@ -2,6 +2,6 @@
 
 from dynamap_async.session.bound import BoundQuery
 from dynamap_async.session.session import Session
-from dynamap_async.session.stream import RowStream
+from dynamap_async.session.stream import ItemStream
 
-__all__ = ["BoundQuery", "RowStream", "Session"]
+__all__ = ["BoundQuery", "ItemStream", "Session"]

@@ -1,6 +1,7 @@
 """Queries bound to a session: the same builders, to be awaited, iterated over, or asked for a page or a count."""
 
-from collections.abc import Coroutine, Generator
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
@@ -8,13 +9,13 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.operations import Context, Page, Query, ReadSpec, Refinable, selecting
-from dynamap_async.session.stream import RowStream
+from dynamap_async.session.stream import ItemStream
 
 if TYPE_CHECKING:
     from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")
-Row = TypeVar("Row", default=M)
+ItemT = TypeVar("ItemT", default=M)
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
@@ -22,7 +23,7 @@ D = TypeVar("D")
 E = TypeVar("E")
 
 
-class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
+class BoundQuery(Refinable[M], Coroutine[Any, Any, list[ItemT]], Generic[M, ItemT]):
     """A query or scan that belongs to a session.
 
     Awaiting it gives a list, as often as it is awaited; ``async for`` streams it with one page fetched ahead. It is a
@@ -33,9 +34,9 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
 
     def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
         self._runner = runner
-        self.spec = spec
+        self.spec: ReadSpec = spec
         """What is asked."""
-        self._running: Coroutine[Any, Any, list[Row]] | None = None
+        self._running: dict[asyncio.Task[Any] | None, Coroutine[Any, Any, list[ItemT]]] = {}
 
     def __repr__(self) -> str:
         return f"<BoundQuery {self.spec}>"
@@ -52,17 +53,15 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
         return type(self)(self._runner, spec)
 
     @property
-    def _query(self) -> Query[M, Row]:
-        return Query[M, Row].of(self.spec)
+    def _query(self) -> Query[M, ItemT]:
+        return Query[M, ItemT].of(self.spec)
 
-    def __await__(self) -> Generator[Any, Any, list[Row]]:
+    def __await__(self) -> Generator[Any, Any, list[ItemT]]:
         return self._runner.execute(self._query).__await__()
 
     def send(self, value: Any, /) -> Any:
         """Advance the query as a coroutine; for event loops."""
-        if self._running is None:
-            self._running = self._runner.execute(self._query)
-        return self._running.send(value)
+        return self._step(lambda running: running.send(value))
 
     @overload
     def throw(
@@ -72,20 +71,27 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
     def throw(self, typ: BaseException, val: None = None, tb: TracebackType | None = None, /) -> Any: ...
     def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Any:
         """Raise inside the query as a coroutine; for event loops."""
-        if self._running is None:
-            self._running = self._runner.execute(self._query)
-        return self._running.throw(typ if val is None else val)
+        return self._step(lambda running: running.throw(typ if val is None else val))
 
     def close(self) -> None:
         """End the query as a coroutine; for event loops."""
-        if self._running is not None:
-            self._running.close()
+        running = self._running.pop(_current_task(), None)
+        if running is not None:
+            running.close()
 
-    def __aiter__(self) -> RowStream[Row]:
+    def _step(self, step: Callable[[Coroutine[Any, Any, list[ItemT]]], Any]) -> Any:
+        """Advance the run of the current task: one query object may be run by several tasks, and again later."""
+        task = _current_task()
+        running = self._running.pop(task, None) or self._runner.execute(self._query)
+        result = step(running)
+        self._running[task] = running  # not reached once the run has ended, by its result or by an error
+        return result
+
+    def __aiter__(self) -> ItemStream[ItemT]:
         return self.stream()
 
-    def stream(self) -> RowStream[Row]:
-        """Return the rows as an asynchronous iterator that is also a context manager.
+    def stream(self) -> ItemStream[ItemT]:
+        """Return the items as an asynchronous iterator that is also a context manager.
 
         Raises:
             OperationError: no table or index answers the query, or the service would refuse it.
@@ -93,7 +99,7 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
         """
         return self._runner.stream(self._query)
 
-    async def page(self, *, size: int, after: str | None = None) -> Page[Row]:
+    async def page(self, *, size: int, after: str | None = None) -> Page[ItemT]:
         """Read one page of exactly ``size`` items, or fewer at the end.
 
         Args:
@@ -110,11 +116,11 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
         """Count the items, up to the limit if there is one. It costs what reading them costs."""
         return await self._runner.execute(self._query.count())
 
-    async def first(self) -> Row | None:
+    async def first(self) -> ItemT | None:
         """Read the first item, or None where there is none."""
         return await self._runner.execute(self._query.first())
 
-    async def one(self) -> Row:
+    async def one(self) -> ItemT:
         """Read the only item.
 
         Raises:
@@ -123,7 +129,7 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
         """
         return await self._runner.execute(self._query.one())
 
-    async def one_or_none(self) -> Row | None:
+    async def one_or_none(self) -> ItemT | None:
         """Read the only item, or None where there is none.
 
         Raises:
@@ -158,5 +164,12 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[Row]], Generic[M, Row]):
         *more: Selectable[Any],
     ) -> "BoundQuery[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
-        """Return the query whose rows are tuples of these fields only."""
+        """Return the query whose items are tuples of these fields only."""
         return self._with(selecting(self.spec, fields))
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

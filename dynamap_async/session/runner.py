@@ -1,15 +1,15 @@
 """The runner: carries an operation through the executor. What the session and its bound queries share."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.executor import Executor, Pages
 from dynamap_async.operations import Context, Count, Operation, PagedOperation, Query, Reading, SingleRequest
-from dynamap_async.session.stream import RowStream, decode_in_slices, with_rows
+from dynamap_async.session.stream import ItemStream, PageDecoding
 
 R = TypeVar("R")
 M = TypeVar("M")
-Row = TypeVar("Row")
+ItemT = TypeVar("ItemT")
 
 
 class Runner:
@@ -23,17 +23,18 @@ class Runner:
         """Carry out an operation and return its result."""
         if isinstance(operation, SingleRequest):
             response = await self.executor.send(operation.request(self.context))
-            return operation.result(response)
+            result: R = operation.result(response)
+            return result
         if isinstance(operation, Count):
-            return await self._count(operation)  # type: ignore[return-value]  # R is int here
+            return cast("R", await self._count(operation))  # R is int here, which no checker concludes
         if isinstance(operation, PagedOperation):
             return await self._read(operation)
         raise OperationError(f"{operation!r} is not an operation; write Get(...), Put(...), Query(...) and so on")
 
-    def stream(self, query: Query[M, Row]) -> RowStream[Row]:
-        """Return the rows of a query as they arrive."""
+    def stream(self, query: Query[M, ItemT]) -> ItemStream[ItemT]:
+        """Return the items of a query as they arrive."""
         reading = query.reading(self.context)
-        return RowStream(self._pages(reading), reading.decode)
+        return ItemStream(self._pages(reading), reading.decode)
 
     def _pages(self, reading: Reading[Any]) -> Pages:
         want = 0 if reading.exhausted else reading.want
@@ -42,18 +43,18 @@ class Runner:
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading = operation.reading(self.context)
         pages = self._pages(reading)
-        rows: list[Any] = []
+        items: list[Any] = []
         position = None
         try:
             while not pages.ended:
                 page = await pages.next_page()
-                rows += await decode_in_slices(reading.decode, page.items)
+                items += await PageDecoding(reading.decode, page.items).finish()
                 position = page.position
         except ItemValidationError as error:
-            raise with_rows(error, [*rows, *error.items], error.failures) from error.validation_error
+            raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
         finally:
-            pages.close()
-        return operation.finish(rows, position, reading)
+            await pages.aclose()
+        return operation.finish(items, position, reading)
 
     async def _count(self, operation: Count) -> int:
         pages = self._pages(operation.reading(self.context))
@@ -62,5 +63,5 @@ class Runner:
             while not pages.ended:
                 total += (await pages.next_page()).count
         finally:
-            pages.close()
+            await pages.aclose()
         return total

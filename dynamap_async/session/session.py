@@ -12,7 +12,15 @@ from dynamap_async.operations import Context, Create, Delete, Find, Get, Operati
 from dynamap_async.session.bound import BoundQuery
 from dynamap_async.session.runner import Runner
 from dynamap_async.tables import Tables
-from dynamap_async.transport import AioClient, AioConfig, AioSession, ClientTransport, Connection, Transport, WireTransport
+from dynamap_async.transport import (
+    AioClient,
+    AioConfig,
+    AioSession,
+    ClientTransport,
+    Connection,
+    Transport,
+    WireTransport,
+)
 
 R = TypeVar("R")
 M = TypeVar("M", bound=Model)
@@ -80,6 +88,8 @@ class Session:
                 )
             transport = transport if client is None else ClientTransport(client)
         secret = cursor_secret.encode() if isinstance(cursor_secret, str) else cursor_secret
+        if secret is not None and not secret:
+            raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
         self._executor = Executor(transport or WireTransport(connection), retry=retry or RetryPolicy())
         self._runner = Runner(self._executor, Context(table_prefix=table_prefix, cursor_secret=secret))
         self._close_timeout_seconds = close_timeout_seconds

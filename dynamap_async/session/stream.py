@@ -1,106 +1,116 @@
-"""Row streams: a query's rows one by one, one page ahead, ended by ``aclose``, by ``async with``, or by dropping it."""
+"""Item streams: a query's items one by one, one page ahead; ``aclose``, ``async with`` or dropping it ends it.
+
+Invariant: a cancelled ``__anext__`` loses nothing: what was read but not given out is held by the stream.
+"""
 
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
-import anyio
+import anyio.lowlevel
 
 from dynamap_async.errors import ItemValidationError, SessionStateError
 from dynamap_async.executor import Pages
 from dynamap_async.wire import WireItem
 
-Row = TypeVar("Row")
+ItemT = TypeVar("ItemT")
+Decode = Callable[[Sequence[WireItem]], list[ItemT]]
 
 _SLICE_ITEMS: Final = 32
 _SLICE_SECONDS: Final = 0.002
 
 
-async def decode_in_slices(
-    decode: Callable[[Sequence[WireItem]], list[Row]], items: Sequence[WireItem]
-) -> list[Row]:
-    """Return the rows of a page, letting other tasks run about every 2 ms: a 1 MB page takes ten times that.
+class PageDecoding(Generic[ItemT]):
+    """One page on its way from wire items to items, in slices of about 2 ms: a 1 MB page takes ten times that."""
 
-    Raises:
-        ItemValidationError: items do not fit; the error carries all rows of the page that do.
-    """
-    if len(items) <= _SLICE_ITEMS:
-        return decode(items)
-    rows: list[Row] = []
-    failures: list[ItemValidationError] = []
-    since = time.perf_counter()
-    for begin in range(0, len(items), _SLICE_ITEMS):
-        if time.perf_counter() - since > _SLICE_SECONDS:
-            await anyio.sleep(0)
-            since = time.perf_counter()
+    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem]) -> None:
+        self._decode = decode
+        self._wire = wire
+        self._done = 0
+        self._items: list[ItemT] = []
+        self._failures: list[ItemValidationError] = []
+
+    async def finish(self) -> list[ItemT]:
+        """Return the items, letting other tasks run between slices; a cancelled call is gone on with by the next.
+
+        Raises:
+            ItemValidationError: items do not fit; the error carries all items of the page that do.
+        """
+        since = time.perf_counter()
+        while self._done < len(self._wire):
+            if time.perf_counter() - since > _SLICE_SECONDS:
+                await anyio.lowlevel.checkpoint()
+                since = time.perf_counter()
+            self._decode_slice()
+        if self._failures:
+            raise ItemValidationError.of_call(self._failures, self._items)
+        return self._items
+
+    def _decode_slice(self) -> None:
+        wire = self._wire[self._done : self._done + _SLICE_ITEMS]
+        self._done += len(wire)
         try:
-            rows += decode(items[begin : begin + _SLICE_ITEMS])
+            self._items += self._decode(wire)
         except ItemValidationError as error:
-            rows += error.items
-            failures += error.failures
-    if failures:
-        raise with_rows(failures[0], rows, failures)
-    return rows
+            self._items += error.items
+            self._failures += error.failures
 
 
-def with_rows(
-    error: ItemValidationError, rows: Sequence[Any], failures: Sequence[ItemValidationError]
-) -> ItemValidationError:
-    """Return the error with everything that its call did read."""
-    return ItemValidationError(
-        str(error),
-        model=error.model,
-        key=error.key,
-        item=error.item,
-        validation_error=error.validation_error,
-        items=rows,
-        failures=failures,
-    )
-
-
-class RowStream(Generic[Row]):
-    """An asynchronous iterator over the rows of a query.
+class ItemStream(Generic[ItemT]):
+    """An asynchronous iterator over the items of a query.
 
     It is an object and not a generator: leaving a loop early drops it, which ends the request that is under way at
-    once. ``async with query.stream() as rows`` ends it at a place that you can see.
+    once. ``async with query.stream() as items`` ends it at a place that you can see.
     """
 
-    def __init__(self, pages: Pages, decode: Callable[[Sequence[WireItem]], list[Row]]) -> None:
+    def __init__(self, pages: Pages, decode: Decode[ItemT]) -> None:
         self._pages = pages
         self._decode = decode
-        self._rows: deque[Row] = deque()
+        self._items: deque[ItemT] = deque()
+        self._page: PageDecoding[ItemT] | None = None
         self._advancing = False
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Row:
-        """Return the next row.
+    async def __anext__(self) -> ItemT:
+        """Return the next item.
 
         Raises:
             ItemValidationError: an item does not fit the model. The error carries the rest of its page, and the next
                 call goes on with the page after it.
             ServiceError: DynamoDB refused the request of a page; the next call asks for the same page again.
             TransportError: no answer came; the next call asks for the same page again.
+            SessionStateError: another task is waiting for an item of this stream.
         """
         if self._advancing:
-            raise SessionStateError("two tasks take rows from one stream at once; give each task a stream of its own")
+            raise SessionStateError("two tasks take items from one stream at once; give each task a stream of its own")
         self._advancing = True
         try:
-            while not self._rows:
-                if self._pages.ended:
-                    raise StopAsyncIteration
-                page = await self._pages.next_page()
-                self._rows.extend(await decode_in_slices(self._decode, page.items))
-            return self._rows.popleft()
+            while not self._items:
+                if self._page is None:
+                    if self._pages.ended:
+                        raise StopAsyncIteration
+                    self._page = PageDecoding(self._decode, (await self._pages.next_page()).items)
+                await self._take_page(self._page)
+            return self._items.popleft()
         finally:
             self._advancing = False
 
+    async def _take_page(self, page: PageDecoding[ItemT]) -> None:
+        try:
+            self._items.extend(await page.finish())
+        except ItemValidationError:
+            self._page = None
+            raise
+        self._page = None
+
     async def aclose(self) -> None:
         """End the stream; no request is under way afterwards."""
-        self._rows.clear()
-        self._pages.close()
+        self._items.clear()
+        self._page = None
+        await self._pages.aclose()
 
     async def __aenter__(self) -> Self:
         return self

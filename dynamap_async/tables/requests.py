@@ -90,13 +90,14 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     """Return what DescribeTable, and DescribeTimeToLive if it was asked, say of a table."""
     table: dict[str, Any] = answer["Table"]
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
-    local, globals_ = table.get("LocalSecondaryIndexes") or [], table.get("GlobalSecondaryIndexes") or []
+    local: list[dict[str, Any]] = table.get("LocalSecondaryIndexes") or []
+    globals_: list[dict[str, Any]] = table.get("GlobalSecondaryIndexes") or []
     indexes = [_read_index(each, IndexKind.LOCAL, types) for each in local]
     indexes += [_read_index(each, IndexKind.GLOBAL, types) for each in globals_]
     time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription", {})
     created = table.get("CreationDateTime")
-    billing = (table.get("BillingModeSummary") or {}).get("BillingMode", "PROVISIONED")
-    on_demand = billing == "PAY_PER_REQUEST"
+    billing: dict[str, Any] = table.get("BillingModeSummary") or {}
+    on_demand = billing.get("BillingMode") == "PAY_PER_REQUEST"
     return TableDescription(
         schema=TableSchema(
             name=table["TableName"],
@@ -155,6 +156,6 @@ def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]
 
 
 def _read_throughput(described: Mapping[str, Any]) -> Throughput | None:
-    units = described.get("ProvisionedThroughput") or {}
+    units: dict[str, Any] = described.get("ProvisionedThroughput") or {}
     read, write = units.get("ReadCapacityUnits", 0), units.get("WriteCapacityUnits", 0)
     return Throughput(read=read, write=write) if read and write else None

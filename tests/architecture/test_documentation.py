@@ -7,7 +7,6 @@ from pathlib import Path
 from dynamap_async.errors import DynamapError
 
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def codes(error: type[DynamapError]) -> Iterator[str]:
@@ -19,10 +18,6 @@ def codes(error: type[DynamapError]) -> Iterator[str]:
 
 def headings(page: Path) -> list[str]:
     return re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
-
-
-def anchors(page: Path) -> list[str]:
-    return [re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings(page)]
 
 
 def test_every_error_code_has_a_section_and_every_section_a_code(checkout: Path) -> None:
@@ -37,15 +32,3 @@ def test_the_readme_begins_with_two_commands_of_one_line(checkout: Path) -> None
     assert "\n" not in second
     assert "dynamap demo" in first
     assert "nox" in second
-
-
-def test_links_lead_somewhere(checkout: Path) -> None:
-    dead = []
-    for page in [checkout / "README.md", *(checkout / "docs").rglob("*.md")]:
-        for target, anchor in LINK.findall(page.read_text("utf-8")):
-            if target.startswith("http"):
-                continue
-            file = (page.parent / target).resolve() if target else page
-            if not file.exists() or (anchor and anchor[1:] not in anchors(file)):
-                dead.append(f"{page.name}: {target}{anchor}")
-    assert dead == []

@@ -6,10 +6,10 @@ Renew the file with `python tests/architecture/test_public_api.py`, and review t
 import ast
 import importlib
 import inspect
-import textwrap
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -44,15 +44,26 @@ def header(node: ast.AST) -> str:
     return ""
 
 
-def definition(value: object) -> ast.stmt:
-    return ast.parse(textwrap.dedent(inspect.getsource(value))).body[0]
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield what `if TYPE_CHECKING:` hides as well: what type checkers see comes first, and stands for the rest."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from statements([*node.body, *node.orelse])
+        else:
+            yield node
+
+
+def definitions(value: type | FunctionType) -> list[ast.stmt]:
+    """Return the definitions of a class or function, all overloads included."""
+    tree = ast.parse(inspect.getsource(sys.modules[value.__module__]))
+    return [node for node in statements(tree.body) if getattr(node, "name", None) == value.__name__]
 
 
 def members(cls: type) -> Iterator[str]:
     """Yield what a class offers, inherited or its own, each once; overloads each in turn."""
     seen: set[str] = set()
     for base in ours(cls):
-        nodes = [node for node in definition(base).body if header(node)]
+        nodes = [node for node in statements(definitions(base)[0].body) if header(node)]
         names = [getattr(node, "name", None) or node.target.id for node in nodes]
         for name, node in zip(names, nodes, strict=True):
             if name not in seen and (not name.startswith("_") or name == "__init__"):
@@ -68,9 +79,9 @@ def interface() -> str:
         for name in public_names(module):
             value = getattr(module, name)
             if inspect.isclass(value):
-                lines += [header(definition(value)), *members(value)]
+                lines += [header(definitions(value)[0]), *members(value)]
             elif inspect.isfunction(value):
-                lines.append(header(definition(value)))
+                lines += map(header, definitions(value))
             else:
                 lines.append(name)
         lines.append("")

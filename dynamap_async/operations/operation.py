@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from dynamap_async.errors import ExpressionError
+from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import Condition, Path, Placeholders, flatten, paths_in, render_condition
 from dynamap_async.models import Model
 from dynamap_async.request import Request
@@ -50,6 +50,17 @@ class SingleRequest(Operation[R_co]):
         raise NotImplementedError
 
 
+def checked_model(model: object) -> type[Model]:
+    """Return a model class as it is.
+
+    Raises:
+        OperationError: it is something else.
+    """
+    if not (isinstance(model, type) and issubclass(model, Model)):
+        raise OperationError(f'{model!r} is not a model; write class Tweet(Model, table="tweets")')
+    return model
+
+
 def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Return the conditions with conjunctions taken apart.
 
@@ -59,8 +70,8 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
     for condition in conditions:
         if not isinstance(condition, Condition):
             raise ExpressionError(
-                f"where({condition!r}) is not a condition on a field of {model.__name__}; the field stands on the left, "
-                "as in where(Model.field == value)"
+                f"where({condition!r}) is not a condition on a field of {model.__name__}; the field stands on the "
+                "left, as in where(Model.field == value)"
             )
     parts = tuple(flatten(conditions))
     for condition in parts:
@@ -96,3 +107,14 @@ def condition_members(condition: Condition | None, placeholders: Placeholders) -
         "ConditionExpression": render_condition(condition, placeholders),
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+def positive(number: object, what: str) -> int:
+    """Return a number of items.
+
+    Raises:
+        OperationError: it is not a whole number, or less than 1.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise OperationError(f"{what} is a whole number from 1 on, not {number!r}")
+    return number

@@ -1,15 +1,18 @@
-"""Rows: what the items of a query become, whole models or tuples of selected values."""
+"""Selections: what the items of a query become, whole models or tuples of selected values."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from dynamap_async.codec import MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError
 from dynamap_async.expressions import Path
-from dynamap_async.models import Absence, Model, definition_of
+from dynamap_async.models import Absence, FieldPlan, Model, definition_of
 from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=Model)
+Steps: TypeAlias = tuple[str | int, ...]
+
+_NULL: Final[AttributeValue] = {"NULL": True}
 
 
 def whole_items(model: type[M]) -> Callable[[Sequence[WireItem]], list[M]]:
@@ -17,69 +20,78 @@ def whole_items(model: type[M]) -> Callable[[Sequence[WireItem]], list[M]]:
     return definition_of(model).items.decode
 
 
-class RowDecoder:
+class _Selected(NamedTuple):
+    path: Path
+    field: FieldPlan
+    """The field that the path is, or is inside of."""
+    place: Steps
+    """Where the value stands in a projected item."""
+
+
+class SelectionDecoder:
     """Decodes selected values: one tuple per item, in the order of the selection."""
 
     def __init__(self, model: type[Model], selected: Sequence[Path]) -> None:
         self._model = model
         definition = definition_of(model)
-        fields = (definition.fields[definition.field_names[path.attribute]] for path in selected)
         projected = [path.steps for path in selected]
-        places = (_place_in_answer(path.steps, projected) for path in selected)
-        self._values = list(zip(selected, fields, places, strict=True))
+        self._selected = [
+            _Selected(
+                path,
+                definition.fields[definition.field_names[path.attribute]],
+                _place_in_answer(path.steps, projected),
+            )
+            for path in selected
+        ]
 
     def __call__(self, items: Sequence[WireItem]) -> list[tuple[Any, ...]]:
-        """Return the rows of wire items.
+        """Return the tuples of wire items.
 
         Raises:
-            ItemValidationError: a stored value does not fit its field; the error carries the rows that do.
+            ItemValidationError: a stored value does not fit its field; the error carries the tuples that do.
         """
-        rows: list[tuple[Any, ...]] = []
+        decoded: list[tuple[Any, ...]] = []
         failures: list[ItemValidationError] = []
         for item in items:
             try:
-                rows.append(self._row(item))
+                decoded.append(tuple([self._value(item, selected) for selected in self._selected]))
             except ItemValidationError as failure:
                 failures.append(failure)
-        if not failures:
-            return rows
-        first = failures[0]
-        raise ItemValidationError(
-            str(first),
-            model=first.model,
-            key=first.key,
-            item=first.item,
-            validation_error=first.validation_error,
-            items=rows,
-            failures=failures,
-        ) from first.validation_error
+        if failures:
+            raise ItemValidationError.of_call(failures, decoded)
+        return decoded
 
-    def _row(self, item: WireItem) -> tuple[Any, ...]:
-        values: list[Any] = []
-        for path, field, place in self._values:
-            found = _walk(item, place)
-            nested = len(path.steps) > 1
-            try:
-                if found is None:
-                    values.append(None if nested else self._absent(field.name, field.absence))
-                elif "NULL" in found and "NULL" not in path.converter.tags:
-                    values.append(set() if field.absence is Absence.EMPTY_SET and not nested else None)
-                else:
-                    values.append(path.converter.decode(found))
-            except MISFITS as error:
-                raise self._failure(item, path, error) from error
-        return tuple(values)
+    def _value(self, item: WireItem, selected: _Selected) -> Any:
+        path = selected.path
+        found = _walk(item, selected.place)
+        try:
+            if found is None:
+                # A part may be absent because what it is a part of is: no default of its own then applies.
+                return None if len(path.steps) > 1 else self._absent(selected)
+            if found == _NULL and len(path.steps) == 1:
+                return self._null(selected)
+            return path.converter.decode(found)
+        except MISFITS as error:
+            raise self._failure(item, path, error) from error
 
-    def _absent(self, name: str, absence: Absence) -> Any:
-        match absence:
+    def _absent(self, selected: _Selected) -> Any:
+        match selected.field.absence:
             case Absence.NONE:
                 return None
             case Absence.EMPTY_SET:
-                return set()
+                return _empty_set(selected)
             case Absence.OTHER:
-                return self._model.model_fields[name].get_default(call_default_factory=True, validated_data={})
+                info = self._model.model_fields[selected.field.name]
+                return info.get_default(call_default_factory=True, validated_data={})
             case Absence.ERROR:
                 raise ValueError("the item does not have the attribute")
+
+    def _null(self, selected: _Selected) -> Any:
+        if selected.field.null_reads_as_empty_set:
+            return _empty_set(selected)
+        if selected.field.nullable:
+            return None
+        return selected.path.converter.decode(_NULL)
 
     def _failure(self, item: WireItem, path: Path, error: Exception) -> ItemValidationError:
         names = definition_of(self._model).require_table("read").keys.names
@@ -94,7 +106,8 @@ class RowDecoder:
         )
 
 
-Steps: TypeAlias = tuple[str | int, ...]
+def _empty_set(selected: _Selected) -> Any:
+    return selected.path.converter.decode({"L": []})
 
 
 def _place_in_answer(steps: Steps, projected: Sequence[Steps]) -> Steps:
@@ -118,10 +131,12 @@ def _walk(item: WireItem, steps: Steps) -> AttributeValue | None:
     """Return the stored value at a path, or None where the item has none."""
     value: AttributeValue = {"M": item}
     for step in steps:
-        if isinstance(step, str) and step in value.get("M", {}):
-            value = value["M"][step]
-        elif isinstance(step, int) and step < len(value.get("L", [])):
-            value = value["L"][step]
+        if isinstance(step, str):
+            found = value.get("M", {}).get(step)
         else:
+            elements = value.get("L", [])
+            found = elements[step] if step < len(elements) else None
+        if found is None:
             return None
+        value = found
     return value

@@ -1,0 +1,1 @@
+"""``dynamap demo``: published designs on an engine of this process, with their questions, answers and costs."""

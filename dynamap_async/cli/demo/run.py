@@ -1,0 +1,137 @@
+"""One run of the demo from beginning to end. When it returns or raises, nothing that it started is running."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from dynamap_async import Credentials, Session
+from dynamap_async.cli.demo.scenario import Scenario
+from dynamap_async.cli.demo.screen import Screen, number_of
+from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, Answer, ask_all, put_all, tables_of
+from dynamap_async.cli.extras import MissingExtraError
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing import LocalEngine
+from dynamap_async.transport import AioConfig, Connection, WireTransport
+
+_REGION: Final = "eu-west-1"
+_LOCAL_CREDENTIALS: Final = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S106 - none is verified
+_CREDENTIALS_IN_ENVIRONMENT: Final = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")
+_AWS_FILES: Final = ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")
+_CONNECT_TIMEOUT_SECONDS: Final = 5
+_READ_TIMEOUT_SECONDS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the demo runs."""
+
+    endpoint_url: str
+    own: bool
+    """Whether the engine is the demo's own: then nobody else has tables there, and none need to be deleted."""
+
+    def connection(self) -> Connection:
+        """Return how to connect: with AWS's settings where there are some, else in the way that local engines take."""
+        config = AioConfig(
+            connect_timeout=_CONNECT_TIMEOUT_SECONDS,
+            read_timeout=_READ_TIMEOUT_SECONDS,
+            proxies={} if self.own else None,  # no proxy stands between two threads; None takes the environment's
+        )
+        if not self.own and (_is_aws(self.endpoint_url) or any(map(os.environ.get, _CREDENTIALS_IN_ENVIRONMENT))):
+            return Connection(endpoint_url=self.endpoint_url, aio_config=config)
+        return Connection(
+            endpoint_url=self.endpoint_url, region=_REGION, credentials=_LOCAL_CREDENTIALS, aio_config=config
+        )
+
+    def table_prefix(self) -> str:
+        """Return what keeps the demo's tables apart from all others."""
+        return "" if self.own else f"dynamap-demo-{secrets.token_hex(4)}-"
+
+
+def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | None, explain: bool) -> None:
+    """Set the scenarios up, ask all their questions at once, and show the answers.
+
+    Args:
+        scenarios: what to show.
+        screen: where to show it.
+        engine: the URL of an engine to use instead of the embedded one.
+        explain: whether to show the plan of each question in full.
+
+    Raises:
+        DynamapError: something did not work; errors of concurrent work arrive in an exception group.
+        MissingExtraError: the embedded engine is not installed.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    where = _embedded() if engine is None else engine
+    screen.opening()
+    with _place(where, screen) as place:
+        answers = asyncio.run(_work(scenarios, place, screen))
+    numbered = iter(enumerate(answers, 1))
+    for scenario in scenarios:
+        screen.scenario(scenario)
+        for _ in scenario.questions:
+            number, answer = next(numbered)
+            screen.answer(number, answer, explain=explain)
+    screen.closing(answers)
+
+
+@contextmanager
+def _place(engine: str | LocalEngine, screen: Screen) -> Generator[Place]:
+    if isinstance(engine, str):
+        screen.fact("engine", engine)
+        yield Place(endpoint_url=engine, own=False)
+        return
+    with ExitStack() as stack:
+        stack.enter_context(_without_aws_settings())
+        with screen.step("engine", "moto, embedded in this process"):
+            stack.enter_context(engine)
+        yield Place(endpoint_url=engine.endpoint_url, own=True)
+
+
+@contextmanager
+def _without_aws_settings() -> Generator[None]:
+    """Hide AWS's settings: the embedded engine reads them too, and a broken or foreign one would spoil the demo."""
+    settings = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    for name in settings:
+        del os.environ[name]
+    os.environ |= dict.fromkeys(_AWS_FILES, os.devnull)
+    try:
+        yield
+    finally:
+        for name in _AWS_FILES:
+            del os.environ[name]
+        os.environ |= settings
+
+
+def _embedded() -> LocalEngine:
+    try:
+        return LocalEngine()
+    except ConfigurationError as error:
+        raise MissingExtraError("The demo's embedded engine") from error
+
+
+async def _work(scenarios: Sequence[Scenario], place: Place, screen: Screen) -> list[Answer]:
+    models = [model for scenario in scenarios for model in scenario.models]
+    items = [item for scenario in scenarios for item in scenario.items()]
+    questions = [question for scenario in scenarios for question in scenario.questions]
+    wire, table_prefix = WireTransport(place.connection()), place.table_prefix()
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(Session(transport=wire, table_prefix=table_prefix, retry=RETRY))
+        with screen.step("tables", f"created from {number_of(len(models), 'model')} with their indexes"):
+            await stack.enter_async_context(tables_of(models, session, kept=place.own))
+        with screen.step("items", f"{len(items)} put, at most {CONCURRENT_PUTS} at a time", len(items)) as done:
+            await put_all(session, items, done)
+        with screen.step("asked", f"{number_of(len(questions), 'question')}, all at once", len(questions)) as done:
+            return await ask_all(questions, wire, table_prefix, done)
+
+
+def _is_aws(url: str) -> bool:
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # no address at all, which the transport explains
+        return False
+    return host.endswith((".amazonaws.com", ".amazonaws.com.cn"))

@@ -1,0 +1,140 @@
+"""What the demo shows, on a terminal of any width or in a file."""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from dynamap_async import Plan, __version__
+from dynamap_async.cli.demo.scenario import Scenario, words_of
+from dynamap_async.cli.demo.tables import table_of
+from dynamap_async.cli.demo.work import Answer
+
+_INDENT: Final = 4
+_LABEL: Final = 8
+_GAP: Final = 2
+_PAGES: Final = (
+    ("docs/index.md", "where to start"),
+    ("docs/reference/glossary.md", "DynamoDB's words, one for each thing"),
+    ("docs/reference/errors.md", "every error, with its remedy"),
+)
+"""Pages of the source repository."""
+
+
+class Screen:
+    """Prints the demo's progress and answers to a console."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def opening(self) -> None:
+        """Say what is about to happen."""
+        self._console.print(Text(f"dynamap demo, dynamap_async {__version__}", style="bold"))
+        self._console.print("Published designs of DynamoDB tables, as Pydantic models that answer questions.")
+        self._console.print()
+
+    def fact(self, label: str, text: str, seconds: float | None = None) -> None:
+        """Print a fact about the run, and how long it took to come true."""
+        line = Table.grid()
+        took = "" if seconds is None else f", {seconds:.2f} s"
+        line.add_row(Text(f"  {label:<{_LABEL}}", style="cyan"), Text.assemble(text, (took, "dim")))
+        self._console.print(line)
+
+    @contextmanager
+    def step(self, label: str, text: str, total: int | None = None) -> Generator[Callable[[], None]]:
+        """Show that something is going on, then that it is done.
+
+        Args:
+            label: what it is about.
+            text: what will have been done.
+            total: how many parts it has; the function that this yields is to be called after each.
+        """
+        since = time.perf_counter()
+        progress = Progress(
+            SpinnerColumn(),
+            TextColumn(f"{{task.description:<{_LABEL}}}", style="cyan"),
+            *(() if total is None else (BarColumn(), MofNCompleteColumn())),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_interactive,
+        )
+        with progress:
+            task = progress.add_task(label, total=total)
+            yield lambda: progress.advance(task)
+        self.fact(label, text, time.perf_counter() - since)
+
+    def scenario(self, scenario: Scenario) -> None:
+        """Print the heading of a scenario."""
+        self._console.print()
+        self._console.print(Rule(Text(scenario.title, style="bold"), align="left", style="cyan"))
+        self._console.print(Text(scenario.source, style="dim"))
+
+    def answer(self, number: int, answer: Answer, *, explain: bool) -> None:
+        """Print a question, how it was answered, at what cost, and the items."""
+        asked, remarks = words_of(answer.question)
+        self._console.print()
+        question = Table.grid()
+        question.add_row(f"{number:>{_INDENT - 2}}  ", Text(asked, style="bold"))
+        self._console.print(question)
+        self._indented(_way(answer.plan))
+        self._indented(Text(_cost(answer), style="green"))
+        contents: list[RenderableType] = []
+        if answer.found:
+            contents.append(table_of(answer, self._console.width - _INDENT))
+        contents += [Text(remark, style="dim") for remark in remarks]
+        if explain:
+            contents.append(Text(str(answer.plan)))
+        for content in contents:
+            self._console.print()
+            self._indented(content)
+
+    def closing(self, answers: Sequence[Answer]) -> None:
+        """Print the sums, and what to read next."""
+        questions = number_of(len(answers), "question")
+        requests = number_of(sum(answer.requests for answer in answers), "request")
+        units = number_of(sum(answer.read_units for answer in answers), "read unit")
+        self._console.print()
+        self._console.print(Rule(Text("In all", style="bold"), align="left", style="cyan"))
+        self._console.print(f"{questions}, {requests}, {units}.")
+        self._console.print(
+            "Read units are this library's own arithmetic, half a unit for every 4 KB that is read: "
+            "the engine's figures are not used.",
+            style="dim",
+        )
+        self._console.print()
+        self._console.print(Text("Read next", style="bold"))
+        pages = Table.grid(padding=(0, _GAP))
+        for page, content in _PAGES:
+            pages.add_row(Text(page, style="cyan"), content)
+        self._console.print(pages)
+        self._console.print("The models and questions of this demo:")
+        self._console.print(Text(str(Path(__file__).with_name("scenarios")), style="cyan"), soft_wrap=True)
+
+    def _indented(self, content: RenderableType) -> None:
+        self._console.print(Padding(content, (0, 0, 0, _INDENT), expand=False))
+
+
+def _way(plan: Plan) -> Text:
+    """Return how the planner answers: which table or index, and in which order."""
+    if plan.operation == "Scan":
+        return Text.assemble("Scan of ", plan.model, ": ", ("the whole table", "yellow"))
+    way = ("the table", "cyan") if plan.index is None else (f"the {plan.index_kind} index {plan.index}", "cyan")
+    return Text.assemble("Query on ", plan.model, ", through ", way, ", descending" if plan.descending else "")
+
+
+def _cost(answer: Answer) -> str:
+    found = f"{number_of(len(answer.found), 'item')} found, {answer.evaluated} read"
+    return f"{found}, {number_of(answer.requests, 'request')}, {number_of(answer.read_units, 'read unit')}"
+
+
+def number_of(count: float, thing: str) -> str:
+    """Return a number with its noun, in the singular or plural."""
+    return f"{count:g} {thing}{'' if count == 1 else 's'}"

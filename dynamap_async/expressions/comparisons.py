@@ -1,0 +1,147 @@
+"""Comparisons: an operand and a Python value become a condition, the value in the operand's stored form.
+
+Owns what None and the empty set mean: DynamoDB stores no empty sets, and an item may lack an attribute, so a
+comparison with either asks for every stored form, absence included, that reads back as that value.
+"""
+
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+from dynamap_async.codec import encode_any, order_key
+from dynamap_async.errors import ExpressionError
+from dynamap_async.expressions.conditions import (
+    Between,
+    Comparator,
+    Comparison,
+    Condition,
+    Function,
+    In,
+    Operand,
+    Or,
+    Size,
+    Value,
+)
+from dynamap_async.expressions.paths import Forms, Path
+from dynamap_async.limits import IN_OPERANDS
+from dynamap_async.wire import AttributeValue, Tag
+
+_ORDERED: Final[frozenset[Tag]] = frozenset(("S", "N", "B"))
+_SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
+
+
+def compare(comparator: Comparator, left: Path | Size, right: object) -> Condition:
+    """Return the condition that an operand stands in an order to another operand or a constant.
+
+    Raises:
+        ExpressionError: the constant has no order, or the two operands can never be compared.
+        EncodeError: the constant is not of the operand's type.
+    """
+    if isinstance(right, Path | Size):
+        return Comparison(comparator, left, _comparable(left, right))
+    return Comparison(comparator, left, _ordered(left, right))
+
+
+def equal(left: Path | Size, right: object) -> Condition:
+    """Return the condition that an operand equals another operand or a constant; errors are those of ``compare``."""
+    if isinstance(right, Path | Size):
+        return Comparison("=", left, _comparable(left, right))
+    absent = _reads_as(left, right)
+    return absent if absent is not None else Comparison("=", left, _constant(left, right))
+
+
+def unequal(left: Path | Size, right: object) -> Condition:
+    """Return the condition that an operand differs from another operand or a constant.
+
+    DynamoDB takes an absent attribute to differ from every value.
+    """
+    if isinstance(right, Path | Size):
+        return Comparison("<>", left, _comparable(left, right))
+    absent = _reads_as(left, right)
+    return ~absent if absent is not None else Comparison("<>", left, _constant(left, right))
+
+
+def between(operand: Path | Size, low: object, high: object) -> Condition:
+    """Return the condition that an operand is in a range, both ends included.
+
+    Raises:
+        ExpressionError: low is above high, or the operand's type has no order.
+        EncodeError: an end is not of the operand's type.
+    """
+    bounds = _ordered(operand, low), _ordered(operand, high)
+    start, end = (order_key(bound.stored) for bound in bounds)
+    if start[0] != end[0]:
+        raise ExpressionError(
+            f"{operand}.between({low!r}, {high!r}): the two ends are stored as {start[0]} and {end[0]}"
+        )
+    if start > end:
+        raise ExpressionError(f"{operand}.between({low!r}, {high!r}): the low end is above the high end")
+    return Between(operand, *bounds)
+
+
+def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
+    """Return the condition that an operand equals one of the values.
+
+    Raises:
+        ExpressionError: there are no values, or more than 100.
+        EncodeError: a value is not of the operand's type.
+    """
+    if not 1 <= len(values) <= IN_OPERANDS:
+        raise ExpressionError(f"{operand}.is_in() takes 1 to {IN_OPERANDS} values, not {len(values)}")
+    absent = [condition for value in values if (condition := _reads_as(operand, value)) is not None]
+    present = tuple(_constant(operand, value) for value in values if _reads_as(operand, value) is None)
+    parts: list[Condition] = [In(operand, present)] if present else []
+    for condition in absent:
+        parts += [
+            each for each in (condition.parts if isinstance(condition, Or) else (condition,)) if each not in parts
+        ]
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _reads_as(operand: Operand, value: object) -> Condition | None:
+    """Return the condition that the stored form reads back as None or the empty set; None for any other value."""
+    forms: Forms | None = None
+    if isinstance(operand, Path):
+        if value is None:
+            forms = operand.reads_as_none
+        elif isinstance(value, _SETS) and isinstance(value, AbstractSet) and not value:
+            forms = operand.reads_as_empty_set
+    if not forms or not isinstance(operand, Path):
+        return None
+    parts = [
+        Function("attribute_not_exists", operand) if form is None else Comparison("=", operand, Value(form))
+        for form in forms
+    ]
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _constant(operand: Path | Size, value: object) -> Value:
+    if isinstance(operand, Path):
+        return Value(operand.encode(value))
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ExpressionError(f"{operand} is a whole number; it cannot be compared with {value!r}")
+    return Value(encode_any(value))
+
+
+def _ordered(operand: Path | Size, value: object) -> Value:
+    if value is None:
+        raise ExpressionError(f"{operand} cannot be ordered against None: use .missing() or .exists()")
+    constant = _constant(operand, value)
+    if not _ORDERED & constant.stored.keys():
+        raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
+    return constant
+
+
+def _comparable(left: Path | Size, right: Path | Size) -> Path | Size:
+    if left == right:
+        raise ExpressionError(f"{left} is compared with itself, which DynamoDB refuses")
+    stored = [operand.converter.tags if isinstance(operand, Path) else {"N"} for operand in (left, right)]
+    if stored[0].isdisjoint(stored[1]):
+        kinds = [operand.converter.label if isinstance(operand, Path) else "int" for operand in (left, right)]
+        raise ExpressionError(
+            f"{left} and {right} hold {kinds[0]} and {kinds[1]}, stored as different types: never equal"
+        )
+    return right
+
+
+def _tag(stored: AttributeValue) -> str:
+    return next(iter(stored))

@@ -1,0 +1,97 @@
+"""Refining: what every query and scan can be asked for, bound to a session or not."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from dynamap_async.errors import OperationError
+from dynamap_async.expressions import Condition, path_of
+from dynamap_async.models import Index, definition_of
+from dynamap_async.operations.operation import Context, own_conditions, own_path, positive
+from dynamap_async.operations.plan import Plan
+from dynamap_async.operations.reading import ReadSpec, plan_reading
+
+M = TypeVar("M")
+
+
+class Refinable(Generic[M]):
+    """What a query or scan can be asked for; each method gives a new value."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def _spec(self) -> ReadSpec: ...
+        @property
+        def _context(self) -> Context: ...
+        def _with(self, spec: ReadSpec) -> Self: ...
+
+    def where(self, *conditions: Condition) -> Self:
+        """Return the query with more conditions; all must hold.
+
+        Raises:
+            ExpressionError: one is no condition, or names a field of another model.
+        """
+        parts = own_conditions(self._spec.model, conditions)
+        return self._with(replace(self._spec, conditions=(*self._spec.conditions, *parts)))
+
+    def index(self, index: Index[M], /) -> Self:
+        """Return the query that goes through this index, whatever the planner would choose.
+
+        Raises:
+            OperationError: it is not an index of the model.
+        """
+        if not isinstance(index, Index):
+            raise OperationError(f".index({index!r}) takes an index of the model, such as Model.by_city")
+        table = definition_of(self._spec.model).require_table("queried")
+        if not issubclass(self._spec.model, index.model) or index.name not in [each.name for each in table.indexes]:
+            raise OperationError(
+                f"{index.model.__name__}'s index {index.name!r} cannot answer a query on {self._spec.model.__name__}"
+            )
+        return self._with(replace(self._spec, index=index.name))
+
+    def ascending(self) -> Self:
+        """Return the query in ascending order of its sort key, which is the default."""
+        return self._with(replace(self._spec, descending=False))
+
+    def descending(self) -> Self:
+        """Return the query in descending order of its sort key.
+
+        Raises:
+            OperationError: a scan has no order.
+        """
+        if self._spec.scan:
+            raise OperationError("a scan has no order; query a partition key to get one")
+        return self._with(replace(self._spec, descending=True))
+
+    def limit(self, items: int, /) -> Self:
+        """Return the query that gives at most this many items, whatever the size of its pages."""
+        return self._with(replace(self._spec, limit=positive(items, "limit")))
+
+    def page_size(self, items: int, /) -> Self:
+        """Return the query whose requests evaluate at most this many items each, before any filter."""
+        return self._with(replace(self._spec, page_size=positive(items, "page_size")))
+
+    def consistent(self) -> Self:
+        """Return the query that sees every write answered before it; it costs twice the read units."""
+        return self._with(replace(self._spec, consistent=True))
+
+    def explain(self) -> Plan:
+        """Return what the query will do, without sending anything. Print it to read it.
+
+        Raises:
+            OperationError: no table or index answers the query, or the service would refuse it.
+        """
+        return plan_reading(self._spec, self._context).plan
+
+
+def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
+    """Return the spec that reads only these fields.
+
+    Raises:
+        OperationError: no field is named.
+        ExpressionError: one is not a field of the model.
+    """
+    if not fields:
+        raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
+    return replace(spec, selected=tuple(own_path(spec.model, path_of(field)) for field in fields))

@@ -1,0 +1,69 @@
+"""Every link leads somewhere, and every page can be reached from the first."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+INLINE_CODE = re.compile(r"`[^`\n]*`")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+def prose(page: Path) -> str:
+    return FENCED.sub("", COMMENT.sub("", page.read_text("utf-8")))
+
+
+def anchors(page: Path) -> list[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    found: list[str] = []
+    for heading in HEADING.findall(prose(page)):
+        slug = re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-")
+        same = sum(each == slug or re.fullmatch(rf"{re.escape(slug)}-\d+", each) is not None for each in found)
+        found.append(f"{slug}-{same}" if same else slug)
+    return found
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Return the relative links of a page: the file, and the anchor or nothing."""
+    found = LINK.findall(INLINE_CODE.sub("", prose(page)))
+    return [
+        ((page.parent / target).resolve() if target else page, anchor)
+        for target, anchor in found
+        if not re.match(r"https?:|mailto:", target)
+    ]
+
+
+def test_links_lead_to_files_and_headings(page):
+    dead = [
+        f"{target}#{anchor}"
+        for target, anchor in links(page)
+        if not target.exists() or (anchor and anchor not in anchors(target))
+    ]
+    assert dead == []
+
+
+def test_every_page_can_be_reached_from_the_first(checkout, pages):
+    reached: set[Path] = set()
+    waiting = [checkout / "docs/index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached:
+            reached.add(page)
+            waiting += [target for target, _anchor in links(page) if target.suffix == ".md" and target.exists()]
+    assert [str(page.relative_to(checkout)) for page in pages if page not in reached] == []
+
+
+def test_a_page_has_one_title_and_no_empty_ends(page):
+    text = page.read_text("utf-8")
+    assert text.startswith("# ")
+    assert len(re.findall(r"^# ", FENCED.sub("", text), re.MULTILINE)) == 1
+    assert text.endswith("\n")
+    assert re.search(r"[ \t]+$", text, re.MULTILINE) is None
+
+
+@pytest.mark.parametrize("forbidden", ["/work/", "/tmp/", "/home/"])
+def test_no_page_names_a_place_on_one_machine(page, forbidden):
+    assert forbidden not in page.read_text("utf-8")

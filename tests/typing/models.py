@@ -1,0 +1,118 @@
+"""Models as users write them: what right.py, wrong.py and the run-time tests are about. Also imported and run."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, ClassVar, Generic, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator
+
+from dynamap_async import (
+    EPOCH_MILLISECONDS,
+    KEYS_ONLY,
+    Attr,
+    GlobalIndex,
+    LocalIndex,
+    Model,
+    PartitionKey,
+    SortKey,
+    Throughput,
+    TimeToLive,
+    Version,
+    attr,
+    include,
+)
+
+
+class Geo(Model):
+    lat: Attr[Decimal]
+
+
+class Address(Model):
+    city: Attr[str]
+    zip: Attr[str | None] = attr(default=None)
+    geo: Attr[Geo | None] = attr(default=None)
+
+
+class Plain(BaseModel):
+    colour: str
+
+
+class Tweet(Model, table="tweets"):
+    user_id: PartitionKey[str]
+    tweet_id: SortKey[int]
+    posted_at: Attr[datetime]
+    city: Attr[str | None] = attr(default=None)
+    likes: Attr[int] = attr(default=0)
+    tags: Attr[set[str]] = attr(default_factory=set)
+    text: Attr[str] = attr(name="body", default="", description="what was said")
+    price: Attr[Decimal] = attr(default=Decimal(0))
+    address: Attr[Address | None] = attr(default=None)
+    home: Attr[Address] = attr(default_factory=lambda: Address(city=""), alias="homeAddress")
+    history: Attr[list[Address]] = attr(default_factory=list)
+    places: Attr[dict[str, Address]] = attr(default_factory=dict)
+    words: Attr[list[str]] = attr(default_factory=list)
+    counts: Attr[dict[str, int]] = attr(default_factory=dict)
+    pair: Attr[tuple[int, str] | None] = attr(default=None)
+    plain: Attr[Plain | None] = attr(default=None)
+    seen_at: Attr[datetime | None] = attr(default=None, stored_as=EPOCH_MILLISECONDS)
+    expires_at: TimeToLive[datetime | None] = attr(default=None)
+    version: Version[int] = attr(default=0)
+    limited: Attr[Annotated[int, Field(ge=0)]] = attr(default=0)
+    note: str = ""
+    source: Annotated[str, Field(max_length=10)] = "web"
+
+    by_time = LocalIndex(sort_key="posted_at")
+    by_likes = LocalIndex("like-index", sort_key="likes", projection=include("text"))
+    by_city = GlobalIndex(
+        "city-index",
+        partition_key="city",
+        sort_key="posted_at",
+        projection=KEYS_ONLY,
+        throughput=Throughput(read=10, write=2),
+    )
+
+    model_config = ConfigDict(validate_assignment=True)
+
+    @field_validator("text")
+    @classmethod
+    def not_blank(cls, value: str) -> str:
+        return value.strip()
+
+    @computed_field  # type: ignore[prop-decorator]  # Pydantic's own way under mypy
+    @property
+    def shout(self) -> str:
+        return self.text.upper()
+
+    def older(self, other: "Tweet") -> bool:
+        return self.posted_at < other.posted_at and self.likes > 3
+
+
+class Retweet(Tweet, table="retweets"):
+    original: Attr[int]
+    likes: Attr[int] = attr(default=1)
+
+
+class Audited(Model, abstract=True):
+    created_at: Attr[datetime]
+    by_created = GlobalIndex(partition_key="created_at")
+
+
+class User(Audited, table="users"):
+    name: PartitionKey[str]
+    active: Attr[bool] = attr(default=True)
+    by_name = GlobalIndex(partition_key=["name", "active_since"], projection=include("active"))
+    by_active: ClassVar[GlobalIndex] = GlobalIndex(partition_key="active_since", sort_key=("name", "created_at"))
+    active_since: Attr[datetime | None] = attr(default=None)
+
+
+K = TypeVar("K")
+
+
+class Entity(Model, Generic[K], abstract=True):
+    id: PartitionKey[K]
+    label: Attr[str] = attr(default="")
+
+
+class Thing(Entity[UUID], table="things"):
+    size: Attr[int] = attr(default=0)

@@ -1,0 +1,328 @@
+# pyright: reportUnusedExpression=false, reportUnusedVariable=false
+"""What both checkers must refuse: every line with the mark `error`, and no other."""
+
+import asyncio
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from models import Address, Geo, Plain, Retweet, Thing, Tweet, User
+from pydantic import Field
+
+from dynamap_async import (
+    Attr,
+    Create,
+    Delete,
+    Expr,
+    Find,
+    Get,
+    GlobalIndex,
+    LocalIndex,
+    Model,
+    Operation,
+    Page,
+    PartitionKey,
+    Put,
+    Query,
+    Scan,
+    Session,
+    SortKey,
+    StoredForm,
+    Throughput,
+    Version,
+    attr,
+    fields,
+    include,
+    path,
+)
+
+now = datetime.now(UTC)
+
+
+def construct(tweet: Tweet) -> None:
+    Tweet(user_id=5, tweet_id=7, posted_at=now)  # error
+    Tweet(user_id="a", tweet_id="7", posted_at=now)  # error
+    Tweet(tweet_id=7, posted_at=now)  # error: the partition key is missing
+    Tweet(user_id="a", tweet_id=7)  # error
+    Tweet(user_id="a", tweet_id=7, posted_at=now, lykes=3)  # error
+    Tweet(user_id="a", tweet_id=7, posted_at=now, likes=None)  # error
+    Tweet(user_id="a", tweet_id=7, posted_at=now, home=Address(city=""))  # error: its alias is homeAddress
+    Tweet(user_id="a", tweet_id=1, posted_at=now, note=3)  # error: a plain annotation
+    Tweet(user_id="a", tweet_id=1, posted_at=now, address="x")  # error
+    Tweet(user_id="a", tweet_id=1, posted_at=now, history=[Geo(lat=Decimal(1))])  # error
+    Tweet("a", 7)  # error
+    Retweet(user_id="a", tweet_id=7, posted_at=now)  # error: the subclass's field is missing
+    User(name="a")  # error: the base's field is missing
+    Thing(id="x")  # error: the generic base's argument is UUID
+
+
+def assign(tweet: Tweet) -> None:
+    tweet.likes = "many"  # error
+    tweet.likes = None  # error
+    tweet.city = 3  # error
+    tweet.tags = ["a"]  # error
+    tweet.expires_at = 5  # error
+    tweet.version = "1"  # error
+    tweet.limited = "1"  # error
+    tweet.address.city  # error: it may be None
+    tweet.lykes  # error
+    tweet.by_city.nam  # error
+
+
+def endpoint(body: Tweet) -> User:
+    return body.model_copy()  # error
+
+
+def comparisons() -> None:
+    Tweet.likes > "x"  # error
+    Tweet.likes <= Decimal(3)  # error
+    Tweet.posted_at < 5  # error
+    Tweet.likes < Tweet.text  # error
+    Tweet.version > "1"  # error
+    Tweet.limited > "1"  # error
+    Tweet.price > "3"  # error
+    Tweet.tags.size() > "x"  # error
+    Retweet.original < "x"  # error
+    User.created_at > 3  # error
+    fields(Thing).id > "x"  # error
+    Tweet.lykes  # error
+    Tweet.likes.betwen(1, 2)  # error
+
+
+def operators() -> None:
+    Tweet.user_id.between(1, 2)  # error
+    Tweet.likes.between(1, "2")  # error
+    Tweet.user_id.is_in(1, 2)  # error
+    Tweet.user_id.is_in(["a", "b"])  # error: values, not one list
+    User.active.is_("yes")  # error
+    Tweet.text.begins_with(3)  # error
+    Tweet.likes.begins_with("x")  # error
+    Tweet.tags.begins_with("x")  # error
+    Tweet.tags.contains(3)  # error
+    Tweet.words.contains(3)  # error
+    Tweet.likes.contains(3)  # error
+    Tweet.text.contains(3)  # error
+    Tweet.text.has_type("X")  # error
+    Tweet.likes(3)  # error
+    for _ in Tweet.words[0]:  # error
+        pass
+    [*Tweet.words]  # error
+
+
+def nested_paths() -> None:
+    Tweet.home.cty  # error
+    Tweet.address.cty  # error
+    Tweet.address.city > 3  # error
+    Tweet.address.geo.lat > "x"  # error
+    Tweet.address.geo.lon  # error
+    Tweet.address.exists()  # error: path(Tweet.address).exists()
+    Tweet.history[0].zap  # error
+    Tweet.history[0].city.begins_with(3)  # error
+    Tweet.history["x"]  # error
+    Tweet.places[0]  # error
+    Tweet.places["home"].city < 3  # error
+    Tweet.words[0] > 3  # error
+    Tweet.words["a"]  # error
+    Tweet.counts["a"] > "b"  # error
+    Tweet.counts[0]  # error
+    Tweet.plain[0]  # error
+    Tweet.likes[0]  # error
+    path(Tweet.likes)  # error: it is no document
+    wrong: Expr[Geo] = path(Tweet.address)  # error
+
+
+def wheres(session: Session) -> None:
+    query = session.query(Tweet)
+    query.where(True)  # error
+    query.where(Tweet.posted_at == 5)  # error
+    query.where(Tweet.address.city != 5)  # error
+    query.where(path(Tweet.address) == Geo(lat=Decimal(1)))  # error
+    query.where(not (Tweet.likes > 3))  # error
+    query.where("ada" == Tweet.user_id)  # error: the field stands on the left
+    query.where(Tweet.likes)  # error
+    query.where((Tweet.posted_at == 5) & (Tweet.likes > 3))  # error
+    query.where((Tweet.likes > 3) & True)  # error
+    query.where((Tweet.likes > 3) | (Tweet.posted_at == 5))  # error
+    query.where(Tweet.text in ["a", "b"])  # error
+    query.where("a" in Tweet.tags)  # error
+    query.where(Tweet.city is None)  # error
+    query.where("likes > 3")  # error
+    Query(Tweet).where(True)  # error
+
+
+def indexes(session: Session) -> None:
+    query = session.query(Tweet)
+    query.index(User.by_name)  # error
+    query.index(User.by_created)  # error
+    query.index("city-index")  # error
+    query.index(Tweet.by_ctiy)  # error
+    query.index(Tweet.city)  # error
+    query.select(Tweet.text).index(User.by_name)  # error
+    session.scan(User).index(Tweet.by_city)  # error
+    Query(User).index(Tweet.by_city)  # error
+    Scan(User).index(Tweet.by_city)  # error
+
+
+def builders(session: Session) -> None:
+    session.query(Plain)  # error: no Model
+    session.query(Address.city)  # error
+    session.query(Tweet, User)  # error: one model
+    session.query("tweets")  # error
+    session.query()  # error
+    session.scan(Plain)  # error
+    query = session.query(Tweet)
+    query.limit("5")  # error
+    query.page_size(None)  # error
+    query.select()  # error
+    query.select("text")  # error
+    query.select(3, Tweet.text)  # error
+    query.descending(True)  # error
+    query.explain().indx  # error
+    Query(Plain)  # error
+    Query(Tweet, "ada")  # error
+
+
+async def items(session: Session, tweet: Tweet) -> None:
+    wrong_user: User = await session.get(Tweet, "ada", 7)  # error
+    wrong_find: Tweet = await session.find(Tweet, "ada", 7)  # error: it may be None
+    wrong_put: User = await session.put(tweet)  # error
+    await session.get(Tweet, ["a"])  # error: no key is a list
+    await session.get(Tweet, None)  # error
+    await session.get(Tweet)  # error
+    await session.get(Tweet, {"id": 5})  # error
+    await session.get(Tweet, "a", 7, 8)  # error
+    await session.get(Plain, "a")  # error
+    await session.get(Tweet, "a", consistent=True)  # error
+    await session.put("x")  # error
+    await session.put(Plain(colour="red"))  # error
+    await session.put(Tweet)  # error: the class
+    await session.put(await session.find(Tweet, "a", 7))  # error
+    await session.put(tweet, where=True)  # error
+    await session.put(tweet, where=Tweet.posted_at == 5)  # error
+    await session.put(tweet, Tweet.likes > 3)  # error
+    await session.create(tweet, where="x")  # error
+    await session.delete(tweet, "a")  # error
+    await session.delete(Tweet)  # error: no key
+    await session.delete(Tweet, ["a"])  # error
+    await session.delete(tweet, where=Tweet.likes)  # error
+    nothing: Tweet = await session.delete(tweet)  # error
+
+
+async def executes(session: Session, tweet: Tweet) -> None:
+    user: User = await session.execute(Get(Tweet, "ada", 7))  # error
+    found: Tweet = await session.execute(Find(Tweet, "ada", 7))  # error
+    users: list[User] = await session.execute(Query(Tweet))  # error
+    number: str = await session.execute(Query(Tweet).count())  # error
+    page: Page[User] = await session.execute(Query(Tweet).page(size=3))  # error
+    first: Tweet = await session.execute(Query(Tweet).first())  # error
+    operation: Operation[User] = Put(tweet)  # error
+    await session.execute(tweet)  # error
+    await session.execute(session.query(Tweet))  # error: it is bound already
+    await Query(Tweet)  # error: it has no session
+    await Get(Tweet, "ada", 7)  # error
+    Get(Tweet)  # error
+    Put("x")  # error
+    Create(tweet, where=True)  # error
+    Delete(Tweet)  # error
+    Query(Tweet).page()  # error
+    Query(Tweet).page(size="3")  # error
+    await session.tables.create("tweets")  # error
+    await session.tables.create(tweet)  # error
+
+
+async def results(session: Session) -> None:
+    query = session.query(Tweet)
+    not_awaited: list[Tweet] = query  # error
+    users: list[User] = await query  # error
+    number: str = await query.count()  # error
+    first: Tweet = await query.first()  # error
+    one: User = await query.one()  # error
+    one_or_none: Tweet = await query.one_or_none()  # error
+    page: Page[User] = await query.page(size=3)  # error
+    items: list[Tweet] = await query.page(size=3)  # error
+    cursor: str = (await query.page(size=3)).cursor  # error: None after the last page
+    await query.page(3)  # error
+    await query.page(size=3, after=page)  # error
+    async for each in query:
+        each.name  # error
+    for _ in query:  # error
+        pass
+    async with query.stream() as stream:
+        async for each in stream:
+            each.name  # error
+
+
+async def selections(session: Session) -> None:
+    query = session.query(Tweet)
+    rows: list[tuple[str, str]] = await query.select(Tweet.text, Tweet.likes)  # error
+    documents: list[tuple[Geo]] = await query.select(Tweet.address)  # error
+    whole: list[Tweet] = await query.select(Tweet.text)  # error
+    a, b, c = await query.select(Tweet.text, Tweet.likes).one()  # error
+    page: Page[tuple[int]] = await query.select(Tweet.text).page(size=3)  # error
+    async for text, likes in query.select(Tweet.text, Tweet.likes):
+        likes.upper()  # error
+    async for row in query.select(Tweet.text):
+        row.text  # error
+    first: tuple[str] = await query.select(Tweet.text).first()  # error
+
+
+async def forgotten(session: Session, tweet: Tweet) -> None:
+    session.put(tweet)  # error: never awaited
+    session.create(tweet)  # error
+    session.delete(tweet)  # error
+    session.get(Tweet, "ada", 7)  # error
+    session.find(Tweet, "ada", 7)  # error
+    session.execute(Put(tweet))  # error
+    session.query(Tweet).count()  # error
+    session.query(Tweet).first()  # error
+    session.query(Tweet).one()  # error
+    session.query(Tweet).page(size=3)  # error
+    session.tables.create(Tweet)  # error
+    session.close()  # error
+
+
+async def concurrently(session: Session) -> None:
+    query = session.query(Tweet)
+    task: asyncio.Task[list[User]] = asyncio.create_task(query)  # error
+    asyncio.create_task(Query(Tweet))  # error: it has no session
+    x, y = await asyncio.gather(query, query.first(), query.one())  # error  # noqa: TID251
+    waited: list[User] = await asyncio.wait_for(query, 3)  # error
+
+
+class Subclass(Tweet, table="subclass"):
+    likes: Attr[str] = attr(default="")  # error: another type than the base's
+
+
+class Defaults(Model, table="defaults"):
+    id: PartitionKey[str]
+    number: SortKey[int] = 5  # error: a default is given by attr(default=...)
+    count: Attr[int] = attr(default="x")  # error
+    nothing: Attr[int] = attr(default=None)  # error
+    made: Attr[set[str]] = attr(default_factory=list)  # error
+    called: Attr[set[str]] = attr(default_factory=set[str]())  # error
+    written: Version[int] = attr(default="x")  # error
+    optional: Attr[str | None] = attr(default=3)  # error
+    of_pydantic: Attr[int] = Field(default="x")  # error
+    plain: int = "x"  # error
+    document: Attr[Address] = attr(default_factory=lambda: Geo(lat=Decimal(1)))  # error
+    named: Attr[int] = attr(name=3, default=0)  # error
+    stored: Attr[int] = attr(stored_as="json", default=0)  # error
+    both: Attr[int] = attr(default=0, default_factory=int)  # error
+    unknown: Attr[int] = attr(default=0, ge=0)  # error
+    bare: Attr = attr(default=0)  # error
+    by_key = GlobalIndex(key="id")  # error
+    by_number = GlobalIndex(partition_key=3)  # error
+    by_two = LocalIndex(partition_key="id", sort_key="number")  # error
+    by_none = LocalIndex()  # error
+    by_projection = GlobalIndex(partition_key="id", projection="ALL")  # error
+    by_units = GlobalIndex(partition_key="id", throughput=10)  # error
+    by_field = GlobalIndex(partition_key="id", projection=include(3))  # error
+
+
+def values() -> None:
+    Throughput(10, 2)  # error
+    Throughput(read="10", write=2)  # error
+    form: StoredForm = "json"  # error
+    Session(regoin="eu-west-1")  # error
+    Session(region=3)  # error
+    Session("eu-west-1")  # error
+    Model.fields  # error

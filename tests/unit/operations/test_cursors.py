@@ -1,0 +1,285 @@
+"""Cursors: opaque text, bound to one query, of no use once it was touched."""
+
+import base64
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import orjson
+import pytest
+
+from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
+from dynamap_async.errors import CursorError
+from dynamap_async.operations import Context
+from dynamap_async.operations.cursors import decode_cursor, encode_cursor
+
+POSITION = {"user_id": {"S": "a"}, "tweet_id": {"N": "5"}}
+DAY = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def reading(query, cursor=None, **context):
+    return query.page(size=5, after=cursor).reading(Context(**context))
+
+
+def cursor_of(query, position=POSITION, **context):
+    return reading(query, **context).cursor(position)
+
+
+def raw(cursor):
+    return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+
+
+def text(content):
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        {"a": {"S": "text"}},
+        {"a": {"S": "a"}, "b": {"N": "-12345678901234567890123456789012345678"}},
+        {"a": {"B": "AP8="}, "b": {"B": ""}},
+        {"a": {"S": "ключ \u0000 🦊"}, "b.c d#": {"S": "x"}},
+    ],
+)
+@pytest.mark.parametrize("secret", [None, b"secret"])
+def test_a_cursor_gives_back_its_position(position, secret):
+    cursor = encode_cursor(position, "binding", secret)
+    assert decode_cursor(cursor, "binding", secret, names=position.keys()) == position
+
+
+def test_a_cursor_is_text_for_a_url():
+    cursor = encode_cursor({"a": {"B": "//79/Pv6"}}, "binding", b"secret")
+    assert cursor.replace("-", "").replace("_", "").isalnum()
+
+
+def test_no_cursor_begins_at_the_beginning(tweet):
+    assert reading(Query(tweet).where(tweet.user_id == "a")).start is None
+
+
+def test_the_end_has_no_cursor(tweet):
+    assert reading(Query(tweet).where(tweet.user_id == "a")).cursor(None) is None
+
+
+def test_a_cursor_is_bound_to_its_query(tweet, match):
+    base = Query(tweet).where(tweet.user_id == "a")
+    cursor = cursor_of(base)
+    assert reading(base, cursor).start == POSITION
+    others = {
+        "partition": Query(tweet).where(tweet.user_id == "b"),
+        "direction": base.descending(),
+        "index": base.index(tweet.by_time),
+        "sort condition": base.where(tweet.tweet_id > 1),
+        "filter": base.where(tweet.likes > 1),
+        "operation": Scan(tweet),
+    }
+    for difference, query in others.items():
+        with pytest.raises(CursorError, match="another query"):
+            pytest.fail(f"{difference}: {reading(query, cursor)}")
+    with pytest.raises(CursorError, match="another query"):
+        reading(base, cursor, table_prefix="other-")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda t: t.likes > 1, lambda t: t.likes >= 1),
+        (lambda t: t.likes > 1, lambda t: t.reads > 1),
+        (lambda t: t.tags.contains("x"), lambda t: ~t.tags.contains("x")),
+        (lambda t: t.likes.is_in(1, 2), lambda t: t.likes.is_in(1, 2, 3)),
+        (lambda t: (t.likes > 1) & (t.reads > 1), lambda t: (t.likes > 1) | (t.reads > 1)),
+    ],
+)
+def test_a_cursor_is_bound_to_the_shape_of_the_other_conditions(tweet, before, after):
+    base = Query(tweet).where(tweet.user_id == "a")
+    cursor = cursor_of(base.where(before(tweet)))
+    with pytest.raises(CursorError, match="another query"):
+        reading(base.where(after(tweet)), cursor)
+
+
+def test_the_values_of_the_other_conditions_may_change(tweet):
+    def query(likes, text, first):
+        return Query(tweet).where(
+            tweet.user_id == "a", tweet.tweet_id >= first, tweet.likes > likes, tweet.text.contains(text)
+        )
+
+    assert reading(query(9, "y", 2), cursor_of(query(1, "x", 1))).start == POSITION
+
+
+def test_the_order_of_conditions_does_not_matter(tweet):
+    one = Query(tweet).where(tweet.tags.contains("x"), tweet.user_id == "a", tweet.text != "y")
+    other = Query(tweet).where(tweet.text != "y").where(tweet.tags.contains("x"), tweet.user_id == "a")
+    assert reading(other, cursor_of(one)).start == POSITION
+
+
+def test_what_is_read_at_a_position_does_not_bind(tweet):
+    base = Query(tweet).where(tweet.user_id == "a")
+    for other in (base.consistent(), base.page_size(2), base.select(tweet.text)):
+        assert reading(other, cursor_of(base)).start == POSITION
+
+
+def test_a_shape_longer_than_an_expression_binds_all_the_same():
+    class Wide(Model, table="wide"):
+        id: PartitionKey[str]
+        value: Attr[int] = attr(name="n" * 5000, default=0)
+
+    query = Query(Wide).where(Wide.id == "a", Wide.value > 1)
+    position = {"id": {"S": "a"}}
+    assert reading(query, cursor_of(query, position)).start == position
+
+
+DAMAGED = [
+    "",
+    " ",
+    "x",
+    "garbage",
+    "ключ",
+    "AAAA",
+    "A" * 100,
+    "not base64 !",
+    None,
+    5,
+    b"bytes",
+    "=",
+    "e30",
+    text(b"\0" * 16 + b"5"),
+]
+
+
+@pytest.mark.parametrize("cursor", [each for each in DAMAGED if each is not None], ids=repr)
+def test_garbage_is_refused(tweet, cursor):
+    with pytest.raises(CursorError, match="not one of this library, or is damaged"):
+        reading(Query(tweet).where(tweet.user_id == "a"), cursor)
+
+
+@pytest.mark.parametrize("secret", [None, b"secret"])
+def test_no_changed_character_passes(tweet, secret):
+    query = Query(tweet).where(tweet.user_id == "a")
+    cursor = cursor_of(query, cursor_secret=secret)
+    for place, character in enumerate(cursor):
+        for other in ("A", "b", "_", "", "!", character + character):
+            changed = cursor[:place] + other + cursor[place + 1 :]
+            if changed != cursor:
+                with pytest.raises(CursorError):
+                    reading(query, changed, cursor_secret=secret)
+
+
+@pytest.mark.parametrize(("made", "read"), [(b"one", b"two"), (None, b"two"), (b"one", None)])
+def test_a_cursor_is_read_with_the_secret_it_was_signed_with(tweet, made, read):
+    query = Query(tweet).where(tweet.user_id == "a")
+    with pytest.raises(CursorError, match="cursor_secret"):
+        reading(query, cursor_of(query, cursor_secret=made), cursor_secret=read)
+
+
+def test_a_cursor_of_another_version_is_refused(tweet):
+    query = Query(tweet).where(tweet.user_id == "a")
+    content = raw(cursor_of(query))
+    version, position = orjson.loads(content[16:])
+    newer = text(content[:16] + orjson.dumps([version + 1, position]))
+    with pytest.raises(CursorError, match="version 2, and this library reads 1"):
+        reading(query, newer)
+
+
+def test_a_position_of_another_form_is_refused_even_where_nobody_signs(tweet):
+    query = Query(tweet).where(tweet.user_id == "a")
+    with pytest.raises(CursorError):
+        reading(query, cursor_of(query, {"user_id": {"S": "a"}}))
+
+
+@pytest.mark.parametrize(
+    ("condition", "side"),
+    [
+        (lambda t: t.tweet_id > 4, "inside"),
+        (lambda t: t.tweet_id > 5, "before"),
+        (lambda t: t.tweet_id >= 5, "inside"),
+        (lambda t: t.tweet_id >= 6, "before"),
+        (lambda t: t.tweet_id < 6, "inside"),
+        (lambda t: t.tweet_id < 5, "after"),
+        (lambda t: t.tweet_id <= 5, "inside"),
+        (lambda t: t.tweet_id <= 4, "after"),
+        (lambda t: t.tweet_id == 5, "inside"),
+        (lambda t: t.tweet_id == 6, "before"),
+        (lambda t: t.tweet_id == 4, "after"),
+        (lambda t: t.tweet_id.between(4, 6), "inside"),
+        (lambda t: t.tweet_id.between(6, 7), "before"),
+        (lambda t: t.tweet_id.between(3, 4), "after"),
+    ],
+)
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_position_outside_the_new_range_begins_it_or_has_ended_it(tweet, condition, side, descending):
+    """The position is 5; its side is as seen in ascending order."""
+    query = Query(tweet).where(tweet.user_id == "a", condition(tweet))
+    query = query.descending() if descending else query
+    resumed = reading(query, cursor_of(query))
+    if side == "inside":
+        assert (resumed.start, resumed.exhausted) == (POSITION, False)
+    elif (side == "before") is not descending:
+        assert (resumed.start, resumed.exhausted) == (None, False)
+    else:
+        assert resumed.exhausted
+
+
+@pytest.mark.parametrize(
+    ("prefix", "side"), [("Lo", "inside"), ("M", "before"), ("K", "after"), ("Londonderry", "before")]
+)
+def test_a_position_outside_a_prefix_is_before_or_after_it(prefix, side):
+    class Place(Model, table="places"):
+        country: PartitionKey[str]
+        city: SortKey[str]
+
+    query = Query(Place).where(Place.country == "x", Place.city.begins_with(prefix))
+    resumed = reading(query, cursor_of(query, {"country": {"S": "x"}, "city": {"S": "London"}}))
+    assert (resumed.start is None, resumed.exhausted) == {
+        "inside": (False, False),
+        "before": (True, False),
+        "after": (False, True),
+    }[side]
+
+
+def test_a_position_in_a_sort_key_of_several_attributes_is_compared_from_the_left(match):
+    def query(number, bracket):
+        return Query(match).where(
+            match.tournament == "t", match.region == "r", match.round == number, match.bracket >= bracket
+        )
+
+    at = {"tournament": "t", "region": "r", "bracket": "m", "player": "p", "match_id": "1"}
+    position = {name: {"S": value} for name, value in at.items()} | {"round": {"N": "2"}}
+    cursor = cursor_of(query(1, "a"), position)
+    assert reading(query(2, "a"), cursor).start == position
+    assert reading(query(2, "z"), cursor).start is None
+    assert reading(query(3, "a"), cursor).start is None
+    assert reading(query(1, "z"), cursor).exhausted
+
+
+def test_positions_hold_the_keys_of_index_and_table(tweet):
+    query = Query(tweet).where(tweet.city == "x").index(tweet.by_city_likes)
+    item = {
+        "city": {"S": "x"},
+        "likes": {"N": "3"},
+        "user_id": {"S": "a"},
+        "tweet_id": {"N": "5"},
+        "body": {"S": "not part of it"},
+    }
+    assert reading(query).position(item) == {name: value for name, value in item.items() if name != "body"}
+
+
+@pytest.mark.parametrize("bound", [Decimal("1.5"), Decimal(-3), Decimal("1E+20")])
+def test_number_positions_are_compared_as_numbers(bound):
+    class Point(Model, table="points"):
+        id: PartitionKey[str]
+        at: SortKey[Decimal]
+
+    query = Query(Point).where(Point.id == "a", Point.at > bound)
+    resumed = reading(query, cursor_of(query, {"id": {"S": "a"}, "at": {"N": "10"}}))
+    assert (resumed.start is not None) == (bound < 10)
+
+
+def test_a_select_fetches_the_keys_that_cursors_are_made_of():
+    class Card(Model, table="cards"):
+        key: PartitionKey[str] = attr(name="pk")
+        at: SortKey[int] = attr(name="sk")
+        city: Attr[str] = attr(name="gsi1pk")
+        title: Attr[str] = attr(default="")
+        by_city = GlobalIndex(partition_key="city", projection=KEYS_ONLY)
+
+    plan = reading(Query(Card).where(Card.city == "x").select(Card.at)).plan
+    assert set(plan.body["ExpressionAttributeNames"].values()) == {"pk", "sk", "gsi1pk"}

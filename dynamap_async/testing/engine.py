@@ -8,12 +8,17 @@ from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.session import Session
 from dynamap_async.testing.probe import HOST
+from dynamap_async.transport import AioConfig
 
 REGION = "eu-west-1"
 """The region that sessions of local engines use."""
 
 CREDENTIALS = Credentials(access_key_id="local", secret_access_key="local")  # noqa: S106 - no engine verifies it
 """The access key that sessions of local engines sign with."""
+
+
+CONNECTIONS = 64
+"""How many requests a session of a local engine sends at the same time, unless told otherwise."""
 
 
 class Engine(ABC):
@@ -42,7 +47,13 @@ class Engine(ABC):
         Args:
             settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
         """
-        own: dict[str, Any] = {"region": REGION, "endpoint_url": self.endpoint_url, "credentials": CREDENTIALS}
+        own: dict[str, Any] = {
+            "region": REGION,
+            "endpoint_url": self.endpoint_url,
+            "credentials": CREDENTIALS,
+            # No proxy of the environment stands between two programs of one machine.
+            "aio_config": AioConfig(proxies={}, max_pool_connections=CONNECTIONS),
+        }
         return Session(**own | settings)
 
     @abstractmethod

@@ -19,6 +19,10 @@ _CLIENT_TIMEOUT_SECONDS = 5.0
 _SHUTDOWN_POLL_SECONDS = 0.02
 
 
+class _Resettable(Protocol):
+    def reset(self) -> None: ...
+
+
 class _Stoppable(Protocol):
     def serve_forever(self, poll_interval: float = ...) -> None: ...
 
@@ -43,12 +47,15 @@ class MotoServer:
 
     Args:
         account_id: the AWS account, 12 digits, in which all of this server's tables are kept.
+
+    Raises:
+        ConfigurationError: moto cannot read AWS's settings of this machine.
     """
 
     port: int
 
     def __init__(self, *, account_id: str) -> None:
-        self._account_id = account_id
+        self._backend = _backend(account_id)
         self._server, self.port = _listen(account_id)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_SHUTDOWN_POLL_SECONDS,), name="dynamap-local-engine", daemon=True
@@ -57,15 +64,26 @@ class MotoServer:
 
     def forget_tables(self) -> None:
         """Delete all tables of this server's account, in all regions."""
-        from moto.backends import get_backend
-
-        get_backend("dynamodb")[self._account_id].reset()
+        self._backend.reset()
 
     def close(self) -> None:
         """Stop listening, wait for the requests under way and for the thread, and forget all tables."""
         self._server.shutdown()
         self._thread.join()
         self.forget_tables()
+
+
+def _backend(account_id: str) -> _Resettable:
+    try:
+        from moto.backends import get_backend
+
+        backend: _Resettable = get_backend("dynamodb")[account_id]
+    except Exception as error:
+        # moto asks boto3 for the regions, and boto3 reads profiles: a profile that does not exist ends here.
+        raise ConfigurationError(
+            f"the embedded engine cannot read AWS's settings ({error}): unset AWS_PROFILE, or name an existing one"
+        ) from error
+    return backend
 
 
 def _listen(account_id: str) -> tuple[_Stoppable, int]:

@@ -1,5 +1,6 @@
 """The local engines start, answer, forget and leave nothing behind."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -271,3 +272,27 @@ def test_each_header_of_the_embedded_engine_is_sent_once() -> None:
         with urllib.request.urlopen(request) as response:
             names = [name.lower() for name, _ in response.getheaders()]
     assert sorted(names) == sorted(set(names))
+
+
+def test_the_embedded_engine_says_at_once_that_the_aws_profile_is_unknown() -> None:
+    program = "from dynamap_async.testing import LocalEngine\nwith LocalEngine(): pass"
+    environment = os.environ | {"AWS_PROFILE": "nobody"}
+    run = subprocess.run(
+        [sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True, timeout=20
+    )
+    assert run.returncode == 1
+    assert "ConfigurationError: the embedded engine cannot read AWS's settings" in run.stderr
+    assert "unset AWS_PROFILE" in run.stderr
+
+
+def test_a_session_of_an_engine_goes_past_the_proxy_of_the_environment(
+    make_engine: Callable[[], Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+
+    async def exists() -> bool:
+        async with engine.session() as session:
+            return await session.tables.exists(Note)
+
+    with make_engine() as engine:
+        assert asyncio.run(exists()) is False

@@ -17,10 +17,6 @@ CREDENTIALS = Credentials(access_key_id="local", secret_access_key="local")  # n
 """The access key that sessions of local engines sign with."""
 
 
-CONNECTIONS = 64
-"""How many requests a session of a local engine sends at the same time, unless told otherwise."""
-
-
 class Engine(ABC):
     """A DynamoDB on this machine that runs between entering and leaving a ``with`` block.
 
@@ -52,7 +48,7 @@ class Engine(ABC):
             "endpoint_url": self.endpoint_url,
             "credentials": CREDENTIALS,
             # No proxy of the environment stands between two programs of one machine.
-            "aio_config": AioConfig(proxies={}, max_pool_connections=CONNECTIONS),
+            "aio_config": AioConfig(proxies={}),
         }
         return Session(**own | settings)
 

@@ -98,11 +98,9 @@ def _session(connection: Connection) -> Any:
 
 
 def _config(connection: Connection, session: Any) -> Any:
-    default = session.get_default_client_config()
-    if default is None and connection.aio_config is None:
-        return AioConfig(max_pool_connections=DEFAULT_CONNECTIONS)
-    config: Any = AioConfig()
-    for layer in (default, connection.aio_config):
+    # Merging takes over what a layer says itself, and so leaves our pool size where it says nothing of it.
+    config: Any = AioConfig(max_pool_connections=DEFAULT_CONNECTIONS)
+    for layer in (session.get_default_client_config(), connection.aio_config):
         if layer is not None:
             config = config.merge(layer)
     return config

@@ -22,9 +22,9 @@ _INDENT: Final = 4
 _LABEL: Final = 8
 _GAP: Final = 2
 _PAGES: Final = (
-    ("docs/index.md", "where to start"),
-    ("docs/reference/glossary.md", "DynamoDB's words, one for each thing"),
-    ("docs/reference/errors.md", "every error, with its remedy"),
+    ("docs/tutorials/first-table.md", "a table of your own, step by step"),
+    ("docs/how-to/query.md", "what a query can ask"),
+    ("docs/explanation/planner.md", "how an index is chosen"),
 )
 """Pages of the source repository."""
 

@@ -105,6 +105,8 @@ def test_unknown_profile_is_a_configuration_error():
 
 def test_pool_is_ours_unless_the_user_gave_a_config():
     assert settings(endpoint_url=LOCAL).config.max_pool_connections == DEFAULT_CONNECTIONS
+    said_nothing = AioConfig(connect_timeout=2)
+    assert settings(endpoint_url=LOCAL, aio_config=said_nothing).config.max_pool_connections == DEFAULT_CONNECTIONS
     config = AioConfig(max_pool_connections=7)
     assert settings(endpoint_url=LOCAL, aio_config=config).config.max_pool_connections == 7
     session = AioSession()

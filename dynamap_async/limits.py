@@ -51,6 +51,10 @@ INDEX_PARTITION_ATTRIBUTES: Final = 4
 INDEX_SORT_ATTRIBUTES: Final = 4
 """Most sort key attributes of a global secondary index."""
 
+INCLUDED_ATTRIBUTES_PER_INDEX: Final = 20
+"""Most attributes in the INCLUDE list of one index.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Projection.html"""
+
 INCLUDED_ATTRIBUTES: Final = 100
 """Most attributes in the INCLUDE lists of all of a table's indexes together."""
 

@@ -59,7 +59,7 @@ class _Readable(Generic[T_co]):
         wanted: object = prefix
         if not isinstance(wanted, str | bytes) or not path.converter.tags & (stored := encode_any(wanted)).keys():
             raise ExpressionError(
-                f"{path}.begins_with({prefix!r}): {path} holds {path.converter.label}; only text can begin with text, and "
+                f"{path}.begins_with({prefix!r}): {path} holds {path.converter.label}; only text begins with text, and "
                 "only binary data with binary data"
             )
         return Function("begins_with", path, (Value(stored),))

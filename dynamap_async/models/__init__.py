@@ -1,6 +1,6 @@
 """Pydantic classes -> fields, keys and converters. Models do no I/O; the session does."""
 
-from dynamap_async.models.annotations import RoundTripWarning
+from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex

@@ -9,8 +9,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import Converter
-from dynamap_async.models.annotations import Annotations, bare, is_optional, needs_exact, stored_name
-from dynamap_async.models.markers import Role
+from dynamap_async.models.annotations import field_metadata, is_anything, is_encoded, is_optional, set_type
+from dynamap_async.models.compiler import TypeCompiler
+from dynamap_async.models.compiling import then
+from dynamap_async.models.fallback import Adapter, needs_values
+from dynamap_async.models.markers import Role, stored_form, stored_name
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
@@ -48,16 +51,18 @@ class FieldPlan:
     """Whether None is a value of the field."""
     required: bool
     absence: Absence
+    set_type: type[set[Any]] | type[frozenset[Any]] | None = None
+    """set or frozenset if the field's values are sets, which cannot be stored empty."""
 
     @property
     def holds_set(self) -> bool:
-        """Whether the field's values are sets, which cannot be stored empty."""
-        return bool(self.converter.tags & _SET_TAGS) or self.converter.label.startswith(("set[", "frozenset["))
+        """Whether the field's values are sets."""
+        return self.set_type is not None
 
     @property
     def null_reads_as_empty_set(self) -> bool:
         """Whether a stored NULL reads back as an empty set: everywhere that it does not have to read back as None."""
-        return self.holds_set and (not self.nullable or self.absence is Absence.NONE)
+        return self.set_type is not None and (not self.nullable or self.absence is Absence.NONE)
 
     @property
     def none_forms(self) -> tuple[AttributeValue | None, ...]:
@@ -75,6 +80,14 @@ class FieldPlan:
         stored = (_NULL,) if self.null_reads_as_empty_set else () if absent else (_EMPTY_LIST,)
         return (*absent, *stored)
 
+    def of_null(self) -> Any:
+        """Return what a stored NULL means: None, or an empty set."""
+        return self.set_type() if self.set_type is not None and self.null_reads_as_empty_set else None
+
+    def of_absence(self) -> Any:
+        """Return what an item without the attribute means, if it is None or an empty set."""
+        return self.set_type() if self.set_type is not None and self.absence is Absence.EMPTY_SET else None
+
 
 def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[str, FieldPlan]:
     """Return field name -> plan, in the order of the class body.
@@ -83,37 +96,51 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
         model: a complete Pydantic model.
         key_fields: fields that are part of an index's key; the table's own are found by their markers.
     """
-    exact = Annotations(model, exact=True)
-    lax = exact if needs_exact(model) else Annotations(model, exact=False)
-    plans: dict[str, FieldPlan] = {}
-    for name, info in model.__pydantic_fields__.items():
-        role = next((each for each in info.metadata if isinstance(each, Role)), Role.ATTRIBUTE)
-        key = name in key_fields or role in (Role.PARTITION_KEY, Role.SORT_KEY)
-        converter = exact.field(name, info, key=key)
-        plans[name] = FieldPlan(
-            name=name,
-            stored=stored_name(name, info),
-            role=role,
-            converter=converter,
-            decode=converter.decode if lax is exact else lax.field(name, info, key=key, quiet=True).decode,
-            nullable=is_optional(info.annotation),
-            required=info.is_required(),
-            absence=_absence(info, converter),
-        )
-    return plans
+    exact = TypeCompiler(model, exact=True)
+    lax = exact if needs_values(model) else TypeCompiler(model, exact=False)
+    return {
+        name: _plan(name, info, exact, lax, in_key=name in key_fields)
+        for name, info in model.__pydantic_fields__.items()
+    }
 
 
-def _absence(info: FieldInfo, converter: Converter) -> Absence:
-    nullable = is_optional(info.annotation) and bare(info.annotation) is not Any
-    holds_set = bool(converter.tags & _SET_TAGS) or converter.label.startswith(("set[", "frozenset["))
+def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *, in_key: bool) -> FieldPlan:
+    model = exact.model
+    role = next((each for each in info.metadata if isinstance(each, Role)), Role.ATTRIBUTE)
+    key = in_key or role in (Role.PARTITION_KEY, Role.SORT_KEY)
+    metadata = tuple(field_metadata(info))
+    converter = exact.top_field(name, info, key=key)
+    decode = converter.decode if lax is exact else lax.field(info.annotation, metadata, key=key).decode
+    opaque = is_encoded(metadata)
+    if opaque:
+        converter = then(converter, Adapter(info.annotation, metadata, model).load)
+    nullable = is_optional(info.annotation) and not opaque
+    kind = None if opaque else _set_type(info)
+    return FieldPlan(
+        name=name,
+        stored=stored_name(name, info),
+        role=role,
+        converter=converter,
+        decode=decode,
+        nullable=nullable,
+        required=info.is_required(),
+        absence=_absence(info, nullable=nullable and not is_anything(info.annotation), holds_set=kind is not None),
+        set_type=kind,
+    )
+
+
+def _set_type(info: FieldInfo) -> type[set[Any]] | type[frozenset[Any]] | None:
+    form = stored_form(info)
+    return set_type(info.annotation) if form is None or form.tag in _SET_TAGS else None
+
+
+def _absence(info: FieldInfo, *, nullable: bool, holds_set: bool) -> Absence:
     if info.is_required():
         if nullable:
             return Absence.NONE
         return Absence.EMPTY_SET if holds_set else Absence.ERROR
-    if info.default_factory in (set, frozenset):
-        return Absence.EMPTY_SET
     if info.default_factory is not None:
-        return Absence.OTHER
+        return Absence.EMPTY_SET if info.default_factory in (set, frozenset) and holds_set else Absence.OTHER
     if info.default is None:
         return Absence.NONE
-    return Absence.EMPTY_SET if info.default in (set(), frozenset()) else Absence.OTHER
+    return Absence.EMPTY_SET if holds_set and not info.default else Absence.OTHER

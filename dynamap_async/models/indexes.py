@@ -1,9 +1,10 @@
 """Index declarations on models: which fields make an index's key, and what class access to one gives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
+from dynamap_async.models.settings import INDEXES
 from dynamap_async.schema import ALL, IndexKind, Projection, Throughput
 
 if TYPE_CHECKING:
@@ -111,7 +112,23 @@ class GlobalIndex(IndexDeclaration):
         )
 
 
+def declared_indexes(model: type[Any]) -> dict[str, IndexDeclaration]:
+    """Return the index declarations of a class and its bases, by attribute name, without those set to None since."""
+    found: dict[str, IndexDeclaration] = {}
+    for base in reversed(model.__mro__):
+        found.update(base.__dict__.get(INDEXES, {}))
+    return {key: index for key, index in found.items() if getattr(model, key, None) is not None}
+
+
+def names_in_keys(indexes: Mapping[str, IndexDeclaration]) -> frozenset[str]:
+    """Return the names of the fields that are part of an index's key."""
+    names: Iterable[object] = (n for index in indexes.values() for n in (*index.partition_fields, *index.sort_fields))
+    return frozenset(name for name in names if isinstance(name, str))
+
+
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
     if given is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(given)
+    # What is no text is kept for the model's definition to refuse, with its name.
+    several: Any = given if isinstance(given, list | tuple) else (given,)
+    return tuple(several)

@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from dynamap_async.codec import MISFITS, check_item, check_key_value, decode_any, encode_any
+from dynamap_async.codec import MISFITS, KeyRole, check_item, check_key_value, decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.schema import TableSchema
@@ -14,7 +14,7 @@ from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=BaseModel)
 
-_NULL: AttributeValue = {"NULL": True}
+_NULL: Final[AttributeValue] = {"NULL": True}
 _SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
 
 
@@ -26,17 +26,28 @@ class ItemCodec(Generic[M]):
     """
 
     def __init__(self, model: type[M], fields: Sequence[FieldPlan], table: TableSchema | None) -> None:
+        extras = model.model_config.get("extra")
         self._model = model
-        self._fields = tuple(fields)
-        self._encoders = [(field.name, field.stored, field.converter.encode, field) for field in fields]
-        self._decoders = {field.stored: (field.name, field.decode) for field in fields}
-        self._empty_sets = frozenset(field.stored for field in fields if field.null_reads_as_empty_set)
-        self._fill = [(field.name, field.stored) for field in fields if field.required and _reads_absent(field)]
-        self._extras = model.model_config.get("extra") in ("allow", "forbid")
-        self._keeps_extras = model.model_config.get("extra") == "allow"
-        self._key_checks = _key_checks(table)
-        self._page: TypeAdapter[list[M]] | None = None
+        self._name = model.__name__
+        # A field without None and sets among its values needs no look at the value: None in the last place.
+        self._encoders = [
+            (field.name, field.stored, field.converter.encode, field if field.nullable or field.set_type else None)
+            for field in fields
+        ]
+        self._decoders = {field.stored: (field.name, field.decode, field) for field in fields}
+        self._fill = [
+            (field.name, field.stored, field)
+            for field in fields
+            if field.required and field.absence in (Absence.NONE, Absence.EMPTY_SET)
+        ]
+        self._takes_extras = extras in ("allow", "forbid")
+        self._keeps_extras = extras == "allow"
+        self._field_names = frozenset(field.name for field in fields)
+        self._key_checks: list[tuple[str, str, KeyRole]] = [
+            (stored, self._decoders[stored][0], role) for stored, role in _key_checks(table)
+        ]
         self._key_names = table.keys.names if table is not None else ()
+        self._page: TypeAdapter[list[M]] | None = None
 
     def encode(self, item: M) -> WireItem:
         """Return an instance in wire form, ready to be stored.
@@ -51,37 +62,47 @@ class ItemCodec(Generic[M]):
         try:
             for name, attribute, encode, field in self._encoders:
                 value = values[name]
-                if value is None or (isinstance(value, _SETS) and not value and field.holds_set):
-                    present = _stored_absent(field, value)
-                    if present is not None:
-                        stored[attribute] = present
-                else:
+                if field is None or not (value is None or (isinstance(value, _SETS) and not value)):
                     stored[attribute] = encode(value)
-            for attribute, check in self._key_checks:
-                if attribute in stored:
-                    name = self._decoders[attribute][0]
-                    check_key_value(stored[attribute], check)
+                elif (present := _stored_empty(field, value)) is not None:
+                    stored[attribute] = present
         except EncodeError as error:
-            raise error.at(name, model=self._model.__name__) from error.__cause__
-        except KeyError:
-            raise EncodeError(
-                "the instance has no value for this field; make it with the constructor, or set it", path=(name,)
-            ).at(model=self._model.__name__) from None
+            raise error.at(name, model=self._name) from error.__cause__
+        except (KeyError, RecursionError) as error:
+            raise self._unusable(values, name, error) from None
+        self._check_keys(stored)
         if self._keeps_extras:
             self._encode_extras(item, stored)
-        check_item(stored, self._model.__name__)
+        check_item(stored, self._name)
         return stored
+
+    def _check_keys(self, stored: WireItem) -> None:
+        for attribute, name, role in self._key_checks:
+            try:
+                if attribute in stored:
+                    check_key_value(stored[attribute], role)
+            except EncodeError as error:
+                raise error.at(name, model=self._name) from error.__cause__
+
+    def _unusable(self, values: Mapping[str, Any], name: str, error: Exception) -> Exception:
+        if isinstance(error, RecursionError):
+            problem = "the value contains itself, or is nested too deep; DynamoDB stores 32 levels"
+        elif name in values:
+            return error
+        else:
+            problem = "the instance has no value for this field; make it with the constructor, or set it"
+        return EncodeError(problem).at(name, model=self._name)
 
     def _encode_extras(self, item: M, stored: WireItem) -> None:
         for name, value in (item.__pydantic_extra__ or {}).items():
             if name in self._decoders:
                 raise EncodeError(
-                    f"the extra attribute has the stored name of the field {self._decoders[name][0]!r}", path=(name,)
-                ).at(model=self._model.__name__)
+                    f"the extra attribute has the stored name of the field {self._decoders[name][0]!r}"
+                ).at(name, model=self._name)
             try:
                 stored[name] = encode_any(value)
             except EncodeError as error:
-                raise error.at(name, model=self._model.__name__) from error.__cause__
+                raise error.at(name, model=self._name) from error.__cause__
 
     def decode(self, items: Sequence[WireItem]) -> list[M]:
         """Return wire items as validated instances, in order.
@@ -89,62 +110,61 @@ class ItemCodec(Generic[M]):
         Raises:
             ItemValidationError: an item does not fit the model; the error carries those that do.
         """
-        rows = [self._values(item) for item in items]
         if self._page is None:
             self._page = TypeAdapter(_list_of(self._model))
         try:
-            page: list[M] = self._page.validator.validate_python(rows, by_name=True, by_alias=False)
-        except ValidationError:
-            return self._one_by_one(items, rows)
+            values = [self._values(item) for item in items]
+            page: list[M] = self._page.validator.validate_python(values, by_name=True, by_alias=False)
+        except (ValidationError, DecodeError):
+            return self._one_by_one(items)
         return page
 
     def _values(self, item: WireItem) -> dict[str, Any]:
-        """Return what Pydantic validates: field name -> value."""
+        """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
         values: dict[str, Any] = {}
         decoders = self._decoders
         for attribute, stored in item.items():
             found = decoders.get(attribute)
             if found is None:
-                if self._extras:
-                    values[attribute] = decode_any(stored)
+                if self._takes_extras:
+                    values[attribute] = self._extra(attribute, stored)
                 continue
-            name, decode = found
+            name, decode, field = found
             try:
                 values[name] = decode(stored)
             except MISFITS:
-                values[name] = self._misfit(attribute, stored)
-        for name, attribute in self._fill:
+                values[name] = field.of_null() if stored == _NULL else _plain(attribute, stored)
+        for name, attribute, field in self._fill:
             if attribute not in item:
-                values[name] = set() if attribute in self._empty_sets else None
+                values[name] = field.of_absence()
         return values
 
-    def _misfit(self, attribute: str, stored: AttributeValue) -> Any:
-        if stored == _NULL:
-            return set[Any]() if attribute in self._empty_sets else None
-        try:
-            return decode_any(stored)
-        except DecodeError:
-            return stored
+    def _extra(self, attribute: str, stored: AttributeValue) -> Any:
+        if attribute in self._field_names:
+            raise DecodeError(
+                f"attribute {attribute!r} is unknown, yet has the name of a field that is stored under another name"
+            )
+        return _plain(attribute, stored)
 
-    def _one_by_one(self, items: Sequence[WireItem], rows: Sequence[dict[str, Any]]) -> list[M]:
+    def _one_by_one(self, items: Sequence[WireItem]) -> list[M]:
         validate = self._model.__pydantic_validator__.validate_python
         fitting: list[M] = []
         failures: list[ItemValidationError] = []
-        for item, row in zip(items, rows, strict=True):
+        for item in items:
             try:
-                fitting.append(validate(row, by_name=True, by_alias=False))
-            except ValidationError as error:
+                fitting.append(validate(self._values(item), by_name=True, by_alias=False))
+            except (ValidationError, DecodeError) as error:
                 failures.append(self._failure(item, error))
-        if not failures:
-            return fitting
-        raise ItemValidationError.of_call(failures, fitting)
+        if failures:
+            raise ItemValidationError.of_call(failures, fitting)
+        return fitting
 
-    def _failure(self, item: WireItem, error: ValidationError) -> ItemValidationError:
-        key: Mapping[str, Any] = {name: decode_any(item[name]) for name in self._key_names if name in item}
-        faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+    def _failure(self, item: WireItem, error: ValidationError | DecodeError) -> ItemValidationError:
+        key = {name: _shown(item[name]) for name in self._key_names if name in item}
+        faults = _faults(error) if isinstance(error, ValidationError) else str(error)
         return ItemValidationError(
-            f"the stored item {dict(key)} does not fit {self._model.__name__}: {faults}",
-            model=self._model.__name__,
+            f"the stored item {key} does not fit {self._name}: {faults}",
+            model=self._name,
             key=key,
             item=item,
             validation_error=error,
@@ -156,11 +176,7 @@ def _list_of(model: type[Any]) -> Any:
     return GenericAlias(list, (model,))
 
 
-def _reads_absent(field: FieldPlan) -> bool:
-    return field.absence in (Absence.NONE, Absence.EMPTY_SET)
-
-
-def _stored_absent(field: FieldPlan, value: object) -> AttributeValue | None:
+def _stored_empty(field: FieldPlan, value: object) -> AttributeValue | None:
     """Return how None or an empty set is stored; None where the attribute is left out.
 
     They are left out where absence reads back as the same value, so that sparse indexes just work.
@@ -169,17 +185,39 @@ def _stored_absent(field: FieldPlan, value: object) -> AttributeValue | None:
         if not field.nullable:
             raise EncodeError(f"{field.converter.label} expected, got None")
         return None if field.absence is Absence.NONE else _NULL
+    if field.set_type is None:
+        return field.converter.encode(value)
     if field.absence is Absence.EMPTY_SET:
         return None
-    # NULL reads back as an empty set unless it has to read back as None.
+    # Where NULL has to read back as None, an empty list stands for the empty set.
     return _NULL if field.null_reads_as_empty_set else {"L": []}
 
 
-def _key_checks(table: TableSchema | None) -> list[tuple[str, Any]]:
+def _plain(attribute: str, stored: AttributeValue) -> Any:
+    """Return an attribute by its own type; raises DecodeError, placed, where it has none."""
+    try:
+        return decode_any(stored)
+    except DecodeError as error:
+        raise DecodeError(f"{attribute}: {error}") from error
+
+
+def _shown(stored: AttributeValue) -> Any:
+    try:
+        return decode_any(stored)
+    except DecodeError:
+        return stored
+
+
+def _faults(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+
+
+def _key_checks(table: TableSchema | None) -> list[tuple[str, KeyRole]]:
+    """Return which stored names are part of a key of the table or of an index, and of which half."""
     if table is None:
         return []
-    checks: dict[tuple[str, str], None] = {}
+    checks: dict[tuple[str, KeyRole], None] = {}
     for keys in (table.keys, *(index.keys for index in table.indexes)):
-        checks.update(dict.fromkeys((attribute.name, "partition") for attribute in keys.partition))
-        checks.update(dict.fromkeys((attribute.name, "sort") for attribute in keys.sort))
+        checks.update({(attribute.name, "partition"): None for attribute in keys.partition})
+        checks.update({(attribute.name, "sort"): None for attribute in keys.sort})
     return list(checks)

@@ -33,9 +33,11 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
     """
     if len(values) != len(fields):
         shape = ", ".join(f"{field.name}: {field.converter.label}" for field in fields)
-        given = ", ".join(map(repr, values)) or "nothing"
-        raise OperationError(f"{model}'s key is ({shape}); got {given}")
-    return {field.stored: _encoded(model, field, value, i) for i, (field, value) in enumerate(zip(fields, values, strict=True))}
+        raise OperationError(f"{model}'s key is ({shape}); got {', '.join(map(repr, values)) or 'nothing'}")
+    return {
+        field.stored: _encoded(model, field, value, i)
+        for i, (field, value) in enumerate(zip(fields, values, strict=True))
+    }
 
 
 def _encoded(model: str, field: FieldPlan, value: Any, position: int) -> AttributeValue:

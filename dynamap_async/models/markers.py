@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, overload
 
 from pydantic import AfterValidator, Field
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dynamap_async.codec import StoredForm
@@ -40,6 +41,19 @@ class StoredAs:
 
     name: str | None = None
     form: StoredForm | None = None
+
+
+def stored_name(name: str, info: FieldInfo) -> str:
+    """Return the stored attribute's name of a field: ``attr(name=...)``, else the field's own."""
+    for each in info.metadata:
+        if isinstance(each, StoredAs) and each.name is not None:
+            return each.name
+    return name
+
+
+def stored_form(info: FieldInfo) -> StoredForm | None:
+    """Return the field's other stored form: ``attr(stored_as=...)``."""
+    return next((each.form for each in info.metadata if isinstance(each, StoredAs) and each.form is not None), None)
 
 
 if TYPE_CHECKING:
@@ -106,7 +120,8 @@ else:
         """The time after which DynamoDB deletes the item, stored as whole epoch seconds."""
 
         def __class_getitem__(cls, type_: Any) -> Any:
-            return Annotated[type_, Role.TIME_TO_LIVE, AfterValidator(_whole_seconds)]
+            # Defaults too: the usual one is now plus some days.
+            return Annotated[type_, Role.TIME_TO_LIVE, AfterValidator(_whole_seconds), Field(validate_default=True)]
 
     class Version(_Marker):
         """The number of times that the item was written, for optimistic locking."""

@@ -2,18 +2,27 @@
 
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, Field, PrivateAttr
-from pydantic.errors import PydanticUserError
+from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from dynamap_async.errors import ModelDefinitionError, OperationError
 from dynamap_async.expressions import at
+from dynamap_async.models.callers import caller_names
+from dynamap_async.models.compiling import IncompleteModelError
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import BareMarkerError, attr
-from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, check_class_body, refuse_unknown_keywords
+from dynamap_async.models.settings import (
+    INDEXES,
+    SETTINGS,
+    Settings,
+    check_names,
+    check_settings,
+    refuse_unknown_keywords,
+)
 from dynamap_async.schema import Throughput
 
 if TYPE_CHECKING:
@@ -52,7 +61,10 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
             raise OperationError(f'{model.__name__} is not a model; write class Tweet(Model, table="tweets")')
         if not model.__dict__.get("__pydantic_complete__"):
             _complete(model)
-        found = define(model)
+        try:
+            found = define(model)
+        except IncompleteModelError as error:
+            raise _unknown_type(error.model, "in a field of it") from error
         type.__setattr__(model, "__dynamap_definition__", found)
     return found
 
@@ -60,13 +72,17 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
 def _complete(model: type[Any]) -> None:
     try:
         with _class_under_construction():
-            model.model_rebuild()
-    except PydanticUserError as error:
-        raise ModelDefinitionError(
-            f"{model.__name__} names a type that is not defined yet ({error.message.splitlines()[0]}); "
-            f"define it, then call {model.__name__}.model_rebuild()",
-            model=model.__name__,
-        ) from error
+            model.model_rebuild(_types_namespace=caller_names())
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise _unknown_type(model, error.message.splitlines()[0]) from error
+
+
+def _unknown_type(model: type[Any], where: str) -> ModelDefinitionError:
+    name = model.__name__
+    return ModelDefinitionError(
+        f"{name} names a type that is not defined yet ({where}); define it, then call {name}.model_rebuild()",
+        model=name,
+    )
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(attr, Field, PrivateAttr))
@@ -97,11 +113,15 @@ class ModelMeta(PydanticMeta):
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
+        check_settings(name, table=table, abstract=abstract, throughput=throughput)
         indexes = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], IndexDeclaration)}
-        check_class_body(name, bases, namespace, table=table, abstract=abstract, throughput=throughput)
+        check_names(name, bases, namespace, indexes)
         try:
             with _class_under_construction():
-                cls = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
+                cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
+                if not cls.__dict__.get("__pydantic_complete__"):
+                    # Pydantic looked for the local names of a function here, not where the class statement stands.
+                    cls.model_rebuild(raise_errors=False, _types_namespace=caller_names())
         except BareMarkerError as error:
             raise ModelDefinitionError(
                 f"{name}: a field is annotated {error} without a type; write {error}[str]", model=name
@@ -114,7 +134,9 @@ class ModelMeta(PydanticMeta):
         if generic.get("origin") is None:
             type.__setattr__(cls, SETTINGS, Settings.of(cls, table=table, abstract=abstract, throughput=throughput))
         if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
-            definition_of(cls)
+            # Two models may name each other: the one that stands first is incomplete until it is used.
+            with suppress(IncompleteModelError):
+                type.__setattr__(cls, "__dynamap_definition__", define(cls))
         if abstract:
             # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
             type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
@@ -122,7 +144,7 @@ class ModelMeta(PydanticMeta):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(cls, name: str) -> Any:
+        def __getattr__(cls, name: str) -> Any:  # noqa: N805 - a metaclass's self is a class
             fields = cls.__dict__.get("__pydantic_fields__")
             if fields is None or name not in fields or getattr(_building, "depth", 0):
                 return super().__getattr__(name)
@@ -140,7 +162,7 @@ class Model(BaseModel, metaclass=ModelMeta):
     """The base of all models.
 
     ``class Tweet(Model, table="tweets")`` maps a table, ``class Audited(Model, abstract=True)`` gives fields and
-    indexes to subclasses, and ``class Address(Model)`` is a document nested in other models.
+    indexes to subclasses, and ``class Address(Model)`` is nested in other models.
     """
 
     if TYPE_CHECKING:

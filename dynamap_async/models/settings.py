@@ -1,7 +1,10 @@
 """Class-level settings of a model, and the faults of a class body that show before Pydantic reads it."""
 
 import difflib
+import importlib
 import re
+import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +21,10 @@ INDEXES: Final = "__dynamap_indexes__"
 """The class attribute that holds the index declarations of one class body, by attribute name."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
-_RESERVED: Final = frozenset(name for name in dir(BaseModel) if not name.startswith("_"))
+# Of the class and of its metaclass: class access finds both before it asks for a field. (model_config is Pydantic's.)
+_RESERVED: Final = frozenset(
+    name for name in (*dir(BaseModel), *dir(type(BaseModel))) if not name.startswith("_") and name != "model_config"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class Settings:
     """What the class statement says."""
 
     table: str | None
-    """The table's name, before the session's prefix; None for documents and abstract bases."""
+    """The table's name, before the session's prefix; None for nested models and abstract bases."""
     abstract: bool
     throughput: Throughput | None
 
@@ -40,51 +46,79 @@ class Settings:
         return cls(table, abstract, throughput)
 
 
+def fault(model: str, message: str, field: str | None = None) -> ModelDefinitionError:
+    """Return the error of a wrong definition.
+
+    Args:
+        model: name of the class at fault.
+        message: what is wrong and what to do about it, without the place.
+        field: the field or index at fault, if one is.
+    """
+    return ModelDefinitionError(
+        f"{model}.{field}: {message}" if field else f"{model}: {message}", model=model, field=field
+    )
+
+
 def check_name(name: str, what: str, *, model: str, field: str | None = None) -> None:
     """Raise ModelDefinitionError unless DynamoDB accepts the name of a table or index.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
     """
     if not (TABLE_NAME_MIN <= len(name) <= TABLE_NAME_MAX and _NAME.fullmatch(name)):
-        raise ModelDefinitionError(
-            f"{model}: {what} {name!r} is not allowed; DynamoDB takes {TABLE_NAME_MIN} to {TABLE_NAME_MAX} "
-            "characters of a-z A-Z 0-9 _ - .",
-            model=model,
-            field=field,
+        raise fault(
+            model,
+            f"{what} {name!r} is not allowed; DynamoDB takes {TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of "
+            "a-z A-Z 0-9 _ - .",
+            field,
         )
 
 
-def check_class_body(
-    name: str,
-    bases: tuple[type[Any], ...],
-    namespace: dict[str, Any],
-    *,
-    table: object,
-    abstract: bool,
-    throughput: object,
-) -> None:
-    """Raise ModelDefinitionError for faults of the class statement and for field names that can never work."""
+def check_settings(name: str, *, table: object, abstract: bool, throughput: object) -> None:
+    """Raise ModelDefinitionError for faults of the class statement."""
     if table is not None and not isinstance(table, str):
-        raise ModelDefinitionError(f"{name}: table={table!r} is not a table name; write table=\"tweets\"", model=name)
+        raise fault(name, f'table={table!r} is not a table name; write table="tweets"')
     if table is not None and abstract:
-        raise ModelDefinitionError(
-            f"{name} is abstract and names the table {table!r}; an abstract model has none: drop one of the two",
-            model=name,
-        )
+        raise fault(name, f"is abstract and names the table {table!r}; an abstract model has none: drop one of the two")
     if table is not None:
         check_name(table, "table name", model=name)
     if throughput is not None and not isinstance(throughput, Throughput):
-        raise ModelDefinitionError(
-            f"{name}: throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)", model=name
-        )
-    for field in namespace.get("__annotations__", {}):
-        if field in _RESERVED and field not in ("model_config",) and bases:
-            raise ModelDefinitionError(
-                f"{name}.{field}: {field!r} is a name of Pydantic's BaseModel, so {name}.{field} could never be an "
-                f"expression; name the field otherwise and store it as attr(name={field!r})",
-                model=name,
-                field=field,
+        raise fault(name, f"throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)")
+
+
+def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:
+    """Raise ModelDefinitionError for names in a class body that can never work.
+
+    Args:
+        name: the class's name.
+        bases: its base classes; only ``Model`` itself has BaseModel as its only one.
+        namespace: the class body, without its indexes.
+        indexes: the names of its index attributes.
+    """
+    if bases == (BaseModel,):
+        return
+    for attribute, annotation in _annotations(namespace).items():
+        if "ClassVar" in str(annotation):
+            continue
+        if attribute in indexes:
+            raise fault(name, "an index is no field; drop its annotation, or write ClassVar[GlobalIndex]", attribute)
+        if attribute in _RESERVED:
+            raise fault(
+                name,
+                f"{attribute!r} is a name of Pydantic's BaseModel, so {name}.{attribute} could never be an expression; "
+                f"name the field otherwise and store it as attr(name={attribute!r})",
+                attribute,
             )
+
+
+def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return the annotations of a class body that is not yet a class."""
+    found: dict[str, Any] | None = namespace.get("__annotations__")
+    if found is None and sys.version_info >= (3, 14):
+        annotationlib: Any = importlib.import_module("annotationlib")
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+        if annotate is not None:
+            found = annotationlib.call_annotate_function(annotate, format=annotationlib.Format.FORWARDREF)
+    return found or {}
 
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:

@@ -49,23 +49,24 @@ def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, names: Col
     # Without a secret the digest is no proof, so the form is checked as well.
     if not hmac.compare_digest(digest, _digest(body, binding, secret)) or position.keys() != set(names):
         raise CursorError(
-            "the cursor belongs to another query (table, index, direction, partition key or kind of conditions), or was "
-            "signed with another cursor_secret; start again without it"
+            "the cursor belongs to another query (table, index, direction, partition key or kind of conditions), or "
+            "was signed with another cursor_secret; start again without it"
         )
     return position
 
 
 def _taken_apart(cursor: object) -> tuple[bytes, int, WireKey]:
+    damaged = CursorError("the cursor is not one of this library, or is damaged; start again without it")
+    if not isinstance(cursor, str):
+        raise damaged
     try:
-        if not isinstance(cursor, str):
-            raise TypeError
         raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         version, position = orjson.loads(raw[_DIGEST_BYTES:])
-        # One text for one position: no padding, no stray bits.
-        if _text(raw) != cursor or not isinstance(position, dict):
-            raise ValueError
     except (UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError, TypeError, ValueError):
-        raise CursorError("the cursor is not one of this library, or is damaged; start again without it") from None
+        raise damaged from None
+    # One text for one position: no padding, no stray bits.
+    if _text(raw) != cursor or not isinstance(position, dict):
+        raise damaged
     return raw[:_DIGEST_BYTES], version, cast("WireKey", position)
 
 

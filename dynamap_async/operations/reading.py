@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from dynamap_async.errors import OperationError
 from dynamap_async.expressions import (
     Condition,
     Path,
@@ -24,7 +23,7 @@ from dynamap_async.operations.planner import Need, Route, check_index, check_key
 from dynamap_async.operations.positions import side_of_range
 from dynamap_async.operations.selection import SelectionDecoder, whole_items
 from dynamap_async.request import Request
-from dynamap_async.schema import IndexSchema, TableSchema
+from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem, WireKey
 
 ItemT = TypeVar("ItemT")
@@ -109,7 +108,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     definition = definition_of(spec.model)
     table = definition.require_table("queried").prefixed(context.table_prefix)
     conditions = own_conditions(spec.model, spec.conditions)
-    forced = _index(spec, table)
+    forced = table.index(spec.index) if spec.index is not None else None
     need = _need(spec, counting=counting)
     if spec.scan:
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
@@ -149,15 +148,6 @@ def resume(reading: Reading[ItemT], cursor: str | None, spec: ReadSpec) -> Readi
     if side < 0:
         return reading
     return replace(reading, start=position, exhausted=side > 0)
-
-
-def _index(spec: ReadSpec, table: TableSchema) -> IndexSchema | None:
-    if spec.index is None:
-        return None
-    found = next((index for index in table.indexes if index.name == spec.index), None)
-    if found is None:
-        raise OperationError(f"{spec.model.__name__} has no index {spec.index!r}; query the model that declares it")
-    return found
 
 
 def _need(spec: ReadSpec, *, counting: bool) -> Need:

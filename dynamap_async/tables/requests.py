@@ -121,20 +121,40 @@ def merged(schemas: list[TableSchema]) -> TableSchema:
     """Return the table that several models share: their common key, and all their indexes.
 
     Raises:
-        ModelDefinitionError: they disagree on the key, on an index, or on time to live.
+        ModelDefinitionError: they disagree on the key, on an index, on the type of a key attribute, on time to live or
+            on throughput.
     """
-    first = schemas[0]
-    indexes = {index.name: index for index in first.indexes}
-    ttl = first.ttl_attribute
+    table = schemas[0]
     for other in schemas[1:]:
-        clash = next((each.name for each in other.indexes if indexes.get(each.name, each) != each), None)
-        ttl_clash = None not in (ttl, other.ttl_attribute) and ttl != other.ttl_attribute
-        if other.keys != first.keys or clash is not None or ttl_clash:
-            what = f"the index {clash!r}" if clash else "its time to live" if ttl_clash else "its key"
-            raise ModelDefinitionError(f"models of the table {first.name!r} disagree on {what}", model=first.name)
-        ttl = ttl or other.ttl_attribute
-        indexes |= {index.name: index for index in other.indexes}
-    return replace(first, indexes=tuple(indexes.values()), ttl_attribute=ttl)
+        clash = _clash(table, other)
+        if clash is not None:
+            raise ModelDefinitionError(f"models of the table {table.name!r} disagree on {clash}", model=table.name)
+        known = {index.name for index in table.indexes}
+        table = replace(
+            table,
+            indexes=(*table.indexes, *(index for index in other.indexes if index.name not in known)),
+            ttl_attribute=table.ttl_attribute or other.ttl_attribute,
+            throughput=table.throughput or other.throughput,
+        )
+    return table
+
+
+def _clash(one: TableSchema, other: TableSchema) -> str | None:
+    if one.keys != other.keys:
+        return "its key"
+    indexes = {index.name: index for index in one.indexes}
+    for index in other.indexes:
+        if indexes.get(index.name, index) != index:
+            return f"the index {index.name!r}"
+    types = one.attribute_types
+    for name, kind in other.attribute_types.items():
+        if types.get(name, kind) != kind:
+            return f"the key attribute {name!r}, which is stored as {types[name]} and as {kind}"
+    if None not in (one.ttl_attribute, other.ttl_attribute) and one.ttl_attribute != other.ttl_attribute:
+        return "its time to live"
+    if None not in (one.throughput, other.throughput) and one.throughput != other.throughput:
+        return "its throughput"
+    return None
 
 
 def _global_index(index: IndexSchema, throughput: Throughput | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Final
 
 import anyio
 
-from dynamap_async.errors import OperationError, ResourceNotFoundError, TableWaitTimeoutError
+from dynamap_async.errors import OperationError, RequestRejectedError, ResourceNotFoundError, TableWaitTimeoutError
 from dynamap_async.executor import Executor
 from dynamap_async.models import Model, definition_of
 from dynamap_async.operations import Context
@@ -18,6 +18,7 @@ from dynamap_async.tables.requests import (
     table_request,
     ttl_request,
 )
+from dynamap_async.wire import Body
 
 _FIRST_POLL_SECONDS: Final = 0.02
 _LONGEST_POLL_SECONDS: Final = 5.0
@@ -94,8 +95,7 @@ class Tables:
         """
         name = self._name(model)
         answer = await self._executor.send(table_request("DescribeTable", name))
-        ttl = await self._executor.send(table_request("DescribeTimeToLive", name))
-        return read_description(answer, ttl)
+        return read_description(answer, await self._time_to_live(name))
 
     async def delete(self, *models: type[Model], wait: bool = True, timeout_seconds: float = 300.0) -> None:
         """Delete the tables of models, with every item in them.
@@ -129,6 +129,14 @@ class Tables:
             schema = definition_of(model).require_table("created or deleted").prefixed(self._prefix)
             by_name.setdefault(schema.name, []).append(schema)
         return [merged(schemas) for schemas in by_name.values()]
+
+    async def _time_to_live(self, name: str) -> Body | None:
+        try:
+            return await self._executor.send(table_request("DescribeTimeToLive", name))
+        except RequestRejectedError as error:
+            if error.service_code == "UnknownOperationException":  # an engine without time to live
+                return None
+            raise
 
     async def _described(self, name: str) -> TableDescription | None:
         try:

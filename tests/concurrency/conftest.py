@@ -1,7 +1,7 @@
 """A virtual clock and a scripted transport: nothing here sleeps, and nothing here is a real DynamoDB.
 
-Every ``async def`` test of this folder runs on an event loop whose time jumps ahead whenever the loop has nothing to do,
-and fails if it leaves a task behind.
+Every ``async def`` test of this folder runs on an event loop whose time jumps ahead whenever the loop has nothing to
+do, and fails if it leaves a task behind.
 """
 
 import asyncio

@@ -21,6 +21,11 @@ def numbers(items):
     return [item.at for item in items]
 
 
+async def collect(stream, seen):
+    async for item in stream:
+        seen.append(item.at)
+
+
 async def settle():
     for _ in range(5):
         await asyncio.sleep(0)
@@ -234,8 +239,7 @@ async def test_items_before_a_failed_page_were_given_out(transport, table, open_
     async with open_session(retry=ONCE) as session:
         stream = readings(session).stream()
         with pytest.raises(ThrottledError):
-            async for item in stream:
-                seen.append(item.at)
+            await collect(stream, seen)
         assert seen == list(range(10))
         assert [item.at async for item in stream] == list(range(10, 25))
 
@@ -263,8 +267,7 @@ async def test_an_item_that_does_not_fit_brings_the_rest_of_its_page_and_the_str
         stream = readings(session).stream()
         seen = []
         with pytest.raises(ItemValidationError) as caught:
-            async for item in stream:
-                seen.append(item.at)
+            await collect(stream, seen)
         assert seen == list(range(10))
         assert numbers(caught.value.items) == [10, 11, 12, 14, 15, 16, 17, 18, 19]
         assert caught.value.key == {"sensor": "s", "at": 13}

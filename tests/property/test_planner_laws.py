@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dynamap_async import Attr, GlobalIndex, LocalIndex, Model, PartitionKey, Session, SortKey, attr
 from dynamap_async.codec import order_key
 from dynamap_async.errors import OperationError
-from dynamap_async.expressions import And, Between, Comparison, Function, In, Not, Or, Path
+from dynamap_async.expressions import And, Between, Function, In, Not, Or, Path
 from dynamap_async.models import definition_of
 
 
@@ -39,20 +39,25 @@ def holds(condition, item):
             return any(holds(part, item) for part in parts)
         case Not(part=part):
             return not holds(part, item)
-        case Function(name="attribute_exists", path=path):
-            return path.attribute in item
-        case Function(name="attribute_not_exists", path=path):
-            return path.attribute not in item
-        case Function(name="begins_with", path=path, arguments=(prefix,)):
-            return item.get(path.attribute, {}).get("S", "").startswith(prefix.stored["S"]) and path.attribute in item
+        case Function(path=path):
+            return function_holds(condition, item.get(path.attribute))
         case Between(operand=path, low=low, high=high):
             found = item.get(path.attribute)
-            return found is not None and order_key(low.stored) <= order_key(found) <= order_key(high.stored)
+            return compared("<=", low.stored, found) and compared("<=", found, high.stored)
         case In(operand=path, values=values):
             return item.get(path.attribute) in [value.stored for value in values]
-        case Comparison(comparator=comparator, left=left, right=right):
-            return compared(comparator, operand(left, item), operand(right, item))
-    raise AssertionError(condition)
+    return compared(condition.comparator, operand(condition.left, item), operand(condition.right, item))
+
+
+def function_holds(function, found):
+    match function.name:
+        case "attribute_exists":
+            return found is not None
+        case "attribute_not_exists":
+            return found is None
+        case "begins_with":
+            return found is not None and found.get("S", "").startswith(function.arguments[0].stored["S"])
+    raise AssertionError(function)
 
 
 def operand(value, item):

@@ -261,6 +261,7 @@ def test_engines_run_without_an_event_loop_and_need_no_aws_settings(make_engine,
     with make_engine() as engine:
         assert table_names(engine) == []
 
+
 def test_each_header_of_the_embedded_engine_is_sent_once() -> None:
     # aiohttp refuses a second one in debug mode (python -X dev).
     with LocalEngine() as engine:

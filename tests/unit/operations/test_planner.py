@@ -320,10 +320,34 @@ def test_when_every_candidate_is_refused_for_one_reason_that_reason_is_raised():
         Query(Narrow).where(Narrow.b == "x").explain()
 
 
-def test_when_candidates_are_refused_for_different_reasons_each_is_named(tweet):
-    query = Query(tweet).where(tweet.city == "x").consistent()
-    with pytest.raises(OperationError, match="eventual consistency only"):
-        query.explain()
+def test_when_candidates_are_refused_for_different_reasons_each_is_named():
+    class Narrow(Model, table="narrow"):
+        a: PartitionKey[str]
+        b: Attr[str]
+        c: Attr[int]
+        first = GlobalIndex(partition_key="b", projection=KEYS_ONLY)
+        second = GlobalIndex(partition_key="b", sort_key="c")
+
+    reasons = "the index 'first': .*does not hold 'c'.*; the index 'second': .*Narrow.c is part of the key"
+    with pytest.raises(NoIndexError, match=reasons):
+        Query(Narrow).where(Narrow.b == "x", Narrow.c != 5).explain()
+
+
+def test_a_part_of_an_attribute_and_its_size_are_never_in_the_key():
+    class Parts(Model, table="parts"):
+        a: PartitionKey[str]
+        b: SortKey[str]
+        options: Attr[dict[str, str]] = attr(default_factory=dict)
+
+    conditions = (
+        Parts.a == "x",
+        Parts.options["b"] == "y",
+        Parts.options["a"].begins_with("z"),
+        Parts.options.size() == 2,
+    )
+    assert planned(Query(Parts).where(*conditions))[1:] == (["Parts.a == 'x'"], [*map(str, conditions[1:])])
+    with pytest.raises(OperationError, match="Parts.b is part of the key"):
+        Query(Parts).where(Parts.a == "x", Parts.b.size() == 5).explain()
 
 
 def test_a_consistent_read_avoids_global_indexes(tweet):
@@ -503,10 +527,12 @@ def test_a_plan_prints_everything_that_will_happen(tweet):
         "  order          descending by likes",
         "  hazard         the filter drops items after they were read and paid for; a page may come back empty",
         "  hazard         a global index is eventually consistent: it may not show the latest writes yet",
-        '  request        {"TableName":"tweets","IndexName":"by_city_likes","KeyConditionExpression":"#n0 = :v0 AND '
-        '#n1 >= :v1","FilterExpression":"contains(#n2, :v2)","ProjectionExpression":"#n2, #n1, #n3, #n4, #n0",'
-        '"ScanIndexForward":false,"ExpressionAttributeNames":{"#n0":"city","#n1":"likes","#n2":"body","#n3":"user_id",'
-        '"#n4":"tweet_id"},"ExpressionAttributeValues":{":v0":{"S":"London"},":v1":{"N":"5"},":v2":{"S":"x"}}}',
+        (
+            '  request        {"TableName":"tweets","IndexName":"by_city_likes","KeyConditionExpression":"#n0 = :v0 '
+            'AND #n1 >= :v1","FilterExpression":"contains(#n2, :v2)","ProjectionExpression":"#n2, #n1, #n3, #n4, #n0",'
+            '"ScanIndexForward":false,"ExpressionAttributeNames":{"#n0":"city","#n1":"likes","#n2":"body","#n3":"user_id",'
+            '"#n4":"tweet_id"},"ExpressionAttributeValues":{":v0":{"S":"London"},":v1":{"N":"5"},":v2":{"S":"x"}}}'
+        ),
     ]
 
 

@@ -1,0 +1,153 @@
+"""Types that only Pydantic knows: stored as the JSON-like data that it dumps them to."""
+
+from collections.abc import Callable
+from functools import cached_property
+from inspect import isclass
+from typing import Annotated, Any, Final, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    EncodedBytes,
+    InstanceOf,
+    PlainSerializer,
+    PlainValidator,
+    SerializeAsAny,
+    SkipValidation,
+    Strict,
+    Tag,
+    TypeAdapter,
+    WrapSerializer,
+    WrapValidator,
+)
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic.types import UuidVersion
+
+from dynamap_async import codec
+from dynamap_async.codec import ALL_TAGS, Converter
+from dynamap_async.models.annotations import Metadata, is_encoded, name_of
+from dynamap_async.models.compiling import Compiler
+from dynamap_async.models.markers import Role, StoredAs
+from dynamap_async.wire import Tag as StoredTag
+
+_EARLY: Final = (BeforeValidator, PlainValidator, WrapValidator)
+_VALIDATORS: Final = (*_EARLY, AfterValidator)
+# They change what is accepted or dumped, never what a value is.
+_KNOWN: Final = (*_VALIDATORS, Strict, Discriminator, Tag, PlainSerializer, WrapSerializer, FieldInfo, UuidVersion)
+_UNVALIDATED: Final[tuple[Any, ...]] = (SkipValidation, InstanceOf)
+_KNOWN_GENERIC: Final[tuple[Any, ...]] = (*_UNVALIDATED, SerializeAsAny)
+_TEXT: Final[frozenset[StoredTag]] = frozenset(("S",))
+
+
+def expects_values(metadata: Metadata) -> bool:
+    """Return whether something in the metadata sees a value before Pydantic parsed it, or forbids parsing."""
+    return any(
+        isinstance(each, (*_EARLY, *_UNVALIDATED)) or each in _UNVALIDATED or getattr(each, "strict", None) is True
+        for each in metadata
+    )
+
+
+def has_own_schema(annotation: Any, metadata: Metadata) -> bool:
+    """Return whether a type, or something in its metadata, tells Pydantic how to validate and dump it."""
+    if any(hasattr(each, "__get_pydantic_core_schema__") and not _is_known(each) for each in metadata):
+        return True
+    kind: Any = get_origin(annotation) or annotation
+    return isclass(kind) and any(
+        "__get_pydantic_core_schema__" in vars(each) and not each.__module__.startswith("pydantic.")
+        for each in kind.__mro__
+    )
+
+
+def through(compiler: Compiler, annotation: Any, metadata: Metadata = ()) -> Converter:
+    """Return the converter of a type that Pydantic dumps and loads itself."""
+    adapter = Adapter(annotation, metadata, compiler.model)
+    load: Callable[[Any], Any] | None = adapter.load if compiler.exact else None
+    if compiler.exact and is_encoded(metadata):
+        load = str.encode if any(isinstance(each, EncodedBytes) for each in metadata) else None
+    kind: Any = get_origin(annotation) or annotation
+    return codec.through(
+        name_of(annotation),
+        adapter.dump,
+        load,
+        types=(kind,) if isclass(kind) else (object,),
+        tags=_TEXT if adapter.is_text else ALL_TAGS,
+    )
+
+
+class Adapter:
+    """Pydantic's own dump and load of a type.
+
+    What is loaded goes through the validation of its model afterwards, so user's validators are left out here.
+    """
+
+    def __init__(self, annotation: Any, metadata: Metadata, model: type[BaseModel]) -> None:
+        self._annotation = annotation
+        self._metadata = tuple(each for each in metadata if not isinstance(each, Role | StoredAs))
+        self._encoders = model.model_config.get("json_encoders")
+
+    def dump(self, value: Any) -> Any:
+        """Return a value as JSON-like data."""
+        return self._dumper.dump_python(value, mode="json", round_trip=True, by_alias=False, warnings="error")
+
+    def load(self, value: Any) -> Any:
+        """Return the value of JSON-like data, or of a dict by field names."""
+        return self._load(value)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the type is always dumped to text."""
+        try:
+            dumped = self._dumper.json_schema(mode="serialization")
+            taken = self._dumper.json_schema(mode="validation")
+        except Exception:  # noqa: BLE001 - types without a JSON schema raise whatever their authors thought of
+            return False
+        return dumped.get("type") == taken.get("type") == "string"
+
+    @cached_property
+    def _dumper(self) -> TypeAdapter[Any]:
+        return self._made(self._metadata)
+
+    @cached_property
+    def _load(self) -> Callable[[Any], Any]:
+        kept = tuple(each for each in self._metadata if not isinstance(each, _VALIDATORS))
+        validate = (self._dumper if kept == self._metadata else self._made(kept)).validator.validate_python
+        return lambda value: validate(value, by_name=True, by_alias=False)
+
+    def _made(self, metadata: Metadata) -> TypeAdapter[Any]:
+        annotation: Any = Annotated[(self._annotation, *metadata)] if metadata else self._annotation
+        config = ConfigDict(arbitrary_types_allowed=True)
+        if self._encoders:
+            config["json_encoders"] = self._encoders
+        try:
+            return TypeAdapter(annotation, config=config)
+        except PydanticUserError as error:
+            if error.code != "type-adapter-config-unused":
+                raise
+            return TypeAdapter(annotation)
+
+
+def _is_known(each: Any) -> bool:
+    return isinstance(each, (*_KNOWN, *_KNOWN_GENERIC)) or each in _KNOWN_GENERIC
+
+
+def needs_values(owner: type[Any]) -> bool:
+    """Return whether a class's validators expect Python values, not the text that Pydantic's lax mode parses."""
+    config: Any = getattr(owner, "model_config", None) or getattr(owner, "__pydantic_config__", None) or {}
+    if config.get("strict"):
+        return True
+    decorators = getattr(owner, "__pydantic_decorators__", None)
+    if decorators is None:
+        return False
+    modes = [each.info.mode for each in decorators.field_validators.values()]
+    modes += [each.info.mode for each in decorators.model_validators.values()]
+    return any(mode != "after" for mode in modes) or bool(decorators.validators or decorators.root_validators)
+
+
+def builder(model: type[BaseModel]) -> Callable[[dict[str, Any]], Any]:
+    """Return the function that makes an instance of a model from a dict by field names."""
+    validate = model.__pydantic_validator__.validate_python
+    return lambda values: validate(values, by_name=True, by_alias=False)

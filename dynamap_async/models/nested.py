@@ -1,0 +1,168 @@
+"""Converters of nested models, root models, dataclasses and typed dicts."""
+
+import dataclasses
+from collections.abc import Callable
+from operator import attrgetter, itemgetter
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, RootModel
+from pydantic.fields import FieldInfo
+from typing_extensions import is_typeddict
+
+from dynamap_async import codec
+from dynamap_async.codec import Converter
+from dynamap_async.models.annotations import field_metadata, is_kind_of, is_optional, set_type, substituted
+from dynamap_async.models.callers import caller_names
+from dynamap_async.models.compiling import Compiler, IncompleteModelError, deferred
+from dynamap_async.models.fallback import Adapter, builder, through
+from dynamap_async.models.markers import stored_name
+from dynamap_async.models.settings import SETTINGS
+from dynamap_async.wire import Tag
+
+_DATACLASS: Final = "__dataclass_fields__"
+_MAP: Final[frozenset[Tag]] = frozenset(("M",))
+
+Build: TypeAlias = Callable[[dict[str, Any]], Any]
+
+
+def nested(compiler: Compiler, annotation: Any) -> Converter | None:
+    """Return the converter of a class with fields, or None for any other type.
+
+    Args:
+        compiler: makes the converters of the fields.
+        annotation: the type, unwrapped.
+    """
+    origin: Any = get_origin(annotation) or annotation
+    if is_kind_of(origin, RootModel):
+        return deferred(compiler, annotation, lambda: _root(compiler, origin), label=origin.__name__, types=(origin,))
+    if is_kind_of(origin, BaseModel):
+        return _deferred_map(compiler, annotation, origin, lambda: _model(compiler, origin))
+    if is_kind_of(origin, object) and (hasattr(origin, _DATACLASS) or is_typeddict(origin)):
+        return _deferred_map(compiler, annotation, origin, lambda: _plain(compiler, annotation, origin))
+    return None
+
+
+def _deferred_map(compiler: Compiler, annotation: Any, origin: type[Any], make: Callable[[], Converter]) -> Converter:
+    kind: type[Any] = dict if is_typeddict(origin) else origin
+    return deferred(compiler, annotation, make, label=origin.__name__, tags=_MAP, types=(kind,))
+
+
+def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
+    if not model.__pydantic_complete__ and not model.model_rebuild(raise_errors=False, _types_namespace=caller_names()):
+        raise IncompleteModelError(model)
+    inner = compiler.inside(model)
+    fields = [
+        codec.Field(name, stored_name(name, info), _field(inner, info)) for name, info in model.model_fields.items()
+    ]
+    keeps_extras = model.model_config.get("extra") == "allow"
+    return codec.nested_of(
+        model.__name__,
+        fields,
+        accepts=(model,),
+        extras=attrgetter("__pydantic_extra__") if keeps_extras else None,
+        build=_filled(_absent_values(model.model_fields), builder(model) if compiler.exact else None),
+        document=hasattr(model, SETTINGS),
+    )
+
+
+def _field(compiler: Compiler, info: FieldInfo) -> Converter:
+    converter = compiler.field(info.annotation, tuple(field_metadata(info)))
+    return codec.optional(converter) if is_optional(info.annotation) else converter
+
+
+def _absent_values(fields: dict[str, FieldInfo]) -> dict[str, Callable[[], Any]]:
+    """Return what required fields read as from a map without them, where that is not an error."""
+    required = {name: info.annotation for name, info in fields.items() if info.is_required()}
+    kinds = {name: set_type(annotation) for name, annotation in required.items()}
+    nothing: Callable[[], Any] = type(None)
+    return {
+        name: nothing if is_optional(annotation) else kinds[name] or nothing
+        for name, annotation in required.items()
+        if kinds[name] is not None or is_optional(annotation)
+    }
+
+
+def _filled(absent: dict[str, Callable[[], Any]], build: Build | None) -> Build | None:
+    if not absent:
+        return build
+
+    def fill(values: dict[str, Any]) -> Any:
+        for name, make in absent.items():
+            if name not in values:
+                values[name] = make()
+        return values if build is None else build(values)
+
+    return fill
+
+
+class _Root(Converter):
+    """The converter of a root model, which is stored as its root."""
+
+    __slots__ = ("_inner",)
+
+    def __init__(self, inner: Converter, **contract: Any) -> None:
+        super().__init__(**contract)
+        self._inner = inner
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the part of the root."""
+        return self._inner.step(part)
+
+    @property
+    def member(self) -> Converter | None:
+        """The member of the root."""
+        return self._inner.member
+
+
+def _root(compiler: Compiler, model: Any) -> Converter:
+    inner = _field(compiler.inside(model), model.model_fields["root"])
+    validate = model.__pydantic_validator__.validate_python
+
+    def encode(value: Any) -> Any:
+        if not isinstance(value, model):
+            raise codec.refusal(model.__name__, value)
+        return inner.encode(value.root)
+
+    def decode(value: Any) -> Any:
+        return validate(inner.decode(value))
+
+    return _Root(
+        inner,
+        label=model.__name__,
+        tags=inner.tags,
+        encode=encode,
+        decode=decode if compiler.exact else inner.decode,
+        types=(model,),
+    )
+
+
+def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
+    inner = compiler.inside(origin)
+    try:
+        hints = get_type_hints(origin, include_extras=True)
+    except NameError:  # names local to a function, which only Pydantic was told of
+        return through(compiler, annotation)
+    parameters = dict(zip(getattr(origin, "__parameters__", ()), get_args(annotation), strict=False))
+    mapping = is_typeddict(origin)
+    names = hints if mapping else [field.name for field in dataclasses.fields(origin)]
+    fields = [
+        codec.Field(
+            name, name, inner.member(substituted(hints[name], parameters)), itemgetter(name) if mapping else None
+        )
+        for name in names
+    ]
+    return codec.nested_of(
+        origin.__name__,
+        fields,
+        accepts=(dict,) if mapping else (origin,),
+        extras=_extras_of(origin) if mapping else None,
+        build=Adapter(annotation, (), compiler.model).load if compiler.exact else None,
+    )
+
+
+def _extras_of(kind: Any) -> Callable[[Any], dict[str, Any]] | None:
+    """Return what takes the undeclared keys out of a typed dict that may have some."""
+    if getattr(kind, "__pydantic_config__", {}).get("extra") != "allow":
+        return None
+    known = frozenset(kind.__annotations__)
+    return lambda value: {name: member for name, member in value.items() if name not in known}

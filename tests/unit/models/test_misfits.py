@@ -1,0 +1,148 @@
+"""Stored data that does not fit its model: what is tolerated, and what the error carries."""
+
+import pickle
+from datetime import date
+from typing import Any
+
+import pytest
+from pydantic import ConfigDict, ValidationError
+
+from dynamap_async import Attr, Model, PartitionKey, SortKey, attr
+from dynamap_async.errors import EncodeError, ItemValidationError
+from dynamap_async.models import definition_of
+
+
+class Tweet(Model, table="tweets"):
+    user: PartitionKey[str] = attr(name="pk")
+    number: SortKey[int]
+    text: Attr[str] = attr(name="body", default="")
+    on: Attr[date | None] = attr(default=None)
+
+
+def wire(number: int, **more: Any) -> Any:
+    return {"pk": {"S": "ada"}, "number": {"N": str(number)}, **more}
+
+
+def refused(model: Any, *items: Any) -> ItemValidationError:
+    with pytest.raises(ItemValidationError) as caught:
+        definition_of(model).items.decode(items)
+    return caught.value
+
+
+def test_error_names_the_model_the_key_and_the_fields_and_carries_the_item() -> None:
+    bad = wire(7, body={"N": "5"})
+    error = refused(Tweet, bad)
+    assert (
+        str(error)
+        == "the stored item {'pk': 'ada', 'number': 7} does not fit Tweet: text: Input should be a valid string"
+    )
+    assert (error.model, error.key, error.item) == ("Tweet", {"pk": "ada", "number": 7}, bad)
+    assert isinstance(error.validation_error, ValidationError)
+    assert [each["loc"] for each in error.validation_error.errors()] == [("text",)]
+
+
+def test_error_keeps_the_items_that_fit_and_every_failure_in_order() -> None:
+    error = refused(Tweet, wire(1), wire(2, body={"N": "5"}), wire(3), wire(4, on={"S": "no date"}))
+    assert [item.number for item in error.items] == [1, 3]
+    assert [failure.key["number"] for failure in error.failures] == [2, 4]
+    assert error.key["number"] == 2
+    assert all(failure.items == () for failure in error.failures)
+
+
+def test_error_survives_pickling() -> None:
+    error = pickle.loads(pickle.dumps(refused(Tweet, wire(1, body={"N": "5"}))))
+    assert error.key == {"pk": "ada", "number": 1}
+
+
+@pytest.mark.parametrize(
+    ("attribute", "stored", "message"),
+    [
+        ("body", {"N": "5"}, "text: Input should be a valid string"),
+        ("body", {"NULL": True}, "text: Input should be a valid string"),
+        ("body", {"L": []}, "text: Input should be a valid string"),
+        ("on", {"BOOL": True}, "on: Input should be"),
+        ("on", {"S": "soon"}, "on: Input should be a valid date"),
+        ("number", {"S": "x"}, "number: Input should be a valid integer"),
+        ("number", {"N": "1.5"}, "number: Input should be a valid integer"),
+        ("body", {"Q": 1}, "body: attribute value with exactly one known type expected"),
+        ("body", {}, "body: attribute value with exactly one known type expected"),
+        ("body", {"N": "5", "BOOL": True}, "body: attribute value with exactly one known type expected"),
+        ("on", {"NULL": False}, "on: stored NULL value False is malformed"),
+        ("on", "text", "on: attribute value with exactly one known type expected"),
+    ],
+)
+def test_wrong_attribute_value_is_refused(attribute: str, stored: Any, message: str) -> None:
+    error = refused(Tweet, {**wire(1), attribute: stored})
+    assert message in str(error)
+
+
+def test_malformed_value_spoils_only_its_own_item() -> None:
+    error = refused(Tweet, wire(1), wire(2, body={"Q": 1}))
+    assert [item.number for item in error.items] == [1]
+
+
+def test_malformed_value_of_any_type_is_refused(make_model) -> None:
+    assert "value: attribute value" in str(refused(make_model(Any), {"key": {"S": "k"}, "value": {"Q": 1}}))
+
+
+def test_malformed_key_is_shown_as_it_is_stored() -> None:
+    assert refused(Tweet, {"pk": {"Q": 1}, "number": {"N": "1"}}).key == {"pk": {"Q": 1}, "number": 1}
+
+
+def test_other_stored_type_that_the_field_takes_is_taken() -> None:
+    [found] = definition_of(Tweet).items.decode([wire(1, on={"S": "2026-01-01"}) | {"number": {"S": "7"}}])
+    assert (found.number, found.on) == (7, date(2026, 1, 1))
+
+
+def with_extras(extra: Any) -> Any:
+    class Thing(Model, table="things"):
+        model_config = ConfigDict(extra=extra)
+        id: PartitionKey[str]
+        text: Attr[str] = attr(name="body", default="")
+
+    return Thing
+
+
+EXTRA = {"id": {"S": "a"}, "more": {"L": [{"N": "1"}, {"SS": ["x"]}]}}
+
+
+def test_unknown_attributes_are_dropped_unless_the_model_says_otherwise() -> None:
+    [found] = definition_of(with_extras("ignore")).items.decode([EXTRA])
+    assert definition_of(type(found)).items.encode(found) == {"id": {"S": "a"}, "body": {"S": ""}}
+
+
+def test_unknown_attributes_are_kept_where_the_model_allows_extras(read_back) -> None:
+    [found] = definition_of(with_extras("allow")).items.decode([EXTRA])
+    assert found.more == [1, {"x"}]
+    assert definition_of(type(found)).items.encode(found)["more"] == EXTRA["more"]
+    assert read_back(found) == found
+
+
+def test_unknown_attributes_are_refused_where_the_model_forbids_extras() -> None:
+    assert "more: Extra inputs are not permitted" in str(refused(with_extras("forbid"), EXTRA))
+
+
+@pytest.mark.parametrize("extra", ["allow", "forbid"])
+def test_unknown_attribute_with_the_name_of_a_field_is_refused_not_mistaken_for_it(extra: str) -> None:
+    error = refused(with_extras(extra), {"id": {"S": "a"}, "body": {"S": "right"}, "text": {"S": "wrong"}})
+    assert "attribute 'text' is unknown, yet has the name of a field that is stored under another name" in str(error)
+
+
+def test_malformed_extra_is_refused() -> None:
+    assert "more: attribute value" in str(refused(with_extras("allow"), {"id": {"S": "a"}, "more": {"Q": 1}}))
+
+
+def test_extra_with_the_stored_name_of_a_field_is_not_written() -> None:
+    item = with_extras("allow")(id="a", body="x")
+    with pytest.raises(EncodeError, match="Thing.body: the extra attribute has the stored name of the field 'text'"):
+        definition_of(type(item)).items.encode(item)
+
+
+def test_extra_that_cannot_be_stored_is_refused_by_name() -> None:
+    item = with_extras("allow")(id="a", more=[object()])
+    with pytest.raises(EncodeError, match=r"Thing.more\[0\]: storable value expected"):
+        definition_of(type(item)).items.encode(item)
+
+
+def test_page_without_items_is_empty() -> None:
+    assert definition_of(Tweet).items.decode([]) == []

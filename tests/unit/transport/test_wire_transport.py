@@ -192,9 +192,9 @@ async def test_wrong_clock_is_corrected_once_and_remembered(server, connect, get
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("headers", [{}, {"Date": "yesterday"}, {"Date": http_date(5)}])
+@pytest.mark.parametrize("headers", [dict, lambda: {"Date": "yesterday"}, lambda: {"Date": http_date(5)}])
 async def test_wrong_signature_under_a_right_clock_is_not_sent_again(server, connect, get_item, headers):
-    server.then(refusal("InvalidSignatureException"), status=400, headers=headers)
+    server.then(refusal("InvalidSignatureException"), status=400, headers=headers())
     transport = await connect()
     with pytest.raises(CredentialsRejectedError):
         await transport.send(get_item)

@@ -1,0 +1,134 @@
+"""Every error this library raises. The tree is ordered by who must act.
+
+DynamapError
+├── UsageError                      the programmer; raised before anything is sent
+│   ├── ModelDefinitionError        a model class is wrong
+│   ├── ExpressionError             a condition, path or projection is wrong
+│   ├── OperationError              an operation is wrong as a whole
+│   │   ├── NoIndexError            no table or index key answers the query
+│   │   ├── AmbiguousIndexError     several answer it differently
+│   │   ├── UnprojectedAttributeError   the index does not hold what the query names
+│   │   └── CursorError             a cursor is damaged, forged, or of another query
+│   ├── ConfigurationError          region, credentials or a client's settings are missing or unusable
+│   └── SessionStateError           the session is not open, or not for this event loop
+│       └── SessionClosedError      the session was closed
+├── DataError                       the item
+│   ├── EncodeError                 a value cannot be stored
+│   │   └── ItemTooLargeError       the item is over 400 KB
+│   ├── DecodeError                 stored bytes cannot be read as a value
+│   └── ItemValidationError         a stored item does not fit its model
+├── ItemNotFoundError               a call that promises an item found none
+├── MultipleItemsFoundError         a call that promises one item found more
+├── BatchError                      some items of a many-item call failed
+├── ServiceError                    DynamoDB answered no
+├── TransportError                  no usable answer arrived
+└── TableError                      a table did not reach the state that was waited for
+
+Facts are attributes; a message is one sentence and a remedy.
+"""
+
+from dynamap_async.errors.items import (
+    BatchError,
+    DataError,
+    DecodeError,
+    EncodeError,
+    ItemFailure,
+    ItemNotFoundError,
+    ItemTooLargeError,
+    ItemValidationError,
+    MultipleItemsFoundError,
+)
+from dynamap_async.errors.root import (
+    DynamapError,
+)
+from dynamap_async.errors.service import (
+    AccessDeniedError,
+    ConditionalCheckFailedError,
+    CredentialsRejectedError,
+    InternalServerError,
+    ItemCollectionSizeLimitExceededError,
+    LimitExceededError,
+    ProvisionedThroughputExceededError,
+    ReplicatedWriteConflictError,
+    RequestLimitExceededError,
+    RequestRejectedError,
+    ResourceInUseError,
+    ResourceNotFoundError,
+    ServiceError,
+    ThrottledError,
+    TransactionConflictError,
+    UnknownServiceError,
+    UnprocessedError,
+)
+from dynamap_async.errors.tables import (
+    TableError,
+    TableWaitTimeoutError,
+)
+from dynamap_async.errors.transport import (
+    ConnectionFailedError,
+    DamagedResponseError,
+    Outcome,
+    RequestTimeoutError,
+    TransportError,
+)
+from dynamap_async.errors.usage import (
+    AmbiguousIndexError,
+    ConfigurationError,
+    CursorError,
+    ExpressionError,
+    ModelDefinitionError,
+    NoIndexError,
+    OperationError,
+    SessionClosedError,
+    SessionStateError,
+    UnprojectedAttributeError,
+    UsageError,
+)
+
+__all__ = [
+    "AccessDeniedError",
+    "AmbiguousIndexError",
+    "BatchError",
+    "ConditionalCheckFailedError",
+    "ConfigurationError",
+    "ConnectionFailedError",
+    "CredentialsRejectedError",
+    "CursorError",
+    "DamagedResponseError",
+    "DataError",
+    "DecodeError",
+    "DynamapError",
+    "EncodeError",
+    "ExpressionError",
+    "InternalServerError",
+    "ItemCollectionSizeLimitExceededError",
+    "ItemFailure",
+    "ItemNotFoundError",
+    "ItemTooLargeError",
+    "ItemValidationError",
+    "LimitExceededError",
+    "ModelDefinitionError",
+    "MultipleItemsFoundError",
+    "NoIndexError",
+    "OperationError",
+    "Outcome",
+    "ProvisionedThroughputExceededError",
+    "ReplicatedWriteConflictError",
+    "RequestLimitExceededError",
+    "RequestRejectedError",
+    "RequestTimeoutError",
+    "ResourceInUseError",
+    "ResourceNotFoundError",
+    "ServiceError",
+    "SessionClosedError",
+    "SessionStateError",
+    "TableError",
+    "TableWaitTimeoutError",
+    "ThrottledError",
+    "TransactionConflictError",
+    "TransportError",
+    "UnknownServiceError",
+    "UnprocessedError",
+    "UnprojectedAttributeError",
+    "UsageError",
+]

@@ -1,0 +1,153 @@
+"""Errors of items and values: what cannot be stored, read or found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dynamap_async.errors.root import DynamapError
+from dynamap_async.wire import WireItem
+
+
+class DataError(DynamapError):
+    """An item or a value is at fault."""
+
+
+class EncodeError(DataError, ValueError):
+    """A value cannot be stored in DynamoDB. Raised before anything is sent."""
+
+    def __init__(self, message: str, *, path: Sequence[str | int] = (), model: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = message
+        """What is wrong with the value, without its place."""
+        self.path: tuple[str | int, ...] = tuple(path)
+        """Where the value is: field name, then keys and positions inside it."""
+        self.model = model
+        """Name of the model class, if the value belongs to one."""
+
+    def at(self, *parents: str | int, model: str | None = None) -> "EncodeError":
+        """Return the same error, placed inside a parent field, element or model."""
+        self.path = (*parents, *self.path)
+        self.model = model or self.model
+        place = "".join(f"[{part!r}]" if isinstance(part, int) else f".{part}" for part in self.path)
+        self.args: tuple[Any, ...] = (f"{self.model or ''}{place}".lstrip(".") + f": {self.reason}",)
+        return self
+
+
+class ItemTooLargeError(EncodeError):
+    """An item is larger than DynamoDB stores."""
+
+    def __init__(self, message: str, *, size_bytes: int, limit_bytes: int, model: str | None = None) -> None:
+        super().__init__(message, model=model)
+        self.size_bytes = size_bytes
+        """Size of the item as DynamoDB counts it, in bytes."""
+        self.limit_bytes = limit_bytes
+        """The largest size allowed, in bytes."""
+
+
+class DecodeError(DataError, ValueError):
+    """A stored value has a form that this library cannot read."""
+
+
+class ItemValidationError(DataError, ValueError):
+    """A stored item does not fit its model; other items of the same page are kept."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        model: str,
+        key: Mapping[str, Any],
+        item: WireItem,
+        validation_error: ValueError,
+        items: Sequence[Any] = (),
+        failures: "Sequence[ItemValidationError]" = (),
+    ) -> None:
+        super().__init__(message)
+        self.model = model
+        """Name of the model class."""
+        self.key: dict[str, Any] = dict(key)
+        """The item's key: stored attribute name -> Python value."""
+        self.item = item
+        """The stored item, in wire form."""
+        self.validation_error = validation_error
+        """Pydantic's own error, with a line for each fault."""
+        self.items: tuple[Any, ...] = tuple(items)
+        """The items read by the same call that do fit, in order."""
+        self.failures: tuple[ItemValidationError, ...] = tuple(failures) or (self,)
+        """One error for each item of the call that does not fit, this one first."""
+
+    @classmethod
+    def of_call(cls, failures: "Sequence[ItemValidationError]", items: Sequence[Any]) -> "ItemValidationError":
+        """Return the error of a whole call: its first failure again, with everything that the call did read.
+
+        Args:
+            failures: one error for each item that does not fit, in order; at least one.
+            items: what the call read that does fit, in order.
+        """
+        first = failures[0]
+        error = cls(
+            str(first),
+            model=first.model,
+            key=first.key,
+            item=first.item,
+            validation_error=first.validation_error,
+            items=items,
+            failures=failures,
+        )
+        error.__cause__ = first.validation_error
+        return error
+
+
+class ItemNotFoundError(DynamapError, LookupError):
+    """A call that promises an item found none."""
+
+    def __init__(self, message: str, *, model: str, key: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.model = model
+        """Name of the model class."""
+        self.key: dict[str, Any] | None = dict(key) if key is not None else None
+        """The key that was asked for: field name -> Python value; None after a query."""
+
+
+class MultipleItemsFoundError(DynamapError, LookupError):
+    """A query that promises one item found more than one."""
+
+    def __init__(self, message: str, *, model: str) -> None:
+        super().__init__(message)
+        self.model = model
+        """Name of the model class."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFailure:
+    """One item of a many-item call that was not read or written."""
+
+    position: int
+    """Its place in the call's input, from 0."""
+    subject: Any
+    """What the call was given there: a key, an item or an operation."""
+    error: Exception
+    """Why; nearly always a ``DynamapError``."""
+
+
+class BatchError(DynamapError):
+    """Some items of a many-item call failed; all others were read or written."""
+
+    def __init__(self, failures: Sequence[ItemFailure], *, total: int, results: Sequence[Any] = ()) -> None:
+        self.failures = tuple(sorted(failures, key=lambda failure: failure.position))
+        """What failed, in input order; every other item succeeded."""
+        self.total = total
+        """How many items the call was given."""
+        self.results = tuple(results)
+        """Of ``get_many``: its results in input order, None in the places of failures. Empty of other calls."""
+        first = self.failures[0]
+        super().__init__(
+            f"{len(self.failures)} of {total} items failed; the first is number {first.position}, with "
+            f"{type(first.error).__name__}: {first.error}"
+        )
+        self.__cause__ = first.error
+
+    @property
+    def succeeded(self) -> int:
+        """How many items were read or written."""
+        return self.total - len(self.failures)

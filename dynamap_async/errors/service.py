@@ -1,0 +1,122 @@
+"""Errors that DynamoDB answered with, each named as the service names it.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+"""
+
+from typing import ClassVar
+
+from dynamap_async.errors.root import DynamapError
+from dynamap_async.wire import WireItem
+
+
+class ServiceError(DynamapError):
+    """DynamoDB answered that it did not do what was asked."""
+
+    retryable: ClassVar[bool] = False
+    """Whether sending the same request again may succeed."""
+
+    outcome_unknown: bool = False
+    """Whether the write may have been done all the same: an earlier attempt's answer was lost, or DynamoDB failed."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        service_code: str,
+        operation: str,
+        table: str,
+        status: int,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.service_code = service_code
+        """The service's own name of the error, such as ``ConditionalCheckFailedException``."""
+        self.operation = operation
+        """The API operation, such as ``PutItem``."""
+        self.table = table
+        """The full table name."""
+        self.status = status
+        """The HTTP status of the answer."""
+        self.request_id = request_id
+        """The service's identifier of the request, for AWS support."""
+        self.attempts = 1
+        """How many times the request was sent."""
+
+
+class ConditionalCheckFailedError(ServiceError):
+    """The condition of a write did not hold, so nothing was written."""
+
+    item: WireItem | None = None
+    """The stored item in wire form, if the request asked for it and one exists."""
+
+
+class ThrottledError(ServiceError):
+    """The request was refused because too much capacity is in use."""
+
+    retryable: ClassVar[bool] = True
+    reasons: tuple[str, ...] = ()
+    """What was exceeded, such as ``TableReadProvisionedThroughputExceeded``, with the resource's ARN."""
+
+
+class ProvisionedThroughputExceededError(ThrottledError):
+    """The table, index or partition is over its throughput."""
+
+
+class RequestLimitExceededError(ThrottledError):
+    """The account is over its throughput."""
+
+
+class UnprocessedError(ThrottledError):
+    """A batch call left the item out again and again, which DynamoDB does where capacity is short."""
+
+
+class TransactionConflictError(ServiceError):
+    """A transaction on the same item was in progress."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ReplicatedWriteConflictError(ServiceError):
+    """Another Region of a strongly consistent global table wrote the item at the same time."""
+
+    retryable: ClassVar[bool] = True
+
+
+class ItemCollectionSizeLimitExceededError(ServiceError):
+    """The items of one partition key, with their local indexes, are over 10 GB."""
+
+
+class ResourceNotFoundError(ServiceError):
+    """The table or index does not exist, or is not ready."""
+
+
+class ResourceInUseError(ServiceError):
+    """The table exists already, or is being created, changed or deleted."""
+
+
+class LimitExceededError(ServiceError):
+    """Too many tables are being created, changed or deleted at once."""
+
+    retryable: ClassVar[bool] = True
+
+
+class AccessDeniedError(ServiceError):
+    """The credentials do not allow the operation."""
+
+
+class CredentialsRejectedError(AccessDeniedError):
+    """The credentials are expired, unknown or sign wrongly."""
+
+
+class RequestRejectedError(ServiceError):
+    """DynamoDB found the request invalid (its ``ValidationException``)."""
+
+
+class InternalServerError(ServiceError):
+    """DynamoDB failed; a write may have been done all the same."""
+
+    retryable: ClassVar[bool] = True
+
+
+class UnknownServiceError(ServiceError):
+    """An error whose code this version does not know; ``service_code`` names it."""

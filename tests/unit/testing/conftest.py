@@ -1,0 +1,72 @@
+"""A transport without a network: it remembers what reached it and answers from a table."""
+
+import pytest
+
+from dynamap_async.request import Request
+from dynamap_async.testing.faults import Faults
+
+
+class Inner:
+    """Applies every request at once; ``answers`` and ``errors`` say what it gives for an operation."""
+
+    max_connections = 7
+
+    def __init__(self):
+        self.received: list[Request] = []
+        self.answers: dict[str, dict] = {}
+        self.errors: dict[str, Exception] = {}
+        self.life: list[str] = []
+
+    async def open(self):
+        self.life.append("opened")
+
+    async def send(self, request):
+        self.received.append(request)
+        if request.operation in self.errors:
+            raise self.errors[request.operation]
+        return self.answers.get(request.operation, {"from": "the server"})
+
+    async def close(self):
+        self.life.append("closed")
+
+
+@pytest.fixture
+def inner():
+    return Inner()
+
+
+@pytest.fixture
+def faults():
+    return Faults()
+
+
+@pytest.fixture
+def ask(inner, faults):
+    """Send a request of an operation through the script; return the answer."""
+    transport = faults.wrap(inner)
+
+    async def send(operation="GetItem", table="tweets", **body):
+        body = body or {"TableName": table}
+        return await transport.send(Request(operation=operation, body=body, table=table, writes=operation == "PutItem"))
+
+    return send
+
+
+@pytest.fixture
+def keys():
+    """Return BatchGetItem's entry of numbered keys."""
+
+    def of(*numbers, **facts):
+        return {"Keys": [{"id": {"N": str(number)}} for number in numbers], **facts}
+
+    return of
+
+
+@pytest.fixture
+def puts():
+    """Return BatchWriteItem's entry of numbered items."""
+
+    def of(*numbers):
+        return [{"PutRequest": {"Item": {"id": {"N": str(number)}}}} for number in numbers]
+
+    return of

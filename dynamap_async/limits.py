@@ -82,5 +82,21 @@ WRITE_UNIT_BYTES: Final = 1_024
 PAGE_BYTES: Final = 1_048_576
 """Most data that one Query or Scan request evaluates."""
 
+SCAN_SEGMENTS: Final = 1_000_000
+"""Most segments of a parallel scan. Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
+(TotalSegments)"""
+
+BATCH_GET_KEYS: Final = 100
+"""Most keys of one BatchGetItem call."""
+
+BATCH_ANSWER_BYTES: Final = 16_777_216
+"""Most data in the answer of one BatchGetItem call."""
+
+BATCH_WRITE_REQUESTS: Final = 25
+"""Most puts and deletes of one BatchWriteItem call."""
+
+BATCH_WRITE_BYTES: Final = 16_777_216
+"""Most data in one BatchWriteItem call."""
+
 TAGS_PER_TABLE: Final = 50
 """Most tags of a table."""

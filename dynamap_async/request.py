@@ -1,8 +1,38 @@
 """The one value that crosses from the pure half of the library to the asynchronous half."""
 
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeAlias
 
-from dynamap_async.wire import Body
+from dynamap_async.wire import Body, WireKey
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The one item that a request reads or writes."""
+
+    key: WireKey
+    """Its key attributes, partition key first."""
+
+    identity: str
+    """Table and key in canonical form: equal for equal keys."""
+
+    size_bytes: int = 0
+    """The size of what is written; 0 for reads and deletes."""
+
+
+def identity_of(table: str, key: WireKey) -> str:
+    """Return the identity of an item: ``1`` and ``1.0`` are one number, and so one key."""
+    parts = (_canonical(*part) for value in key.values() for part in value.items())
+    # Each with its length: a text may hold any character, and so no separator keeps ("ab", "c") from ("a", "bc").
+    return "".join((table, *(f"\0{len(part)}:{part}" for part in parts)))
+
+
+def _canonical(tag: str, value: object) -> str:
+    text = str(value)
+    if tag == "N" and not text.isdigit():
+        text = format(Decimal(text).normalize(), "f")
+    return f"{tag}{text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +51,12 @@ class Request:
     index: str | None = None
     """The index that is read, if any."""
 
+    target: Target | None = None
+    """The one item that the request is about; None for queries, scans, batches and tables."""
+
+    batchable: bool = False
+    """Whether the request may be carried out as part of a batch call."""
+
     writes: bool = False
     """Whether the operation changes data, so that a lost answer leaves its outcome unknown."""
 
@@ -29,3 +65,18 @@ class Request:
 
     resendable: bool = True
     """Whether sending again after a lost answer leads to the same state as sending once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Where each part of a read in several parts (segments, or partitions) stands."""
+
+    begun: int
+    """How many parts were begun; the others follow in order of their numbers."""
+
+    at: dict[int, WireKey | None]
+    """The parts that were begun and not finished: number -> the position to go on after, None for the beginning."""
+
+
+Position: TypeAlias = WireKey | Positions
+"""Where a read stands: one that goes page by page, or one in several parts."""

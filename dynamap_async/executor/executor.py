@@ -5,31 +5,47 @@ Invariant: while it is open it belongs to one event loop; when ``close`` returns
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import Context
+from functools import partial
+from typing import Any, Final
 
 import anyio
 
-from dynamap_async.config import RetryPolicy
-from dynamap_async.errors import ConnectionFailedError, SessionClosedError, SessionStateError
+from dynamap_async.config import BatchPolicy, RetryPolicy
+from dynamap_async.errors import SessionClosedError, SessionStateError
+from dynamap_async.executor.merged import MergedPages, SortedParts
 from dynamap_async.executor.pages import Pages
-from dynamap_async.executor.retry import Sending, send_with_retries
-from dynamap_async.request import Request
+from dynamap_async.executor.reads import Reads
+from dynamap_async.executor.retry import Retries, Sending, given_up, send_with_retries
+from dynamap_async.executor.segments import Part, Parts, SegmentPages
+from dynamap_async.executor.slots import Slots
+from dynamap_async.executor.writes import Writes
+from dynamap_async.request import Positions, Request
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body, WireItem, WireKey
 
 
 class Executor:
-    """Sends requests through a transport, with retries, and follows the pages of queries."""
+    """Carries requests out: those of single items together, in batches; others one by one; queries page by page."""
 
-    def __init__(self, transport: Transport, *, retry: RetryPolicy) -> None:
-        self._transport = transport
-        self._retry = retry
+    def __init__(self, transport: Transport, *, retry: RetryPolicy, batching: BatchPolicy) -> None:
+        self._transport: Final = transport
+        self._retries: Final = Retries(retry)
+        self._slots: Final = Slots()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._under_way: dict[Sending, anyio.CancelScope] = {}
-        self._idle = asyncio.Event()
         self._prefetching: set[asyncio.Task[Body]] = set()
+        self._ended: Final = asyncio.Event()
+        shared: dict[str, Any] = {
+            "slots": self._slots,
+            "retries": self._retries,
+            "policy": batching,
+            "ended": self._ended.set,
+        }
+        self._reads: Final = Reads(transport.send, **shared)
+        self._writes: Final = Writes(transport.send, **shared)
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -49,9 +65,10 @@ class Executor:
             with anyio.CancelScope(shield=True), contextlib.suppress(Exception):
                 await self._transport.close()
             raise
+        self._slots.open(self._transport.max_connections)
 
     async def send(self, request: Request) -> Body:
-        """Send a request and return its answer.
+        """Carry out a request and return its answer.
 
         Raises:
             SessionStateError: the session is not open, or belongs to another event loop.
@@ -59,18 +76,54 @@ class Executor:
             ServiceError: DynamoDB refused the request.
             TransportError: no answer came, or a write was given up when the session closed.
         """
+        if request.target is not None:
+            return await self.settled(self.submit(request))
         self.check_open()
         sending = Sending(request)
         scope = anyio.CancelScope()
         self._under_way[sending] = scope
         try:
             with scope:
-                return await send_with_retries(self._transport.send, sending, self._retry)
+                return await send_with_retries(partial(self._exchange, sending), sending, self._retries)
         finally:
             del self._under_way[sending]
-            if not self._under_way:
-                self._idle.set()
-        raise _given_up(sending)
+            self._ended.set()
+        raise given_up(sending)
+
+    def submit(self, request: Request, deadline: float | None = None) -> asyncio.Future[Body]:
+        """Queue the request of one item, without waiting; errors are those of ``send``, given by the future.
+
+        Args:
+            request: what to send.
+            deadline: the event loop's time after which nobody waits; None for that of the current task.
+        """
+        self.check_open()
+        return (self._writes if request.writes else self._reads).submit(request, deadline)
+
+    def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
+        """Cancel those futures of ``submit`` whose requests were never sent."""
+        for pending in (*self._reads.open, *self._writes.open):
+            if not pending.attempts:
+                for waiter in pending.waiters:
+                    if waiter.future in futures:
+                        waiter.future.cancel()
+
+    async def settled(self, future: asyncio.Future[Body]) -> Body:
+        """Wait for the answer of a queued request."""
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                future.exception()  # the answer came in the same moment: asyncio must not report it as lost
+            raise
+
+    async def _exchange(self, sending: Sending, request: Request) -> Body:
+        await self._slots.take()
+        sending.on_the_wire = True
+        try:
+            return await self._transport.send(request)
+        finally:
+            self._slots.release()
 
     def pages(
         self,
@@ -83,6 +136,21 @@ class Executor:
         """Return the pages of a query or scan; see ``Pages``."""
         self.check_open()
         return Pages(self.send, request, position, want=want, start=start, spawned=self._prefetching)
+
+    def merged_pages(self, parts: SortedParts, *, want: int | None, begin: Positions | None) -> MergedPages:
+        """Return the pages of several sorted reads as one; see ``MergedPages``."""
+        self.check_open()
+
+        def pages(part: Part, start: WireKey | None) -> Pages:
+            return self.pages(part.request, part.position, want=want, start=start)
+
+        return MergedPages(parts, pages, want=want, begin=begin)
+
+    def segment_pages(self, parts: Parts, *, want: int | None, begin: Positions | None) -> SegmentPages:
+        """Return the pages of a read in several parts, in no order; see ``SegmentPages``."""
+        self.check_open()
+        width = self._transport.max_connections
+        return SegmentPages(self.send, parts, want=want, begin=begin, width=width, spawned=self._prefetching)
 
     def check_open(self) -> None:
         """Raise SessionStateError unless requests can be sent from here."""
@@ -122,23 +190,25 @@ class Executor:
 
     async def _end(self, timeout_seconds: float) -> None:
         try:
+            self._reads.abandon()
             for sending, scope in self._under_way.items():
                 if not sending.request.writes:
                     scope.cancel()
             with anyio.move_on_after(timeout_seconds):
                 await self._until_idle()
+            self._writes.abandon()
             for scope in self._under_way.values():
                 scope.cancel()
+            if tasks := [*self._reads.tasks, *self._writes.tasks, *self._prefetching]:
+                await asyncio.wait(tasks)
             await self._until_idle()
-            if self._prefetching:
-                await asyncio.wait(tuple(self._prefetching))
         finally:
             await self._transport.close()
 
     async def _until_idle(self) -> None:
-        if self._under_way:
-            self._idle.clear()
-            await self._idle.wait()
+        while self._writes.open or self._under_way:
+            self._ended.clear()
+            await self._ended.wait()
 
 
 async def _to_its_end(task: asyncio.Task[None]) -> None:
@@ -153,22 +223,6 @@ async def _to_its_end(task: asyncio.Task[None]) -> None:
     if cancelled is not None:
         raise cancelled
     task.result()
-
-
-def _given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:
-    """Return the error of a request that was cancelled because the session closed."""
-    request = sending.request
-    if not request.writes:
-        return SessionClosedError(f"the session was closed while {request.operation} on {request.table} was under way")
-    error = ConnectionFailedError(
-        f"the session was closed before {request.operation} on {request.table} was answered ({sending.outcome.value}); "
-        "close it after the last write, or raise close_timeout_seconds",
-        outcome=sending.outcome,
-        operation=request.operation,
-        table=request.table,
-    )
-    error.attempts = sending.attempts
-    return error
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:

@@ -8,24 +8,26 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic
 
 import anyio
+from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.request import Request
 from dynamap_async.wire import Body, WireItem, WireKey
 
 Send = Callable[[Request], Awaitable[Body]]
+PositionT = TypeVar("PositionT", default=WireKey)
 
 
-@dataclass(frozen=True, slots=True)
-class RawPage:
+@dataclass(frozen=True)  # with slots too, RawPage[...] raises TypeError before Python 3.13
+class RawPage(Generic[PositionT]):
     """The part of one answer that was wanted."""
 
     items: list[WireItem]
     count: int
     """How many items the answer stands for; a count brings none of them along."""
-    position: WireKey | None
+    position: PositionT | None
     """After which item the next page begins; None after the last."""
 
 
@@ -94,12 +96,7 @@ class Pages:
         return RawPage(items, count, position)
 
     def _prefetch(self) -> None:
-        request = self._request(self._start, self._remaining)
-        # An empty context: the waiter's scopes, spans and log context are not those of the page after its own.
-        self._task = asyncio.get_running_loop().create_task(_send(self._send, request), context=Context())
-        self._spawned.add(self._task)
-        self._task.add_done_callback(self._spawned.discard)
-        self._task.add_done_callback(_forget)
+        self._task = fetch(self._send, self._request(self._start, self._remaining), self._spawned)
 
     def close(self) -> None:
         """End the prefetch, if one is under way. Safe to call at any time, from any task of the loop."""
@@ -118,10 +115,21 @@ class Pages:
 
     def __del__(self) -> None:
         if self._task is not None:
-            _cancel_from_anywhere(self._task)
+            cancel_from_anywhere(self._task)
 
 
-def _cancel_from_anywhere(task: asyncio.Task[Body]) -> None:
+def fetch(send: Send, request: Request, spawned: set[asyncio.Task[Body]]) -> asyncio.Task[Body]:
+    """Begin to fetch a page, in a task that refers to nothing but the request."""
+    # An empty context: the waiter's scopes, spans and log context are not those of the page after its own.
+    task = asyncio.get_running_loop().create_task(_send(send, request), context=Context())
+    spawned.add(task)
+    task.add_done_callback(spawned.discard)
+    task.add_done_callback(_forget)
+    return task
+
+
+def cancel_from_anywhere(task: asyncio.Task[Body]) -> None:
+    """Cancel a fetch, from any thread, with or without a running loop."""
     loop = task.get_loop()
     try:
         here = asyncio.get_running_loop()

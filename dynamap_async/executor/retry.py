@@ -9,11 +9,19 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final
 
 import anyio
 
 from dynamap_async.config import RetryPolicy
-from dynamap_async.errors import InternalServerError, Outcome, ServiceError, TransportError
+from dynamap_async.errors import (
+    ConnectionFailedError,
+    InternalServerError,
+    Outcome,
+    ServiceError,
+    SessionClosedError,
+    TransportError,
+)
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -28,7 +36,7 @@ class Sending:
     attempts: int = 0
     """How often it was put on the wire."""
     on_the_wire: bool = False
-    """Whether an attempt is under way now, and not a wait between two."""
+    """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
     outcome_unknown: bool = False
     """Whether an earlier attempt may have written without an answer."""
 
@@ -38,20 +46,58 @@ class Sending:
         return Outcome.UNKNOWN if self.on_the_wire or self.outcome_unknown else Outcome.NOT_SENT
 
 
-async def send_with_retries(
-    send: Callable[[Request], Awaitable[Body]],
-    sending: Sending,
-    policy: RetryPolicy,
-    *,
-    jitter: Callable[[], float] = random.random,
-) -> Body:
+class Retries:
+    """A session's policy and budget of retries."""
+
+    def __init__(self, policy: RetryPolicy, *, jitter: Callable[[], float] = random.random) -> None:
+        """Begin with a full budget.
+
+        Args:
+            policy: how often, and how long to wait in between.
+            jitter: draws from [0, 1).
+        """
+        self.policy: Final = policy
+        self._jitter: Final = jitter
+        self._budget = policy.budget
+
+    def note(self, sending: Sending, error: ServiceError | TransportError) -> None:
+        """Write into the error what earlier attempts mean for it, and into ``sending`` what it means for later ones."""
+        error.attempts = sending.attempts
+        sending.outcome_unknown = sending.outcome_unknown or _may_have_written(sending.request, error)
+        if isinstance(error, ServiceError):
+            error.outcome_unknown = sending.outcome_unknown
+        elif sending.outcome_unknown:
+            error.outcome = Outcome.UNKNOWN
+
+    def worth_another(self, error: ServiceError | TransportError, sending: Sending) -> bool:
+        """Return whether sending again can succeed, and cannot do what sending once would not have done."""
+        if sending.outcome_unknown and not sending.request.resendable:
+            return False
+        return isinstance(error, TransportError) or error.retryable
+
+    def take(self) -> bool:
+        """Take a retry from the budget; tell whether there was one."""
+        if self._budget < 1:
+            return False
+        self._budget -= 1
+        return True
+
+    def succeeded(self, attempts: int) -> None:
+        """Pay into the budget for an answer that came at this attempt."""
+        self._budget = min(self.policy.budget, self._budget + (1.0 if attempts > 1 else 0.2))
+
+    def delay(self, attempts: int) -> float:
+        """Draw how long to wait, in seconds, after this many attempts."""
+        return self.policy.longest_delay(attempts) * self._jitter()
+
+
+async def send_with_retries(send: Callable[[Request], Awaitable[Body]], sending: Sending, retries: Retries) -> Body:
     """Send a request until it is answered, fails for good, or the policy or the caller's deadline is spent.
 
     Args:
         send: sends once.
         sending: what to send; kept up to date on the way.
-        policy: how often, and how long to wait in between.
-        jitter: draws from [0, 1).
+        retries: what is sent again, and when.
 
     Raises:
         ServiceError: DynamoDB's last answer; ``attempts`` says how often it was asked.
@@ -59,20 +105,22 @@ async def send_with_retries(
     """
     while True:
         sending.attempts += 1
-        sending.on_the_wire = True
         try:
-            return await send(sending.request)
+            answer = await send(sending.request)
         except (ServiceError, TransportError) as error:
             sending.on_the_wire = False
-            delay = policy.longest_delay(sending.attempts) * jitter()
-            _note(sending, error)
-            if not _worth_another(error, sending):
+            retries.note(sending, error)
+            if not retries.worth_another(error, sending):
                 raise
-            if sending.attempts >= policy.max_attempts:
+            if sending.attempts >= retries.policy.max_attempts:
                 error.add_note(f"not sent again: {sending.attempts} attempts are all that RetryPolicy allows")
                 raise
+            delay = retries.delay(sending.attempts)
             if anyio.current_time() + delay > anyio.current_effective_deadline():
                 error.add_note("not sent again: the caller's deadline is too near")
+                raise
+            if not retries.take():
+                error.add_note("not sent again: the session's retry budget is spent")
                 raise
             logger.debug(
                 "%s on %s failed (%s), attempt %d; again in %.3f s",
@@ -82,17 +130,10 @@ async def send_with_retries(
                 sending.attempts,
                 delay,
             )
+        else:
+            retries.succeeded(sending.attempts)
+            return answer
         await anyio.sleep(delay)
-
-
-def _note(sending: Sending, error: ServiceError | TransportError) -> None:
-    """Write into the error what earlier attempts mean for it, and into ``sending`` what it means for later ones."""
-    error.attempts = sending.attempts
-    sending.outcome_unknown = sending.outcome_unknown or _may_have_written(sending.request, error)
-    if isinstance(error, ServiceError):
-        error.outcome_unknown = sending.outcome_unknown
-    elif sending.outcome_unknown:
-        error.outcome = Outcome.UNKNOWN
 
 
 def _may_have_written(request: Request, error: ServiceError | TransportError) -> bool:
@@ -103,7 +144,17 @@ def _may_have_written(request: Request, error: ServiceError | TransportError) ->
     return isinstance(error, InternalServerError)
 
 
-def _worth_another(error: ServiceError | TransportError, sending: Sending) -> bool:
-    if sending.outcome_unknown and not sending.request.resendable:
-        return False
-    return isinstance(error, TransportError) or error.retryable
+def given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:
+    """Return the error of a request that was cancelled because the session closed."""
+    request = sending.request
+    if not request.writes:
+        return SessionClosedError(f"the session was closed while {request.operation} on {request.table} was under way")
+    error = ConnectionFailedError(
+        f"the session was closed before {request.operation} on {request.table} was answered ({sending.outcome.value}); "
+        "close it after the last write, or raise close_timeout_seconds",
+        outcome=sending.outcome,
+        operation=request.operation,
+        table=request.table,
+    )
+    error.attempts = sending.attempts
+    return error

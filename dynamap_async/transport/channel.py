@@ -1,7 +1,8 @@
 """One HTTP exchange: bytes out, bytes in. Knows nothing of DynamoDB; errors are those of the HTTP client."""
 
+import io
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import aiohttp
 import botocore.awsrequest
@@ -14,6 +15,8 @@ from dynamap_async.transport.settings import Settings
 _CONNECTOR_ARGS = frozenset(
     {"use_dns_cache", "ttl_dns_cache", "keepalive_timeout", "force_close", "resolver", "socket_factory"}
 )
+
+_WRITTEN_AT_ONCE_BYTES: Final = 2**20
 
 _PreparedRequest: Any = botocore.awsrequest.AWSPreparedRequest
 
@@ -67,8 +70,10 @@ class AiohttpChannel:
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:
         """Send once and return the answer, whatever its status."""
+        # aiohttp writes bytes at one go, and warns of it above 1 MB; a stream it writes piece by piece.
+        sent = body if len(body) <= _WRITTEN_AT_ONCE_BYTES else io.BytesIO(body)
         # A redirect would send the request a second time.
-        async with self._session.post(self._url, data=body, headers=headers, allow_redirects=False) as response:
+        async with self._session.post(self._url, data=sent, headers=headers, allow_redirects=False) as response:
             return Answer(response.status, response.headers, await response.read())
 
     async def close(self) -> None:

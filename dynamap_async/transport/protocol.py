@@ -9,6 +9,11 @@ from dynamap_async.wire import Body
 class Transport(Protocol):
     """Carries one request to DynamoDB and brings its answer back, once: retries are the executor's."""
 
+    @property
+    def max_connections(self) -> int:
+        """How many requests can travel at the same time; known once the transport is open."""
+        ...
+
     async def open(self) -> None:
         """Get ready to send. Called once, before the first ``send``, on the session's event loop.
 

@@ -6,11 +6,14 @@ do, and fails if it leaves a task behind.
 
 import asyncio
 import inspect
+import re
 from collections import deque
 
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Session, SortKey, attr
+from dynamap_async.errors import ThrottledError
+from dynamap_async.executor.retry import Retries
 
 
 class VirtualClockLoop(asyncio.SelectorEventLoop):
@@ -55,6 +58,8 @@ def pytest_pyfunc_call(pyfuncitem):
 
 class ScriptedTransport:
     """Answers requests in order from ``answers``: bodies, errors to raise, or functions of the request."""
+
+    max_connections = 64
 
     def __init__(self):
         self.answers = deque()
@@ -101,6 +106,12 @@ class ScriptedTransport:
         return [round(later - earlier, 6) for earlier, later in zip(self.times, self.times[1:], strict=False)]
 
 
+@pytest.fixture
+def no_jitter(monkeypatch):
+    """Make every backoff as long as its upper bound."""
+    monkeypatch.setattr(Retries, "delay", lambda self, attempts: self.policy.longest_delay(attempts))
+
+
 class Reading(Model, table="readings"):
     sensor: PartitionKey[str]
     at: SortKey[int]
@@ -125,6 +136,100 @@ class Table:
         if request.body.get("Select") == "COUNT":
             del answer["Items"]
         return answer
+
+
+class Service:
+    """Tables in memory, for requests of single items and their batches; ``limit`` items of a batch are served."""
+
+    def __init__(self):
+        self.items = {}
+        self.history = []
+        self.limit = None
+
+    def fill(self, count):
+        for n in range(count):
+            self.write("readings", {"sensor": {"S": "s"}, "at": {"N": str(n)}, "value": {"N": "0"}})
+
+    def write(self, table, item, *, delete=False):
+        key = self.key(table, item)
+        self.items.pop(key, None) if delete else self.items.update({key: item})
+        self.history.append((key, None if delete else item))
+
+    def values(self, at):
+        """Return what was written to one reading: its values, None for a deletion."""
+        written = [item for (_, *key), item in self.history if str(at) in key]
+        return [item and int(item["value"]["N"]) for item in written]
+
+    @staticmethod
+    def key(table, item):
+        return table, *(item[name].get("S", item[name].get("N")) for name in ("sensor", "at", "name") if name in item)
+
+    def __call__(self, request):
+        method = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", request.operation).lower()
+        return getattr(self, method)(request.body)
+
+    def query(self, body):
+        return {"Items": [], "Count": 0, "ScannedCount": 0}
+
+    def get_item(self, body):
+        item = self.items.get(self.key(body["TableName"], body["Key"]))
+        return {} if item is None else {"Item": item}
+
+    def put_item(self, body):
+        self.write(body["TableName"], body["Item"])
+        return {}
+
+    def delete_item(self, body):
+        self.write(body["TableName"], body["Key"], delete=True)
+        return {}
+
+    def batch_get_item(self, body):
+        asked = [(table, key) for table, entry in body["RequestItems"].items() for key in entry["Keys"]]
+        served = asked[: self.limit]
+        responses, left = {}, {}
+        for table, key in reversed(served):
+            if item := self.items.get(self.key(table, key)):
+                responses.setdefault(table, []).append(item)
+        for table, key in asked[len(served) :]:
+            left.setdefault(table, {"Keys": []})["Keys"].append(key)
+        return {"Responses": responses, "UnprocessedKeys": left}
+
+    def batch_write_item(self, body):
+        asked = [(table, entry) for table, entries in body["RequestItems"].items() for entry in entries]
+        served = asked[: self.limit]
+        left = {}
+        for table, entry in served:
+            put = "PutRequest" in entry
+            self.write(table, entry["PutRequest"]["Item"] if put else entry["DeleteRequest"]["Key"], delete=not put)
+        for table, entry in asked[len(served) :]:
+            left.setdefault(table, []).append(entry)
+        return {"UnprocessedItems": left}
+
+
+def _refusal(kind):
+    def make(**facts):
+        error = kind(kind.__name__, service_code=kind.__name__, operation="Batch", table="all", status=400)
+        error.__dict__.update(facts)
+        return error
+
+    return make
+
+
+@pytest.fixture
+def service():
+    """Return an empty service for single items and batches; play it with ``transport.otherwise``."""
+    return Service()
+
+
+@pytest.fixture
+def throttled():
+    return _refusal(ThrottledError)
+
+
+@pytest.fixture
+def refusal():
+    """Return a function that makes an error of DynamoDB of a kind."""
+    return lambda kind: _refusal(kind)()
 
 
 @pytest.fixture

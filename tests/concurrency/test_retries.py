@@ -20,7 +20,7 @@ from dynamap_async.errors import (
     ThrottledError,
     TransactionConflictError,
 )
-from dynamap_async.executor.retry import Sending, send_with_retries
+from dynamap_async.executor.retry import Retries, Sending, send_with_retries
 from dynamap_async.request import Request
 
 GET = Request(operation="GetItem", body={}, table="t")
@@ -47,7 +47,7 @@ def not_sent():
 
 
 async def sent(transport, request, policy=NO_WAIT, **options):
-    return await send_with_retries(transport.send, Sending(request), policy, **options)
+    return await send_with_retries(transport.send, Sending(request), Retries(policy, **options))
 
 
 @pytest.mark.parametrize(

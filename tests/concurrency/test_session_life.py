@@ -142,6 +142,8 @@ async def test_a_session_may_be_opened_in_one_task_and_closed_in_another(transpo
 
 
 class RefusedTransport:
+    max_connections = 1
+
     def __init__(self, error):
         self.error = error
         self.closed = 0
@@ -149,6 +151,9 @@ class RefusedTransport:
     async def open(self):
         await asyncio.sleep(1)
         raise self.error
+
+    async def send(self, request):
+        pytest.fail("a transport that is not open was used")
 
     async def close(self):
         await asyncio.sleep(1)
@@ -231,10 +236,7 @@ async def test_a_write_sent_but_not_answered_when_closing_gives_up_has_an_unknow
     assert transport.under_way == 0
 
 
-async def test_a_write_waiting_to_be_sent_when_closing_gives_up_was_not_sent(
-    transport, open_session, model, monkeypatch
-):
-    monkeypatch.setattr("dynamap_async.executor.retry.send_with_retries.__kwdefaults__", {"jitter": lambda: 1.0})
+async def test_a_write_waiting_to_be_sent_when_closing_gives_up_was_not_sent(transport, open_session, model, no_jitter):
     transport.otherwise = throttled()
     policy = RetryPolicy(base_delay_seconds=100, max_delay_seconds=100)
     async with open_session(close_timeout_seconds=5, retry=policy) as session:

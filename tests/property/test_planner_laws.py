@@ -81,6 +81,8 @@ def compared(comparator, left, right):
 class SmallDynamoDB:
     """Answers the Query and Scan requests of one plan."""
 
+    max_connections = 64
+
     def __init__(self, plan, items, *, page):
         table = definition_of(Item).table
         self.keys = table.keys if plan.index is None else table.index(plan.index).keys
@@ -216,7 +218,7 @@ def key(item):
 async def with_session(items, build, use, *, page):
     """Return what ``use`` gives for the query that ``build`` makes, and the database that answered it."""
     stored = [definition_of(Item).items.encode(item) for item in items]
-    database = SmallDynamoDB(planned(build(Session(transport=object()))), stored, page=page)
+    database = SmallDynamoDB(planned(build(Session())), stored, page=page)
     async with Session(transport=database) as session:
         return await use(build(session)), database
 
@@ -306,13 +308,11 @@ def test_a_cursor_goes_on_in_a_range_that_has_moved(items, partition, first, the
     stored = [definition_of(Item).items.encode(item) for item in items]
 
     async def main():
-        async with Session(
-            transport=SmallDynamoDB(query(Session(transport=object()), first).explain(), stored, page=3)
-        ) as one:
+        async with Session(transport=SmallDynamoDB(query(Session(), first).explain(), stored, page=3)) as one:
             page = await read(one, first, size=size)
         if page.cursor is None:
             return None
-        database = SmallDynamoDB(query(Session(transport=object()), then).explain(), stored, page=3)
+        database = SmallDynamoDB(query(Session(), then).explain(), stored, page=3)
         async with Session(transport=database) as two:
             return page.items[-1].s, (await read(two, then, size=100, after=page.cursor)).items, database
 

@@ -1,0 +1,33 @@
+"""Tables whose items are refused in batches and accepted alone, as some policies of IAM have it.
+
+Invariant: what is remembered is forgotten after five minutes, for policies change.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+
+ALONE_SECONDS: Final = 300.0
+
+
+class Alone:
+    """The tables whose items travel alone for now; for reads or for writes."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def remember(self, table: str) -> None:
+        """Take note that an item of a table was refused in a batch and then accepted alone."""
+        if table not in self:
+            logger.warning("%s is refused in batches and accepted alone; it is sent alone for 5 minutes", table)
+        self._until[table] = asyncio.get_running_loop().time() + ALONE_SECONDS
+
+    def __contains__(self, table: str) -> bool:
+        if not self._until or table not in self._until:
+            return False
+        if self._until[table] > asyncio.get_running_loop().time():
+            return True
+        del self._until[table]
+        return False

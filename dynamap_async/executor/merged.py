@@ -1,0 +1,154 @@
+"""Merged pages: several sorted reads at the same time, given out as one in their common order.
+
+Invariant: an item is given out only when the next of every unfinished read is known; of each read at most one page is
+held and one under way.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from typing import Any, Final, Protocol
+
+from dynamap_async.executor.pages import Pages, RawPage
+from dynamap_async.executor.segments import Part, Parts
+from dynamap_async.executor.together import together
+from dynamap_async.request import Positions
+from dynamap_async.wire import WireItem, WireKey
+
+
+class SortedParts(Parts, Protocol):
+    """Reads whose items come in one order."""
+
+    @property
+    def descending(self) -> bool:
+        """Whether the greatest come first."""
+        raise NotImplementedError
+
+    def rank(self, item: WireItem) -> Any:
+        """Return what the items are sorted by."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Descending:
+    rank: Any
+
+    def __lt__(self, other: "_Descending") -> bool:
+        return bool(other.rank < self.rank)
+
+
+class _Source:
+    """One read: its items that were fetched and not given out, and where it stands."""
+
+    def __init__(self, part: Part, pages: Pages, start: WireKey | None) -> None:
+        self.items: Final[deque[WireItem]] = deque()
+        self.pages: Final = pages
+        self._part: Final = part
+        self._start = self._end = start
+        self._last: WireItem | None = None
+
+    async def fill(self) -> None:
+        while not self.items and not self.pages.ended:
+            page = await self.pages.next_page()
+            self.items.extend(page.items)
+            self._start, self._end, self._last = self._end, page.position, None
+
+    def take(self) -> WireItem:
+        self._last = self.items.popleft()
+        return self._last
+
+    @property
+    def finished(self) -> bool:
+        return not self.items and self.pages.ended and self._end is None
+
+    @property
+    def position(self) -> WireKey | None:
+        if not self.items:
+            return self._end
+        return self._start if self._last is None else self._part.position(self._last)
+
+
+class MergedPages:
+    """The pages of several sorted reads, merged. Where items are equal, the read with the lower number comes first."""
+
+    def __init__(
+        self,
+        parts: SortedParts,
+        pages: Callable[[Part, WireKey | None], Pages],
+        *,
+        want: int | None,
+        begin: Positions | None,
+    ) -> None:
+        """Describe the pages; nothing is sent before the first ``next_page``.
+
+        Args:
+            parts: the reads.
+            pages: gives the pages of one read after a position.
+            want: how many items are wanted in all; None for every one.
+            begin: where to go on; None for the beginning.
+        """
+        at = dict.fromkeys(range(parts.total)) if begin is None else begin.at
+        self._rank: Final[Callable[[WireItem], Any]] = (
+            (lambda item: _Descending(parts.rank(item))) if parts.descending else parts.rank
+        )
+        self._total: Final = parts.total
+        self._remaining: int | None = want
+        self._sources = {
+            number: _Source(part := parts.part(number), pages(part, start), start) for number, start in at.items()
+        }
+        self.ended: bool = not self._sources or want == 0
+
+    async def next_page(self) -> RawPage[Positions]:
+        """Return the next items, at least as many as are known to follow. Not to be called once ``ended``.
+
+        A cancelled or failed call loses nothing: the next call asks for the missing pages again.
+
+        Raises:
+            ServiceError: DynamoDB refused the request of one read.
+            TransportError: no answer came for one read.
+        """
+        hungry = [source for source in self._sources.values() if not source.items and not source.pages.ended]
+        if len(hungry) == 1:
+            await hungry[0].fill()
+        else:
+            await together([source.fill() for source in hungry])
+        items = self._merge()
+        self._sources = {number: source for number, source in self._sources.items() if not source.finished}
+        if self._remaining is not None:
+            self._remaining -= len(items)
+        if not self._sources or self._remaining == 0:
+            self.close()
+        return RawPage(items, len(items), self._position())
+
+    def _merge(self) -> list[WireItem]:
+        heap = [(self._rank(source.items[0]), number) for number, source in self._sources.items() if source.items]
+        heapify(heap)
+        merged: list[WireItem] = []
+        while heap and len(merged) != self._remaining:
+            number = heap[0][1]
+            source = self._sources[number]
+            merged.append(source.take())
+            if source.items:
+                heapreplace(heap, (self._rank(source.items[0]), number))
+            elif source.finished:
+                heappop(heap)
+            else:
+                break  # what follows of this read is not known yet
+        return merged
+
+    def _position(self) -> Positions | None:
+        at = {number: source.position for number, source in self._sources.items()}
+        return Positions(self._total, at) if at else None
+
+    def close(self) -> None:
+        """End what is under way. Safe to call at any time, from any task of the loop."""
+        self.ended = True
+        for source in self._sources.values():
+            source.pages.close()
+
+    async def aclose(self) -> None:
+        """End what is under way, and return when it has ended."""
+        self.ended = True
+        for source in self._sources.values():
+            await source.pages.aclose()

@@ -1,0 +1,40 @@
+"""One answer in five is faulty, and nothing is lost and nothing is there twice."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from dynamap_async import Attr, Model, PartitionKey, SortKey
+from dynamap_async.testing import NativeEngine
+from dynamap_async.testing.faults import Faults
+
+ITEMS = 20_000
+
+
+class Reading(Model, table="readings"):
+    sensor: PartitionKey[str]
+    at: SortKey[int]
+    value: Attr[str]
+
+
+@pytest.mark.asyncio
+async def test_twenty_thousand_items_survive_a_network_that_fails_every_fifth_time(native_executable):
+    # Thousands of callbacks that each record a traceback take minutes.
+    asyncio.get_running_loop().set_debug(False)
+    items = [Reading(sensor=f"s{number % 97}", at=number, value=f"v{number}") for number in range(ITEMS)]
+    faults = Faults.random(share=0.2, seed=7)
+    with NativeEngine(native_executable) as engine:
+        async with engine.session() as session:
+            await session.tables.create(Reading)
+        async with faults.session(engine) as session:
+            await session.put_many(items)
+            found = await session.get_many(Reading, [(item.sensor, item.at) for item in items])
+        async with engine.session() as session:
+            stored = await session.scan(Reading)
+
+    assert found == items
+    assert Counter((item.sensor, item.at) for item in stored) == Counter((item.sensor, item.at) for item in items)
+    faulty = [entry.fault for entry in faults.log if entry.fault is not None]
+    assert len(faulty) > len(faults.log) / 10
+    assert len(set(faulty)) >= 6

@@ -1,7 +1,7 @@
 """An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session."""
 
 from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm
-from dynamap_async.config import Credentials, RetryPolicy
+from dynamap_async.config import BatchPolicy, Credentials, RetryPolicy
 from dynamap_async.errors import DynamapError
 from dynamap_async.expressions import Condition, Expr, path
 from dynamap_async.models import (
@@ -22,7 +22,7 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations import Create, Delete, Find, Get, Operation, Page, Plan, Put, Query, Scan
 from dynamap_async.schema import ALL, KEYS_ONLY, Projection, Throughput, include
-from dynamap_async.session import BoundQuery, ItemStream, Session
+from dynamap_async.session import Answers, Batch, BoundQuery, ItemStream, Session
 
 __version__ = "0.1.0"
 
@@ -32,7 +32,10 @@ __all__ = [
     "EPOCH_SECONDS",
     "JSON_TEXT",
     "KEYS_ONLY",
+    "Answers",
     "Attr",
+    "Batch",
+    "BatchPolicy",
     "BoundQuery",
     "Condition",
     "Create",

@@ -2,7 +2,7 @@
 
 from dynamap_async.operations.delete import Delete
 from dynamap_async.operations.get import Find, Get
-from dynamap_async.operations.operation import Context, Operation, SingleRequest
+from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model
 from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.put import Create, Put
 from dynamap_async.operations.query import Query, Scan
@@ -28,5 +28,6 @@ __all__ = [
     "Refinable",
     "Scan",
     "SingleRequest",
+    "checked_model",
     "selecting",
 ]

@@ -5,11 +5,12 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Collection
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import orjson
 
 from dynamap_async.errors import CursorError
+from dynamap_async.request import Positions
 from dynamap_async.wire import WireKey
 
 _VERSION: Final = 1
@@ -24,8 +25,7 @@ def encode_cursor(position: WireKey, binding: str, secret: bytes | None) -> str:
         binding: what identifies the query; a cursor of another query is refused.
         secret: signs the cursor; without one it is protected against mistakes only, not against forgery.
     """
-    body = orjson.dumps([_VERSION, position])
-    return _text(_digest(body, binding, secret) + body)
+    return _sealed(position, binding, secret)
 
 
 def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, names: Collection[str]) -> WireKey:
@@ -40,34 +40,95 @@ def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, names: Col
     Raises:
         CursorError: the text is not a cursor of this query and this secret.
     """
-    digest, version, position = _taken_apart(cursor)
+    position = _opened(cursor, binding, secret)
+    # Without a secret the digest is no proof, so the form is checked as well.
+    if position.keys() != set(names):
+        raise _foreign()
+    return cast("WireKey", position)
+
+
+def encode_positions(positions: Positions, total: int, binding: str, secret: bytes | None) -> str:
+    """Return the text of the positions of a read in several parts.
+
+    Args:
+        positions: where each part stands.
+        total: how many parts there are.
+        binding: what identifies the read.
+        secret: signs the text.
+    """
+    at = {str(number): position for number, position in positions.at.items()}
+    return _sealed({"total": total, "begun": positions.begun, "at": at}, binding, secret)
+
+
+def decode_positions(
+    cursor: str, binding: str, secret: bytes | None, *, total: int, names: Collection[str]
+) -> Positions:
+    """Return the positions that a text holds.
+
+    Args:
+        cursor: the text.
+        binding: what identifies the read.
+        secret: what the text was signed with.
+        total: how many parts there are.
+        names: the attributes that make a position.
+
+    Raises:
+        CursorError: the text is not of this read in this many parts, or not of this secret.
+    """
+    state = _opened(cursor, binding, secret)
+    try:
+        found, begun = state["total"], state["begun"]
+        at = {int(number): position for number, position in state["at"].items()}
+        fits = all(number in range(begun) and _is_position(position, names) for number, position in at.items())
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise _foreign() from None
+    if found != total:
+        raise CursorError(f"the checkpoint is of {found} segments, and the scan has {total}; give .segments({found})")
+    if not fits or begun not in range(total + 1):
+        raise _foreign()
+    return Positions(begun, at)
+
+
+def _is_position(position: Any, names: Collection[str]) -> bool:
+    return position is None or (isinstance(position, dict) and cast("WireKey", position).keys() == set(names))
+
+
+def _sealed(value: object, binding: str, secret: bytes | None) -> str:
+    body = orjson.dumps([_VERSION, value])
+    return _text(_digest(body, binding, secret) + body)
+
+
+def _opened(cursor: str, binding: str, secret: bytes | None) -> dict[str, Any]:
+    digest, version, value = _taken_apart(cursor)
     if version != _VERSION:
         raise CursorError(
             f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it"
         )
-    body = orjson.dumps([version, position])
-    # Without a secret the digest is no proof, so the form is checked as well.
-    if not hmac.compare_digest(digest, _digest(body, binding, secret)) or position.keys() != set(names):
-        raise CursorError(
-            "the cursor belongs to another query (table, index, direction, partition key or kind of conditions), or "
-            "was signed with another cursor_secret; start again without it"
-        )
-    return position
+    if not hmac.compare_digest(digest, _digest(orjson.dumps([version, value]), binding, secret)):
+        raise _foreign()
+    return value
 
 
-def _taken_apart(cursor: object) -> tuple[bytes, int, WireKey]:
+def _foreign() -> CursorError:
+    return CursorError(
+        "the cursor belongs to another query (table, index, direction, partition key or kind of conditions), or was "
+        "signed with another cursor_secret; start again without it"
+    )
+
+
+def _taken_apart(cursor: object) -> tuple[bytes, int, dict[str, Any]]:
     damaged = CursorError("the cursor is not one of this library, or is damaged; start again without it")
     if not isinstance(cursor, str):
         raise damaged
     try:
         raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        version, position = orjson.loads(raw[_DIGEST_BYTES:])
+        version, value = orjson.loads(raw[_DIGEST_BYTES:])
     except (UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError, TypeError, ValueError):
         raise damaged from None
     # One text for one position: no padding, no stray bits.
-    if _text(raw) != cursor or not isinstance(position, dict):
+    if _text(raw) != cursor or not isinstance(value, dict):
         raise damaged
-    return raw[:_DIGEST_BYTES], version, cast("WireKey", position)
+    return raw[:_DIGEST_BYTES], version, cast("dict[str, Any]", value)
 
 
 def _text(raw: bytes) -> str:

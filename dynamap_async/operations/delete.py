@@ -6,7 +6,7 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, Placeholders, conjunction
 from dynamap_async.models import KeyValue, Model, definition_of
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model, condition_members, own_conditions
-from dynamap_async.request import Request
+from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 
 
@@ -81,7 +81,15 @@ class Delete(SingleRequest[None]):
         placeholders = Placeholders()
         members = condition_members(conjunction(self._conditions), placeholders)
         body = {"TableName": table, "Key": self._key, **members, **placeholders.to_wire()}
-        return Request(operation="DeleteItem", body=body, table=table, writes=True, conditional=bool(members))
+        return Request(
+            operation="DeleteItem",
+            body=body,
+            table=table,
+            target=Target(self._key, identity_of(table, self._key)),
+            batchable=not members,
+            writes=True,
+            conditional=bool(members),
+        )
 
     def result(self, response: Body) -> None:
         """Nothing: the item is gone."""

@@ -1,18 +1,19 @@
 """Reading one item by its key."""
 
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError
 from dynamap_async.models import KeyValue, Model, definition_of
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model
-from dynamap_async.request import Request
+from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 
 M = TypeVar("M", bound=Model)
+M_co = TypeVar("M_co", bound=Model, covariant=True)
 
 
 @final
-class Find(SingleRequest[M | None], Generic[M]):
+class Find(SingleRequest[M_co | None], Generic[M_co]):
     """Read one item; the result is None where there is none.
 
     Cost: one GetItem; half a read unit per 4 KB of the item, a whole one with ``consistent_read``; the minimum for an
@@ -20,10 +21,17 @@ class Find(SingleRequest[M | None], Generic[M]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
     """
 
-    __slots__ = ("_body", "_definition", "_key", "_table")
+    __slots__ = ("_body", "_coalesce", "_definition", "_key", "_table")
 
     def __init__(
-        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+        self,
+        model: type[M_co],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        consistent_read: bool = False,
+        coalesce: bool = True,
     ) -> None:
         """Name the item.
 
@@ -32,6 +40,7 @@ class Find(SingleRequest[M | None], Generic[M]):
             partition: the partition key's value.
             sort: the sort key's value, where the table has one.
             consistent_read: whether all writes answered before must be seen.
+            coalesce: whether the request may travel together with others, and be shared with equal ones.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -41,20 +50,23 @@ class Find(SingleRequest[M | None], Generic[M]):
         self._definition = definition_of(model)
         self._table = self._definition.require_table("read").name
         self._key = (partition,) if sort is None else (partition, sort)
-        self._body = {"Key": self._definition.key(self._key), "ConsistentRead": consistent_read}
+        self._body: dict[str, Any] = {"Key": self._definition.key(self._key), "ConsistentRead": consistent_read}
+        self._coalesce = coalesce
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._key))})"
 
-    def __result__(self) -> M | None:
+    def __result__(self) -> M_co | None:
         raise NotImplementedError
 
     def request(self, context: Context) -> Request:
         """Return the GetItem request."""
         table = context.table_prefix + self._table
-        return Request(operation="GetItem", body={"TableName": table, **self._body}, table=table)
+        body = {"TableName": table, **self._body}
+        target = Target(self._body["Key"], identity_of(table, self._body["Key"]))
+        return Request(operation="GetItem", body=body, table=table, target=target, batchable=self._coalesce)
 
-    def result(self, response: Body) -> M | None:
+    def result(self, response: Body) -> M_co | None:
         """Return the item, or None."""
         item = response.get("Item")
         return None if item is None else self._definition.items.decode([item])[0]
@@ -79,10 +91,17 @@ class Get(SingleRequest[M], Generic[M]):
     __slots__ = ("_find",)
 
     def __init__(
-        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+        self,
+        model: type[M],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        consistent_read: bool = False,
+        coalesce: bool = True,
     ) -> None:
         """Name the item; arguments and errors are those of ``Find``."""
-        self._find = Find(model, partition, sort, consistent_read=consistent_read)
+        self._find = Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
 
     def __repr__(self) -> str:
         return "Get" + repr(self._find).removeprefix("Find")

@@ -38,10 +38,14 @@ class Plan:
     """What may surprise."""
     body: Body
     """The request of the first page, without its Limit."""
+    queries: int = 1
+    """How many queries, one for each partition, are sent at the same time and merged."""
+    segments: int | None = None
+    """In how many segments a scan is read at the same time; None for one."""
 
     def __str__(self) -> str:
         way = "the table" if self.index is None else f"the {self.index_kind} index {self.index!r}"
-        lines = [f"{self.operation} {self.model} in {self.table!r}, through {way}"]
+        lines = [f"{self.operation} {self.model} in {self.table!r}, through {way}{self._spread()}"]
         lines.append(f"  key condition  {_joined(self.key_conditions)}")
         lines.append(f"  filter         {_joined(self.filters)}")
         lines.append(f"  projection     {', '.join(self.projection) if self.projection else 'every attribute'}")
@@ -50,11 +54,16 @@ class Plan:
         lines.append(f"  request        {orjson.dumps(self.body).decode()}")
         return "\n".join(lines)
 
+    def _spread(self) -> str:
+        if self.queries > 1:
+            return f", in {self.queries} queries, merged"
+        return "" if self.segments is None else f", in {self.segments:,} segments"
+
     def _order(self) -> str:
         if self.operation == "Scan":
             return "none that DynamoDB promises"
         if not self.order:
-            return "none: the key has no sort key"
+            return "none: the key has no sort key" + ("; by partition, as given" if self.queries > 1 else "")
         return f"{'descending' if self.descending else 'ascending'} by {', '.join(self.order)}"
 
 

@@ -1,8 +1,9 @@
 """The planner: which table or index answers a query, and which conditions become its key condition.
 
 Candidates are the table and the indexes whose partition key the conditions fix by equality and whose conditions the
-service would accept. Most conditions in the key wins; then the table before local before global indexes; then ALL
-before INCLUDE before KEYS_ONLY. Nothing here sends, and nothing falls back to a scan.
+service would accept; where there is none, also those whose partition key they fix by ``is_in``, one query for each
+value. Most conditions in the key wins; then the table before local before global indexes; then ALL before INCLUDE
+before KEYS_ONLY. Nothing here sends, and nothing falls back to a scan.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
 """
 
@@ -10,52 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dynamap_async.codec import KeyRole, check_key_value, order_key
+from dynamap_async.codec import order_key
 from dynamap_async.errors import (
     AmbiguousIndexError,
-    EncodeError,
     NoIndexError,
     OperationError,
     UnprojectedAttributeError,
 )
-from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value, paths_in
-from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, TableSchema
+from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value, paths_in
+from dynamap_async.operations.route import TABLE, PartitionCondition, Route, distinct_values
+from dynamap_async.schema import IndexKind, IndexSchema, TableSchema
 
-_KIND_RANK: Final = {None: 0, IndexKind.LOCAL: 1, IndexKind.GLOBAL: 2}
-_TABLE: Final = "the table"
-_PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The way a query takes: through the table or one index."""
-
-    index: IndexSchema | None
-    """The index; None for the table itself."""
-    keys: KeySchema
-    """The key schema of the table or index."""
-    partition: tuple[Comparison, ...]
-    """One equality for each partition key attribute."""
-    sort: tuple[Condition, ...]
-    """One condition for each sort key attribute in use, in schema order."""
-    filters: tuple[Condition, ...]
-    """Conditions that DynamoDB checks after it has read the items."""
-
-    @property
-    def name(self) -> str:
-        """The name that messages use."""
-        return _TABLE if self.index is None else f"the index {self.index.name!r}"
-
-    @property
-    def key_conditions(self) -> tuple[Condition, ...]:
-        """All conditions that are part of the key condition."""
-        return (*self.partition, *self.sort)
-
-    @property
-    def _rank(self) -> tuple[int, int, int]:
-        kind = None if self.index is None else self.index.kind
-        projection = "ALL" if self.index is None else self.index.projection.type
-        return -len(self.key_conditions), _KIND_RANK[kind], _PROJECTION_RANK[projection]
+_QUERIES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,15 +63,15 @@ def choose(table: TableSchema, conditions: Sequence[Condition], need: Need, forc
                 _check(table, route, need)
                 routes.append(route)
         except OperationError as refusal:
-            refusals.append((_TABLE if index is None else f"the index {index.name!r}", refusal))
-    if refusals and refusals[0][0] == _TABLE:
+            refusals.append((TABLE if index is None else f"the index {index.name!r}", refusal))
+    if refusals and refusals[0][0] == TABLE:
         # The table's partition, read whole and in another order, is not what was asked of the table.
         routes = [route for route in routes if route.sort or route.keys.partition != table.keys.partition]
         refusals = refusals if routes else refusals[:1]
     if not routes:
         raise _no_route(table, need, candidates, refusals)
-    routes.sort(key=lambda route: route._rank)  # noqa: SLF001 - sorting is stable: declaration order decides ties
-    best = [route for route in routes if route._rank == routes[0]._rank]  # noqa: SLF001
+    routes.sort(key=lambda route: route.rank)  # sorting is stable: declaration order decides ties
+    best = [route for route in routes if route.rank == routes[0].rank]
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
         raise AmbiguousIndexError(
@@ -123,13 +90,14 @@ def _route(table: TableSchema, index: IndexSchema | None, conditions: Sequence[C
     """Split the conditions for one key schema; None where the partition key is not fixed."""
     keys = table.keys if index is None else index.keys
     rest = list(conditions)
-    partition: list[Comparison] = []
+    partition: list[PartitionCondition] = []
     for attribute in keys.partition:
-        equal = _one_equality([each for each in rest if _is_equality(each) and _names(each) == attribute.name])
-        if equal is None:
+        found = [each for each in rest if _names(each) == attribute.name]
+        fixing = _fixing(found)
+        if fixing is None:
             return None
-        partition.append(equal)
-        rest = [each for each in rest if each != equal]
+        rest = [each for each in rest if each != fixing]
+        partition.append(distinct_values(fixing))
     sort: list[Condition] = []
     for attribute in keys.sort:
         found = [each for each in rest if _is_sort_condition(each) and _names(each) == attribute.name]
@@ -147,7 +115,11 @@ def _names(condition: Condition) -> str | None:
     match condition:
         case Comparison(left=Path(steps=(str(name),)), right=Value()):
             return name
-        case Between(operand=Path(steps=(str(name),))) | Function(path=Path(steps=(str(name),))):
+        case (
+            Between(operand=Path(steps=(str(name),)))
+            | In(operand=Path(steps=(str(name),)))
+            | Function(path=Path(steps=(str(name),)))
+        ):
             return name
         case _:
             return None
@@ -178,6 +150,11 @@ def _one_equality(found: list[Condition]) -> Comparison | None:
     return distinct[0] if distinct and isinstance(distinct[0], Comparison) else None
 
 
+def _fixing(found: list[Condition]) -> PartitionCondition | None:
+    equality = _one_equality([each for each in found if _is_equality(each)])
+    return next((each for each in found if isinstance(each, In)), None) if equality is None else equality
+
+
 def _merged(name: str, found: list[Condition]) -> Condition:
     """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN."""
     distinct = _distinct(found)
@@ -203,33 +180,13 @@ def _distinct(conditions: list[Condition]) -> list[Condition]:
     return [each for i, each in enumerate(conditions) if each not in conditions[:i]]
 
 
-def check_key_values(route: Route) -> None:
-    """Raise EncodeError where a constant of the key condition cannot be the value of a key: empty, or too long."""
-    roles: list[tuple[KeyRole, Sequence[Condition]]] = [("partition", route.partition), ("sort", route.sort)]
-    for role, conditions in roles:
-        for condition in conditions:
-            path, constants = _constants(condition)
-            for constant in constants:
-                try:
-                    check_key_value(constant.stored, role)
-                except EncodeError as error:
-                    raise error.at(path.spelled, model=path.owner.__name__) from None
-
-
-def _constants(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
-    match condition:
-        case Comparison(left=Path() as path, right=Value() as value):
-            return path, (value,)
-        case Between(operand=Path() as path, low=low, high=high):
-            return path, (low, high)
-        case Function(path=path, arguments=arguments):
-            return path, arguments
-        case _:
-            raise TypeError(f"{condition} is no key condition")
-
-
 def _check(table: TableSchema, route: Route, need: Need) -> None:
     """Raise what the service would refuse, or would answer with less than was asked for."""
+    if route.queries > _QUERIES:
+        raise OperationError(
+            f"the key of {route.name} has {route.queries:,} combinations of values, each a query of its own, and at "
+            f"most {_QUERIES} are sent together; ask for fewer values at a time, and put the results together"
+        )
     for condition in route.filters:
         for path in paths_in(condition):
             if path.attribute in route.keys.names:
@@ -286,7 +243,7 @@ def _no_route(
     if refusals:
         reasons = "; ".join(f"{name}: {refusal}" for name, refusal in refusals)
         return NoIndexError(f"no key answers the query on {need.model}. {reasons}")
-    keys = [(_TABLE, table.keys) if each is None else (f"the index {each.name!r}", each.keys) for each in candidates]
+    keys = [(TABLE, table.keys) if each is None else (f"the index {each.name!r}", each.keys) for each in candidates]
     options = "; ".join(f"{name} needs {' and '.join(k.name for k in schema.partition)}" for name, schema in keys)
     return NoIndexError(
         f"the query on {need.model} has no equality condition on a partition key ({options}). Add one with "

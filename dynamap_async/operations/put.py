@@ -2,10 +2,11 @@
 
 from typing import Generic, TypeVar
 
+from dynamap_async.codec import item_size
 from dynamap_async.expressions import Condition, Function, Placeholders, conjunction
 from dynamap_async.models import Model, definition_of
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model, condition_members, own_conditions
-from dynamap_async.request import Request
+from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 
 M = TypeVar("M", bound=Model)
@@ -19,7 +20,7 @@ class Put(SingleRequest[M], Generic[M]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
     """
 
-    __slots__ = ("_conditions", "_definition", "_item", "_stored", "_table")
+    __slots__ = ("_conditions", "_definition", "_item", "_key_names", "_stored", "_table")
 
     def __init__(self, item: M, /, *, where: Condition | None = None) -> None:
         """Take the item as it is now; later changes of the instance are not written.
@@ -37,7 +38,8 @@ class Put(SingleRequest[M], Generic[M]):
         checked_model(type(item))
         self._item = item
         self._definition = definition_of(type(item))
-        self._table = self._definition.require_table("written").name
+        schema = self._definition.require_table("written")
+        self._table, self._key_names = schema.name, schema.keys.names
         self._stored = self._definition.items.encode(item)
         self._conditions = own_conditions(type(item), () if where is None else (where,))
 
@@ -53,7 +55,16 @@ class Put(SingleRequest[M], Generic[M]):
         placeholders = Placeholders()
         members = condition_members(conjunction(self._conditions), placeholders)
         body = {"TableName": table, "Item": self._stored, **members, **placeholders.to_wire()}
-        return Request(operation="PutItem", body=body, table=table, writes=True, conditional=bool(members))
+        key = {name: self._stored[name] for name in self._key_names}
+        return Request(
+            operation="PutItem",
+            body=body,
+            table=table,
+            target=Target(key, identity_of(table, key), item_size(self._stored)),
+            batchable=not members,
+            writes=True,
+            conditional=bool(members),
+        )
 
     def result(self, response: Body) -> M:
         """Return the instance that was written."""

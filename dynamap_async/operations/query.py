@@ -11,7 +11,7 @@ from dynamap_async.operations.operation import Context, Operation, checked_model
 from dynamap_async.operations.reading import Reading, ReadSpec
 from dynamap_async.operations.refining import Refinable, selecting
 from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
-from dynamap_async.wire import WireKey
+from dynamap_async.request import Position
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
@@ -59,7 +59,7 @@ class Query(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
         query.spec = spec
         return query
 
-    def finish(self, items: list[Any], position: WireKey | None, reading: Reading[Any]) -> list[ItemT]:
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> list[ItemT]:
         """Return the items."""
         return items
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from dynamap_async.codec import order_key
 from dynamap_async.expressions import (
     Condition,
     Path,
     Placeholders,
-    Value,
     conjunction,
     paths_in,
     render_condition,
@@ -16,13 +16,14 @@ from dynamap_async.expressions import (
     shape_of,
 )
 from dynamap_async.models import Model, definition_of
-from dynamap_async.operations.cursors import decode_cursor, encode_cursor
+from dynamap_async.operations.branches import short, shortened
+from dynamap_async.operations.cursors import decode_positions, encode_cursor, encode_positions
 from dynamap_async.operations.operation import Context, own_conditions
 from dynamap_async.operations.plan import Plan, hazards_of
-from dynamap_async.operations.planner import Need, Route, check_index, check_key_values, choose
-from dynamap_async.operations.positions import side_of_range
+from dynamap_async.operations.planner import Need, check_index, choose
+from dynamap_async.operations.route import Route, check_key_values
 from dynamap_async.operations.selection import SelectionDecoder, whole_items
-from dynamap_async.request import Request
+from dynamap_async.request import Position, Positions, Request
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem, WireKey
 
@@ -42,6 +43,8 @@ class ReadSpec:
     page_size: int | None = None
     consistent: bool = False
     selected: tuple[Path, ...] | None = None
+    segments: int | None = None
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,32 @@ class Reading(Generic[ItemT]):
     """Tells what identifies the query, for cursors; worked out only where one is made or read."""
     cursor_secret: bytes | None = field(default=None, repr=False)
     """Signs cursors."""
+    segments: int | None = None
+    """In how many segments a scan is read; None for one read after the other."""
+    branches: tuple[Plan, ...] = ()
+    """The plans of the queries, one for each partition, that are merged; empty for a single query."""
+    begin: Positions | None = None
+    """Where the parts go on; None for the beginning."""
+
+    @property
+    def total(self) -> int:
+        """How many parts there are, which are read at the same time; 0 for a single read."""
+        return self.segments or len(self.branches)
+
+    def part(self, number: int) -> "Reading[ItemT]":
+        """Return one of the parts."""
+        if self.branches:
+            return replace(self, plan=self.branches[number], branches=())
+        return replace(self, plan=replace(self.plan, body={**self.plan.body, "Segment": number}), segments=None)
+
+    @property
+    def descending(self) -> bool:
+        """Whether the items come in descending order."""
+        return self.plan.descending
+
+    def rank(self, item: WireItem) -> list[tuple[str, Any]]:
+        """Return what orders the items of one query, for merging."""
+        return [order_key(item[name]) for name in self.plan.order]
 
     def request(self, start: WireKey | None, remaining: int | None) -> Request:
         """Return the request of one page.
@@ -87,9 +116,21 @@ class Reading(Generic[ItemT]):
         """Return the position of one raw item in the table or index that is read."""
         return {name: item[name] for name in self.key_names}
 
-    def cursor(self, position: WireKey | None) -> str | None:
-        """Return a position as opaque text."""
-        return None if position is None else encode_cursor(position, self.binding(), self.cursor_secret)
+    def cursor(self, position: Position | None) -> str | None:
+        """Return a position as opaque text.
+
+        Raises:
+            OperationError: it is over 4 KB, because many queries are unfinished.
+        """
+        if position is None:
+            return None
+        if isinstance(position, Positions):
+            return short(self.checkpoint(shortened(position, self.branches)), len(position.at))
+        return encode_cursor(position, self.binding(), self.cursor_secret)
+
+    def checkpoint(self, positions: Positions) -> str:
+        """Return the positions of all segments as opaque text."""
+        return encode_positions(positions, self.total, self.binding(), self.cursor_secret)
 
 
 def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
@@ -102,6 +143,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
 
     Raises:
         OperationError: no table or index answers it, or the service would refuse it; see ``planner.choose``.
+        CursorError: the checkpoint is of another scan.
         EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
     """
@@ -117,37 +159,29 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     else:
         route = choose(table, conditions, need, forced)
         check_key_values(route)
+    branches = route.branches()
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
-    plan = _plan(spec, table, route, key_names, counting=counting)
-    return Reading(
-        plan=plan,
+    plans = [_plan(spec, table, each, key_names, counting=counting) for each in branches]
+    merging = len(plans) > 1
+    reading: Reading[Any] = Reading(
+        plan=replace(plans[0], key_conditions=route.key_conditions, queries=len(plans)) if merging else plans[0],
         decode=whole_items(spec.model) if spec.selected is None else SelectionDecoder(spec.model, spec.selected),
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
         binding=lambda: _binding(spec, table, route),
         cursor_secret=context.cursor_secret,
+        segments=spec.segments,
+        branches=tuple(plans) if merging else (),
     )
+    return reading if spec.checkpoint is None else _go_on(reading, spec.checkpoint)
 
 
-def resume(reading: Reading[ItemT], cursor: str | None, spec: ReadSpec) -> Reading[ItemT]:
-    """Return the reading that goes on where a cursor's page ended.
-
-    A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
-    new range, so that is answered here: from the range's beginning, or with nothing more.
-
-    Raises:
-        CursorError: the cursor is of another query.
-    """
-    if cursor is None:
-        return reading
-    position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, names=reading.key_names)
-    side = side_of_range(reading.plan.sort_conditions, position)
-    if spec.descending:
-        side = -side
-    if side < 0:
-        return reading
-    return replace(reading, start=position, exhausted=side > 0)
+def _go_on(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
+    begin = decode_positions(
+        checkpoint, reading.binding(), reading.cursor_secret, total=reading.total, names=reading.key_names
+    )
+    return replace(reading, begin=begin)
 
 
 def _need(spec: ReadSpec, *, counting: bool) -> Need:
@@ -179,11 +213,7 @@ def _plan(spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str
         # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
         wanted = (*(path.steps for path in spec.selected), *((name,) for name in key_names))
         body["ProjectionExpression"] = render_projection(wanted, placeholders)
-    if spec.descending:
-        body["ScanIndexForward"] = False
-    if spec.consistent:
-        body["ConsistentRead"] = True
-    body.update(placeholders.to_wire())
+    body |= _settings(spec) | placeholders.to_wire()
     return Plan(
         operation="Scan" if spec.scan else "Query",
         model=spec.model.__name__,
@@ -195,12 +225,24 @@ def _plan(spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str
         key_conditions=route.key_conditions,
         sort_conditions=route.sort,
         filters=route.filters,
+        segments=spec.segments,
         projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
         hazards=hazards_of(
             scan=spec.scan, index=route.index, filters=route.filters, optional=_optional_keys(spec, route)
         ),
         body=body,
     )
+
+
+def _settings(spec: ReadSpec) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    if spec.descending:
+        settings["ScanIndexForward"] = False
+    if spec.consistent:
+        settings["ConsistentRead"] = True
+    if spec.segments is not None:
+        settings |= {"Segment": 0, "TotalSegments": spec.segments}
+    return settings
 
 
 def _optional_keys(spec: ReadSpec, route: Route) -> list[str]:
@@ -213,7 +255,6 @@ def _optional_keys(spec: ReadSpec, route: Route) -> list[str]:
 def _binding(spec: ReadSpec, table: TableSchema, route: Route) -> str:
     """Return what a cursor is bound to: the values of the partition key, but only the shape of other conditions."""
     index = route.index.name if route.index is not None else None
-    partition = [each.right.stored for each in route.partition if isinstance(each.right, Value)]
     filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
-    direction = "scan" if spec.scan else spec.descending
-    return repr((table.name, index, direction, partition, [*map(shape_of, route.sort)], filters))
+    direction = ("segments" if spec.segments else "scan") if spec.scan else spec.descending
+    return repr((table.name, index, direction, route.partition_values, [*map(shape_of, route.sort)], filters))

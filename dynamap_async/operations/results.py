@@ -5,8 +5,9 @@ from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
 from dynamap_async.operations.operation import Context, Operation, positive
-from dynamap_async.operations.reading import Reading, ReadSpec, plan_reading, resume
-from dynamap_async.wire import WireKey
+from dynamap_async.operations.reading import Reading, ReadSpec, plan_reading
+from dynamap_async.operations.resuming import resume
+from dynamap_async.request import Position
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -42,7 +43,7 @@ class PagedOperation(Operation[R_co]):
         """Return the planned requests."""
         return plan_reading(self.spec, context)
 
-    def finish(self, items: list[Any], position: WireKey | None, reading: Reading[Any]) -> R_co:
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R_co:
         """Return the result, made of the items that were read and the position after the last."""
         raise NotImplementedError
 
@@ -56,6 +57,11 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
     def __init__(self, spec: ReadSpec, size: int, after: str | None) -> None:
         if spec.limit is not None:
             raise OperationError(f"page(size={size}) says how many items; drop .limit({spec.limit})")
+        if spec.segments is not None:
+            raise OperationError(
+                f"a page has one position and a scan in segments has {spec.segments:,}; drop .segments(), or stream it "
+                "and keep stream.checkpoint() for .resume()"
+            )
         super().__init__(replace(spec, limit=positive(size, "page(size=...)")))
         self._after = after
 
@@ -65,9 +71,9 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
         Raises:
             CursorError: the cursor is of another query.
         """
-        return resume(plan_reading(self.spec, context), self._after, self.spec)
+        return resume(plan_reading(self.spec, context), self._after)
 
-    def finish(self, items: list[Any], position: WireKey | None, reading: Reading[Any]) -> Page[R]:
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> Page[R]:
         """Return the page, with the cursor of the next."""
         return Page(items, reading.cursor(position))
 
@@ -89,7 +95,7 @@ class First(PagedOperation[R | None], Generic[R]):
 
     __slots__ = ()
 
-    def finish(self, items: list[Any], position: WireKey | None, reading: Reading[Any]) -> R | None:
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R | None:
         """Return the first item."""
         item: R | None = items[0] if items else None
         return item
@@ -101,7 +107,7 @@ class OneOrNone(PagedOperation[R | None], Generic[R]):
 
     __slots__ = ()
 
-    def finish(self, items: list[Any], position: WireKey | None, reading: Reading[Any]) -> R | None:
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R | None:
         """Return the only item.
 
         Raises:
@@ -117,7 +123,7 @@ class One(PagedOperation[R], Generic[R]):
 
     __slots__ = ()
 
-    def finish(self, items: list[Any], position: WireKey | None, reading: Reading[Any]) -> R:
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R:
         """Return the only item.
 
         Raises:

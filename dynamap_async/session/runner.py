@@ -3,8 +3,9 @@
 from typing import Any, TypeVar, cast
 
 from dynamap_async.errors import ItemValidationError, OperationError
-from dynamap_async.executor import Executor, Pages
+from dynamap_async.executor import Executor, MergedPages, Pages, SegmentPages
 from dynamap_async.operations import Context, Count, Operation, PagedOperation, Query, Reading, SingleRequest
+from dynamap_async.request import Position
 from dynamap_async.session.stream import ItemStream, PageDecoding
 
 R = TypeVar("R")
@@ -34,9 +35,13 @@ class Runner:
     def stream(self, query: Query[M, ItemT]) -> ItemStream[ItemT]:
         """Return the items of a query as they arrive."""
         reading = query.reading(self.context)
-        return ItemStream(self._pages(reading), reading.decode)
+        return ItemStream(self._pages(reading), reading.decode, checkpoint=reading.checkpoint)
 
-    def _pages(self, reading: Reading[Any]) -> Pages:
+    def _pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
+        if reading.branches and not counting:
+            return self.executor.merged_pages(reading, want=reading.want, begin=reading.begin)
+        if reading.total:
+            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin)
         want = 0 if reading.exhausted else reading.want
         return self.executor.pages(reading.request, reading.position, want=want, start=reading.start)
 
@@ -44,7 +49,7 @@ class Runner:
         reading = operation.reading(self.context)
         pages = self._pages(reading)
         items: list[Any] = []
-        position = None
+        position: Position | None = None
         try:
             while not pages.ended:
                 page = await pages.next_page()
@@ -57,7 +62,7 @@ class Runner:
         return operation.finish(items, position, reading)
 
     async def _count(self, operation: Count) -> int:
-        pages = self._pages(operation.reading(self.context))
+        pages = self._pages(operation.reading(self.context), counting=True)  # a count has no order
         total = 0
         try:
             while not pages.ended:

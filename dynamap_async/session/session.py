@@ -1,15 +1,17 @@
 """``Session``: one verb, ``execute``, and one-line sugar over it. Composition only."""
 
+from collections.abc import Awaitable
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
-from dynamap_async.config import Credentials, RetryPolicy
+from dynamap_async.config import BatchPolicy, Credentials, RetryPolicy
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Context, Create, Delete, Find, Get, Operation, Put, Query, Scan
 from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.many import ManyItems
 from dynamap_async.session.runner import Runner
 from dynamap_async.tables import Tables
 from dynamap_async.transport import (
@@ -24,9 +26,14 @@ from dynamap_async.transport import (
 
 R = TypeVar("R")
 M = TypeVar("M", bound=Model)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
 
 
-class Session:
+class Session(ManyItems):
     """A connection to DynamoDB, for any number of tasks of one event loop.
 
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
@@ -36,7 +43,7 @@ class Session:
     tables: Tables
     """Creates, describes and deletes tables."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each setting is a keyword of its own
         self,
         *,
         region: str | None = None,
@@ -49,6 +56,7 @@ class Session:
         transport: Transport | None = None,
         table_prefix: str = "",
         cursor_secret: str | bytes | None = None,
+        batching: BatchPolicy | None = None,
         retry: RetryPolicy | None = None,
         close_timeout_seconds: float = 5.0,
     ) -> None:
@@ -66,6 +74,7 @@ class Session:
             transport: another way to send, for tests.
             table_prefix: stands before every table name, as in ``shop-dev-``.
             cursor_secret: signs cursors, so that a client cannot make one up.
+            batching: which single-item requests share a call.
             retry: how often and how fast failed requests are sent again.
             close_timeout_seconds: how long closing waits for writes that are under way.
 
@@ -80,17 +89,13 @@ class Session:
             aio_session=aio_session,
             aio_config=aio_config,
         )
-        if client is not None or transport is not None:
-            if connection != Connection() or (client is not None and transport is not None):
-                raise ConfigurationError(
-                    "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
-                    "credentials, aio_session and aio_config, and give one of the two"
-                )
-            transport = transport if client is None else ClientTransport(client)
         secret = cursor_secret.encode() if isinstance(cursor_secret, str) else cursor_secret
         if secret is not None and not secret:
             raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
-        self._executor = Executor(transport or WireTransport(connection), retry=retry or RetryPolicy())
+        self._batching = batching or BatchPolicy()
+        self._executor = Executor(
+            _transport(connection, client, transport), retry=retry or RetryPolicy(), batching=self._batching
+        )
         self._runner = Runner(self._executor, Context(table_prefix=table_prefix, cursor_secret=secret))
         self._close_timeout_seconds = close_timeout_seconds
         self.tables = Tables(self._executor, self._runner.context)
@@ -128,16 +133,30 @@ class Session:
         return await self._runner.execute(operation)
 
     async def get(
-        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+        self,
+        model: type[M],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        consistent_read: bool = False,
+        coalesce: bool = True,
     ) -> M:
         """Read one item by its key; ItemNotFoundError if there is none. See ``Get``."""
-        return await self.execute(Get(model, partition, sort, consistent_read=consistent_read))
+        return await self.execute(Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce))
 
     async def find(
-        self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /, *, consistent_read: bool = False
+        self,
+        model: type[M],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        consistent_read: bool = False,
+        coalesce: bool = True,
     ) -> M | None:
         """Read one item by its key; None if there is none. See ``Find``."""
-        return await self.execute(Find(model, partition, sort, consistent_read=consistent_read))
+        return await self.execute(Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce))
 
     async def put(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``."""
@@ -170,3 +189,43 @@ class Session:
     def scan(self, model: type[M], /) -> BoundQuery[M, M]:
         """Begin a scan of a model's whole table, or of an index. See ``Scan``."""
         return BoundQuery(self._runner, Scan(model).spec)
+
+    @overload
+    async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...
+    @overload
+    async def gather(self, a: Awaitable[A], b: Awaitable[B], /) -> tuple[A, B]: ...
+    @overload
+    async def gather(self, a: Awaitable[A], b: Awaitable[B], c: Awaitable[C], /) -> tuple[A, B, C]: ...
+    @overload
+    async def gather(
+        self, a: Awaitable[A], b: Awaitable[B], c: Awaitable[C], d: Awaitable[D], /
+    ) -> tuple[A, B, C, D]: ...
+    @overload
+    async def gather(
+        self, a: Awaitable[A], b: Awaitable[B], c: Awaitable[C], d: Awaitable[D], e: Awaitable[E], /
+    ) -> tuple[A, B, C, D, E]: ...
+    @overload
+    async def gather(self, *awaitables: Awaitable[R]) -> tuple[R, ...]: ...
+    async def gather(self, *awaitables: Awaitable[Any]) -> tuple[Any, ...]:
+        """Await several queries and calls at the same time, and return their results in order.
+
+        The first failure ends the others and is raised as itself; a cancellation ends all.
+
+        Cost: that of each; single-item requests share batch calls, and all share the session's connections.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
+
+        Raises:
+            OperationError: one of them cannot be awaited.
+        """
+        return tuple(await together(awaitables))
+
+
+def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:
+    if client is None and transport is None:
+        return WireTransport(connection)
+    if connection != Connection() or (client is not None and transport is not None):
+        raise ConfigurationError(
+            "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
+            "credentials, aio_session and aio_config, and give one of the two"
+        )
+    return ClientTransport(client) if transport is None else transport

@@ -10,8 +10,9 @@ from typing import Final, Generic, Self, TypeVar
 
 import anyio.lowlevel
 
-from dynamap_async.errors import ItemValidationError, SessionStateError
-from dynamap_async.executor import Pages
+from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
+from dynamap_async.executor import MergedPages, Pages, SegmentPages
+from dynamap_async.request import Positions
 from dynamap_async.wire import WireItem
 
 ItemT = TypeVar("ItemT")
@@ -26,7 +27,7 @@ class PageDecoding(Generic[ItemT]):
 
     def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem]) -> None:
         self._decode = decode
-        self._wire = wire
+        self.wire = wire
         self._done = 0
         self._items: list[ItemT] = []
         self._failures: list[ItemValidationError] = []
@@ -38,7 +39,7 @@ class PageDecoding(Generic[ItemT]):
             ItemValidationError: items do not fit; the error carries all items of the page that do.
         """
         since = time.perf_counter()
-        while self._done < len(self._wire):
+        while self._done < len(self.wire):
             if time.perf_counter() - since > _SLICE_SECONDS:
                 await anyio.lowlevel.checkpoint()
                 since = time.perf_counter()
@@ -48,7 +49,7 @@ class PageDecoding(Generic[ItemT]):
         return self._items
 
     def _decode_slice(self) -> None:
-        wire = self._wire[self._done : self._done + _SLICE_ITEMS]
+        wire = self.wire[self._done : self._done + _SLICE_ITEMS]
         self._done += len(wire)
         try:
             self._items += self._decode(wire)
@@ -64,12 +65,20 @@ class ItemStream(Generic[ItemT]):
     once. ``async with query.stream() as items`` ends it at a place that you can see.
     """
 
-    def __init__(self, pages: Pages, decode: Decode[ItemT]) -> None:
+    def __init__(
+        self,
+        pages: Pages | MergedPages | SegmentPages,
+        decode: Decode[ItemT],
+        *,
+        checkpoint: Callable[[Positions], str],
+    ) -> None:
         self._pages = pages
         self._decode = decode
+        self._checkpoint = checkpoint
         self._items: deque[ItemT] = deque()
         self._page: PageDecoding[ItemT] | None = None
         self._advancing = False
+        self._closed = False
 
     def __aiter__(self) -> Self:
         return self
@@ -86,6 +95,8 @@ class ItemStream(Generic[ItemT]):
         """
         if self._advancing:
             raise SessionStateError("two tasks take items from one stream at once; give each task a stream of its own")
+        if self._closed:
+            raise StopAsyncIteration
         self._advancing = True
         try:
             while not self._items:
@@ -106,10 +117,25 @@ class ItemStream(Generic[ItemT]):
             raise
         self._page = None
 
+    def checkpoint(self) -> str:
+        """Return where a scan in segments stands, as opaque text for ``.resume()``: after the item given out last.
+
+        It may be taken at any time, also after ``aclose``. It is bound to the scan as a cursor is to its query.
+
+        Raises:
+            OperationError: the stream is not of a scan in segments.
+        """
+        if not isinstance(self._pages, SegmentPages):
+            raise OperationError(
+                "only the stream of session.scan(...).segments(n) has a checkpoint; read page(size=..., after=cursor) "
+                "to go on later"
+            )
+        unread = len(self._items) if self._page is None else len(self._page.wire)
+        return self._checkpoint(self._pages.positions(unread))
+
     async def aclose(self) -> None:
         """End the stream; no request is under way afterwards."""
-        self._items.clear()
-        self._page = None
+        self._closed = True  # what was not given out stays, as it is what tells the checkpoint
         await self._pages.aclose()
 
     async def __aenter__(self) -> Self:

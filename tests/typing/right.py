@@ -1,7 +1,7 @@
 """What both checkers must accept, with the types that they must find. The synchronous parts are also run."""
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, TypeVar, assert_type
@@ -12,7 +12,9 @@ from pydantic import TypeAdapter
 
 from dynamap_async import (
     JSON_TEXT,
+    Answers,
     Attr,
+    Batch,
     BoundQuery,
     Condition,
     Create,
@@ -214,6 +216,39 @@ async def items(session: Session, tweet: Tweet) -> None:
     assert_type(await session.tables.exists(Tweet), bool)
 
 
+async def many_items(session: Session, tweet: Tweet, user: User, arriving: AsyncIterator[Tweet]) -> None:
+    assert_type(await session.get(Tweet, "ada", 7, coalesce=False), Tweet)
+    assert_type(await session.find(Tweet, "ada", 7, coalesce=False), Tweet | None)
+    assert_type(await session.get_many(Tweet, [("ada", 7), ("ada", 8)]), list[Tweet | None])
+    assert_type(await session.get_many(Thing, {UUID(int=1)}, consistent_read=True), list[Thing | None])
+    assert_type(await session.get_many(User, (name for name in "ab")), list[User | None])
+    assert_type(await session.get_many([Find(Tweet, "ada", 7), Find(Tweet, "ada", 8)]), list[Tweet | None])
+    finds: list[Find[User] | Find[Tweet]] = [Find(User, "ada"), Find(Tweet, "ada", 7)]
+    for found in await session.get_many(finds):
+        if isinstance(found, User):
+            assert_type(found.name, str)
+    await session.get_many([Find(User, "ada"), Find(Tweet, "ada", 7)])
+    pairs = session.each(User, ["ada", "bob"])
+    assert_type(pairs, Answers[str, User | None])
+    async with pairs:
+        async for key, item in pairs:
+            assert_type(key, str)
+            assert_type(item, User | None)
+    async for find, item in session.each([Find(User, "ada")]):
+        assert_type(find, Find[User])
+        assert_type(item, User | None)
+    assert_type(await session.put_many([tweet, user]), int)
+    assert_type(await session.put_many(arriving, progress=print), int)
+    assert_type(await session.delete_many({"a": tweet}.values()), int)
+    assert_type(await session.delete_many(Tweet, [("ada", 7)], progress=lambda done: None), int)
+    assert_type(session.batch(), Batch)
+    async with session.batch() as batch:
+        await batch.put(tweet)
+        await batch.delete(user)
+        await batch.delete(Tweet, "ada", 7)
+        assert_type(batch.done, int)
+
+
 async def queries(session: Session, since: datetime) -> None:
     feed = session.query(Tweet).where(Tweet.user_id == "ada", Tweet.posted_at >= since).descending().limit(20)
     assert_type(feed, BoundQuery[Tweet])
@@ -271,6 +306,15 @@ async def concurrently(session: Session) -> None:
     assert_type(a, list[Tweet])
     assert_type(b, Tweet | None)
     assert_type(c, Thing)
+    gathered = await session.gather(feed, feed.first(), session.get(Thing, UUID(int=1)), feed.count(), feed.one())
+    assert_type(gathered, tuple[list[Tweet], Tweet | None, Thing, int, Tweet])
+    assert_type(await session.gather(feed, feed.select(Tweet.text)), tuple[list[Tweet], list[tuple[str]]])
+    assert_type(await session.gather(*(session.get(Tweet, "ada", n) for n in range(9))), tuple[Tweet, ...])
+    parallel = session.scan(Tweet).segments(8).resume(None)
+    assert_type(await parallel, list[Tweet])
+    assert_type(await parallel.select(Tweet.text), list[tuple[str]])
+    assert_type(parallel.stream().checkpoint(), str)
+    assert_type(await session.query(Tweet).where(Tweet.user_id.is_in("ada", "bob")).first(), Tweet | None)
     assert_type(await asyncio.wait_for(feed, 3), list[Tweet])
     assert_type(await asyncio.shield(feed), list[Tweet])
     assert_type(asyncio.run_coroutine_threadsafe(feed, asyncio.get_running_loop()).result(), list[Tweet])

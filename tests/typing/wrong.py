@@ -278,6 +278,31 @@ async def forgotten(session: Session, tweet: Tweet) -> None:
     session.query(Tweet).page(size=3)  # error
     session.tables.create(Tweet)  # error
     session.close()  # error
+    session.get_many(Tweet, [("ada", 7)])  # error
+    session.put_many([tweet])  # error
+    session.delete_many([tweet])  # error
+
+
+async def many_items(session: Session, tweet: Tweet) -> None:
+    await session.get_many(Tweet, "ada", 7)  # error: the keys of a model are an iterable
+    await session.get_many(Tweet)  # error
+    await session.get_many(Tweet, [("ada", 7, 8)])  # error
+    await session.get_many(Tweet, [None])  # error
+    await session.get_many([Get(Tweet, "ada", 7)])  # error: only Find gives None
+    tweets: list[Tweet] = await session.get_many(Tweet, [("ada", 7)])  # error: None where absent
+    await session.put_many(5)  # error
+    await session.put_many(["ada"])  # error
+    await session.put_many([tweet], progress=5)  # error
+    await session.delete_many(Tweet)  # error
+    await session.delete_many([("ada", 7)])  # error
+    session.each(Tweet)  # error
+    for pair in session.each(Tweet, [("ada", 7)]):  # error
+        pass
+    async with session.batch() as batch:
+        batch.put(tweet)  # error: never awaited
+        await batch.put(Tweet)  # error
+        await batch.delete("ada")  # error
+    await session.get(Tweet, "ada", 7, coalesce="no")  # error
 
 
 async def concurrently(session: Session) -> None:
@@ -286,6 +311,12 @@ async def concurrently(session: Session) -> None:
     asyncio.create_task(Query(Tweet))  # error: it has no session
     x, y = await asyncio.gather(query, query.first(), query.one())  # error  # noqa: TID251
     waited: list[User] = await asyncio.wait_for(query, 3)  # error
+    one, two = await session.gather(query, query.first(), query.one())  # error
+    users: tuple[list[User], int] = await session.gather(query, query.count())  # error
+    await session.gather(Query(Tweet))  # error: it has no session
+    session.scan(Tweet).segments("8")  # error
+    session.scan(Tweet).segments(8).resume(5)  # error
+    session.gather(query, query)  # error
 
 
 class Subclass(Tweet, table="subclass"):

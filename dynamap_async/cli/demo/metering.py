@@ -29,6 +29,11 @@ class Meter:
         self.answered: list[Request] = []
         """Those that DynamoDB carried out."""
 
+    @property
+    def max_connections(self) -> int:
+        """How many requests can travel at the same time."""
+        return self._transport.max_connections
+
     async def open(self) -> None:
         """Do nothing: the transport is open."""
 

@@ -176,8 +176,8 @@ REFUSED = [
     (lambda t: [t.likes > 5], NoIndexError, "the index 'city-index' needs city"),
     (lambda t: [t.user_id > "a"], NoIndexError, "no equality condition"),
     (lambda t: [t.user_id.begins_with("a")], NoIndexError, "no equality condition"),
-    (lambda t: [t.user_id.is_in("a", "b")], NoIndexError, "no equality condition"),
-    (lambda t: [t.user_id.is_in("a")], NoIndexError, "no equality condition"),  # or it would depend on the data
+    (lambda t: [t.user_id.is_in("a", "b"), t.tweet_id != 5], OperationError, "Tweet.tweet_id is part of the key"),
+    (lambda t: [t.user_id.is_in("a", "b"), t.user_id == "a"], OperationError, "Tweet.user_id is part of the key"),
     (lambda t: [(t.user_id == "a") | (t.user_id == "b")], NoIndexError, "no equality condition"),
     (
         lambda t: [t.user_id == "a", t.user_id == "b"],

@@ -19,6 +19,8 @@ WIRE = {"owner": {"S": "ada"}, "number": {"N": "1"}, "text": {"S": ""}}
 
 
 class Recorder:
+    max_connections = 64
+
     def __init__(self):
         self.requests = []
         self.answer = {"Item": WIRE, "Items": [WIRE], "Count": 1}

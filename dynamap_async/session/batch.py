@@ -1,0 +1,194 @@
+"""Bulk writes: any number of puts and deletes, in bounded memory, each with its own outcome.
+
+Invariant: what was accepted is, when the batch has ended, written, failed and reported, or withdrawn before it was
+sent; only a cancelled batch ends without waiting for what is on the wire.
+"""
+
+import asyncio
+from collections.abc import AsyncIterable, Callable, Iterable
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+
+from dynamap_async.config import BatchPolicy
+from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
+from dynamap_async.limits import BATCH_WRITE_REQUESTS
+from dynamap_async.models import KeyValue, Model
+from dynamap_async.operations import Delete, Put, SingleRequest
+from dynamap_async.session.flow import Asked, Flow
+from dynamap_async.session.runner import Runner
+from dynamap_async.wire import Body
+
+T = TypeVar("T")
+
+Progress = Callable[[int], object]
+"""Takes the number of items that are done, failed ones included."""
+
+
+class Batch:
+    """A bulk load: ``async with session.batch() as batch``, then ``await batch.put(item)`` as often as you like.
+
+    ``put`` and ``delete`` return as soon as there is room, before the item is written. Writes to one key are done in
+    the order in which they were given. Leaving the block waits for all of them, and raises BatchError if some failed.
+    If an exception leaves the block, what was not sent yet is withdrawn and what was sent is waited for; a cancelled
+    block does not wait.
+
+    Cost: one BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+    """
+
+    def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
+        """Begin with nothing; sessions make batches.
+
+        Raises:
+            SessionStateError: the session is not open.
+        """
+        runner.executor.check_open()
+        self._flow: Flow[Any] = Flow(
+            runner.executor,
+            runner.context,
+            together=min(policy.max_keys, BATCH_WRITE_REQUESTS),
+            done=self._note,
+        )
+        self._turn = asyncio.Lock()  # first come, first served: whoever waited for room stays before later writes
+        self._given = 0
+        self._done = 0
+        self._failures: list[ItemFailure] = []
+        self._open = False
+        self._entered = False
+
+    @property
+    def given(self) -> int:
+        """How many items were accepted."""
+        return self._given
+
+    @property
+    def done(self) -> int:
+        """How many items are written or have failed."""
+        return self._done
+
+    @property
+    def failures(self) -> tuple[ItemFailure, ...]:
+        """What has failed until now."""
+        return tuple(self._failures)
+
+    async def put(self, item: Model, /) -> None:
+        """Accept an item to be written, as it is now; wait only for room.
+
+        Raises:
+            EncodeError: the item cannot be stored; it is not accepted, and the batch goes on.
+            SessionStateError: the block was left, or the session is closed.
+        """
+        self._check()
+        await self._accept(item, Put(item))
+
+    @overload
+    async def delete(self, item: Model, /) -> None: ...
+    @overload
+    async def delete(self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /) -> None: ...
+    async def delete(self, target: Any, /, *key: Any) -> None:
+        """Accept an item to be removed, given as an instance or as model and key; wait only for room.
+
+        Raises:
+            EncodeError: a key value is of the wrong type; nothing is accepted, and the batch goes on.
+            SessionStateError: the block was left, or the session is closed.
+        """
+        self._check()
+        await self._accept(key or target, Delete(target, *key))
+
+    def _check(self) -> None:
+        if not self._open:
+            raise SessionStateError("a batch takes items only inside its `async with session.batch() as batch:`")
+        self._flow.executor.check_open()
+
+    async def _accept(self, subject: Any, operation: SingleRequest[Any]) -> None:
+        request = operation.request(self._flow.context)
+        async with self._turn:
+            await self._flow.room()
+            self._check()
+            self._flow.add(Asked(self._given, subject, operation, request))
+            self._given += 1
+        await self._flow.pace()
+
+    def _note(self, asked: Asked[Any], future: asyncio.Future[Body]) -> None:
+        self._done += 1
+        error = future.exception()
+        if isinstance(error, Exception):
+            self._failures.append(ItemFailure(asked.position, asked.subject, error))
+
+    async def write(
+        self,
+        subjects: Iterable[T] | AsyncIterable[T],
+        operation: Callable[[T], SingleRequest[Any]],
+        progress: Progress | None,
+    ) -> None:
+        """Accept everything and wait for it; what cannot be stored fails without stopping its neighbours."""
+        told = 0
+        if isinstance(subjects, AsyncIterable):
+            async for subject in subjects:
+                await self._attempt(subject, operation)
+                told = self._tell(progress, told)
+        else:
+            for subject in subjects:
+                await self._attempt(subject, operation)
+                told = self._tell(progress, told)
+        self._flow.flush()
+        while self._flow.unanswered:
+            await self._flow.change()
+            told = self._tell(progress, told)
+        self._tell(progress, told)
+
+    async def _attempt(self, subject: T, operation: Callable[[T], SingleRequest[Any]]) -> None:
+        self._check()
+        try:
+            asked = operation(subject)
+        except DynamapError as error:
+            self._failures.append(ItemFailure(self._given, subject, error))
+            self._given += 1
+            self._done += 1
+            await self._flow.pace()
+        else:
+            await self._accept(subject, asked)
+
+    def _tell(self, progress: Progress | None, told: int) -> int:
+        if progress is not None and self._done > told:
+            progress(self._done)
+        return self._done
+
+    async def __aenter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            SessionStateError: the batch was used before.
+        """
+        if self._entered:
+            raise SessionStateError("a batch is used once; ask the session for another one")
+        self._open = self._entered = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Wait for what was accepted; see the class.
+
+        Raises:
+            BatchError: some items failed; it names each.
+        """
+        self._open = False
+        if error is not None and not isinstance(error, Exception):
+            self._flow.cancel()
+            return
+        if error is not None:
+            self._flow.withdraw()
+        try:
+            await self._flow.finish()
+        except BaseException:
+            self._flow.cancel()
+            raise
+        if error is not None:
+            error.add_note(
+                f"the batch ended early: of {self._given} items given to it, "
+                f"{self._done - len(self._failures)} were written, {len(self._failures)} failed, "
+                f"{self._given - self._done} were withdrawn before they were sent"
+            )
+        elif self._failures:
+            raise BatchError(self._failures, total=self._given)

@@ -1,0 +1,63 @@
+"""Parallel scans of real engines: every item once, also where the work stops and another process goes on."""
+
+import pytest
+import pytest_asyncio
+
+from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey, attr
+
+pytestmark = pytest.mark.asyncio
+
+
+class Event(Model, table="events"):
+    source: PartitionKey[str]
+    number: SortKey[int]
+    kind: Attr[str | None] = attr(default=None)
+    text: Attr[str] = attr(default="")
+
+    by_kind = GlobalIndex(partition_key="kind", sort_key="number", projection=KEYS_ONLY)
+
+
+EVENTS = [
+    Event(source=f"s{n % 17}", number=n, kind="rare" if n % 10 == 0 else None, text="x" * (n % 50)) for n in range(300)
+]
+
+
+@pytest_asyncio.fixture
+async def events(session):
+    """The session, with the events stored."""
+    await session.tables.create(Event)
+    await session.put_many(EVENTS)
+    return session
+
+
+def numbers(items):
+    return sorted(event.number for event in items)
+
+
+@pytest.mark.parametrize("segments", [1, 3, 20])
+async def test_every_item_comes_once(events, segments):
+    assert numbers(await events.scan(Event).segments(segments).page_size(13)) == list(range(300))
+    assert await events.scan(Event).segments(segments).count() == 300
+
+
+async def test_filters_selections_and_indexes_work_in_segments(events):
+    long = events.scan(Event).where(Event.text.size() >= 40).segments(4)
+    assert numbers(await long) == [n for n in range(300) if n % 50 >= 40]
+    rare = await events.scan(Event).index(Event.by_kind).segments(4).select(Event.number)
+    assert sorted(rare) == [(n,) for n in range(0, 300, 10)]
+    assert len(await events.scan(Event).segments(4).limit(7)) == 7
+
+
+@pytest.mark.parametrize("stop", [1, 50, 151])
+async def test_a_checkpoint_goes_on_in_the_middle_of_a_page(events, stop):
+    scan = events.scan(Event).segments(5).page_size(9)
+    found, checkpoint = [], None
+    while len(found) < 300:
+        async with scan.resume(checkpoint).stream() as stream:
+            async for event in stream:
+                found.append(event)
+                if len(found) % stop == 0:
+                    break
+            checkpoint = stream.checkpoint()
+    assert numbers(found) == list(range(300))
+    assert await scan.resume(checkpoint) == []

@@ -6,11 +6,22 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, settings
 
 from dynamap_async import Session
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine
 
 NATIVE_ENGINE = "DYNAMAP_NATIVE_ENGINE"
+
+# How fast the machine is says nothing about the code. CI tries the same examples each time, so that what fails there is
+# what a change did; everywhere else they are drawn anew.
+settings.register_profile(
+    "dynamap",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=os.environ.get("CI") == "true",
+)
+settings.load_profile("dynamap")
 
 
 def pytest_configure(config: pytest.Config) -> None:

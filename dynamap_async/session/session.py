@@ -221,11 +221,12 @@ class Session(ManyItems):
 
 
 def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:
-    if client is None and transport is None:
+    given = transport if client is None else ClientTransport(client)
+    if given is None:
         return WireTransport(connection)
-    if connection != Connection() or (client is not None and transport is not None):
+    if connection != Connection() or None not in (client, transport):
         raise ConfigurationError(
             "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
             "credentials, aio_session and aio_config, and give one of the two"
         )
-    return ClientTransport(client) if transport is None else transport
+    return given

@@ -94,6 +94,14 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def tests_long(session: nox.Session) -> None:
+    """The executor keeps its promises in fifty times as many random programs as `tests` tries; about four minutes."""
+    session.env["DYNAMAP_MODEL_RUNS"] = "50000"
+    session.posargs[:] = ["tests/property/test_executor_model.py"]
+    run_tests(session)
+
+
+@nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """Report which lines and branches no test runs."""
     session.install(f"{built_wheel()}[cli,local]", *group("test"))

@@ -134,18 +134,18 @@ class BatchError(DynamapError):
     """Some items of a many-item call failed; all others were read or written."""
 
     def __init__(self, failures: Sequence[ItemFailure], *, total: int, results: Sequence[Any] = ()) -> None:
-        self.failures = tuple(sorted(failures, key=lambda failure: failure.position))
+        self.failures: tuple[ItemFailure, ...] = tuple(sorted(failures, key=lambda failure: failure.position))
         """What failed, in input order; every other item succeeded."""
         self.total = total
         """How many items the call was given."""
-        self.results = tuple(results)
+        self.results: tuple[Any, ...] = tuple(results)
         """Of ``get_many``: its results in input order, None in the places of failures. Empty of other calls."""
         first = self.failures[0]
         super().__init__(
             f"{len(self.failures)} of {total} items failed; the first is number {first.position}, with "
             f"{type(first.error).__name__}: {first.error}"
         )
-        self.__cause__ = first.error
+        self.__cause__: BaseException | None = first.error
 
     @property
     def succeeded(self) -> int:

@@ -72,9 +72,6 @@ class Delete(SingleRequest[None]):
     def __repr__(self) -> str:
         return f"Delete({self._model.__name__}, {self._key})"
 
-    def __result__(self) -> None:
-        raise NotImplementedError
-
     def request(self, context: Context) -> Request:
         """Return the DeleteItem request."""
         table = context.table_prefix + self._table

@@ -56,9 +56,6 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._key))})"
 
-    def __result__(self) -> M_co | None:
-        raise NotImplementedError
-
     def request(self, context: Context) -> Request:
         """Return the GetItem request."""
         table = context.table_prefix + self._table
@@ -105,9 +102,6 @@ class Get(SingleRequest[M], Generic[M]):
 
     def __repr__(self) -> str:
         return "Get" + repr(self._find).removeprefix("Find")
-
-    def __result__(self) -> M:
-        raise NotImplementedError
 
     def request(self, context: Context) -> Request:
         """Return the GetItem request."""

@@ -28,11 +28,6 @@ class Operation(ABC, Generic[R_co]):
 
     __slots__ = ()
 
-    @abstractmethod
-    def __result__(self) -> R_co:
-        """Name the result's type for type checkers; never called."""
-        raise NotImplementedError
-
 
 class SingleRequest(Operation[R_co]):
     """An operation of exactly one request."""

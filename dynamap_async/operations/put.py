@@ -46,9 +46,6 @@ class Put(SingleRequest[M], Generic[M]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._item!r})"
 
-    def __result__(self) -> M:
-        raise NotImplementedError
-
     def request(self, context: Context) -> Request:
         """Return the PutItem request."""
         table = context.table_prefix + self._table

@@ -36,9 +36,6 @@ class PagedOperation(Operation[R_co]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec})"
 
-    def __result__(self) -> R_co:
-        raise NotImplementedError
-
     def reading(self, context: Context) -> Reading[Any]:
         """Return the planned requests."""
         return plan_reading(self.spec, context)

@@ -71,9 +71,6 @@ class Survey(SingleRequest[Evaluated]):
     def __init__(self, request: Request) -> None:
         self._request = request
 
-    def __result__(self) -> Evaluated:
-        raise NotImplementedError
-
     def request(self, context: Context) -> Request:
         """Return the request, reduced to what decides which items are read."""
         body = {name: value for name, value in self._request.body.items() if name not in _AFTER_READING}

@@ -59,10 +59,17 @@ from dynamap_async.errors.service import (
     TransactionConflictError,
     UnknownServiceError,
     UnprocessedError,
+    VersionConflictError,
 )
 from dynamap_async.errors.tables import (
     TableError,
     TableWaitTimeoutError,
+)
+from dynamap_async.errors.transactions import (
+    CancellationReason,
+    IdempotentParameterMismatchError,
+    TransactionCanceledError,
+    TransactionInProgressError,
 )
 from dynamap_async.errors.transport import (
     ConnectionFailedError,
@@ -89,6 +96,7 @@ __all__ = [
     "AccessDeniedError",
     "AmbiguousIndexError",
     "BatchError",
+    "CancellationReason",
     "ConditionalCheckFailedError",
     "ConfigurationError",
     "ConnectionFailedError",
@@ -100,6 +108,7 @@ __all__ = [
     "DynamapError",
     "EncodeError",
     "ExpressionError",
+    "IdempotentParameterMismatchError",
     "InternalServerError",
     "ItemCollectionSizeLimitExceededError",
     "ItemFailure",
@@ -125,10 +134,13 @@ __all__ = [
     "TableError",
     "TableWaitTimeoutError",
     "ThrottledError",
+    "TransactionCanceledError",
     "TransactionConflictError",
+    "TransactionInProgressError",
     "TransportError",
     "UnknownServiceError",
     "UnprocessedError",
     "UnprojectedAttributeError",
     "UsageError",
+    "VersionConflictError",
 ]

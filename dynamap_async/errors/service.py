@@ -3,8 +3,6 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
-from typing import ClassVar
-
 from dynamap_async.errors.root import DynamapError
 from dynamap_async.wire import WireItem
 
@@ -12,7 +10,7 @@ from dynamap_async.wire import WireItem
 class ServiceError(DynamapError):
     """DynamoDB answered that it did not do what was asked."""
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     """Whether sending the same request again may succeed."""
 
     outcome_unknown: bool = False
@@ -46,14 +44,27 @@ class ServiceError(DynamapError):
 class ConditionalCheckFailedError(ServiceError):
     """The condition of a write did not hold, so nothing was written."""
 
-    item: WireItem | None = None
-    """The stored item in wire form, if the request asked for it and one exists."""
+    item: Any = None
+    """The stored item as an instance of the model; None if there is none, or it does not fit the model."""
+
+    wire_item: WireItem | None = None
+    """The stored item in wire form; None if there is none."""
+
+
+class VersionConflictError(ConditionalCheckFailedError):
+    """The stored item has another version than the one that the write was based on, so nothing was written."""
+
+    expected: int = 0
+    """The version that the write was based on; 0 for an item that must not exist yet."""
+
+    stored: int | None = None
+    """The version of the stored item; None if there is no item, or it has none."""
 
 
 class ThrottledError(ServiceError):
     """The request was refused because too much capacity is in use."""
 
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
     reasons: tuple[str, ...] = ()
     """What was exceeded, such as ``TableReadProvisionedThroughputExceeded``, with the resource's ARN."""
 
@@ -73,13 +84,13 @@ class UnprocessedError(ThrottledError):
 class TransactionConflictError(ServiceError):
     """A transaction on the same item was in progress."""
 
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class ReplicatedWriteConflictError(ServiceError):
     """Another Region of a strongly consistent global table wrote the item at the same time."""
 
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class ItemCollectionSizeLimitExceededError(ServiceError):
@@ -97,7 +108,7 @@ class ResourceInUseError(ServiceError):
 class LimitExceededError(ServiceError):
     """Too many tables are being created, changed or deleted at once."""
 
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class AccessDeniedError(ServiceError):
@@ -115,7 +126,7 @@ class RequestRejectedError(ServiceError):
 class InternalServerError(ServiceError):
     """DynamoDB failed; a write may have been done all the same."""
 
-    retryable: ClassVar[bool] = True
+    retryable: bool = True
 
 
 class UnknownServiceError(ServiceError):

@@ -10,9 +10,11 @@ from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.checks import check_attr, check_fields
 from dynamap_async.models.fields import FieldPlan, plan_fields
+from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys import key_from_values
+from dynamap_async.models.markers import Role
 from dynamap_async.models.tables import table_of
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
@@ -33,6 +35,18 @@ class Definition(Generic[M]):
     """The table, before the session's prefix; None for nested models and abstract bases."""
     field_names: dict[str, str]
     """Stored name -> field name."""
+    hooks: Hooks = NO_HOOKS
+    """What runs before a write and after a read of an item."""
+
+    @property
+    def version(self) -> FieldPlan | None:
+        """The field that counts the item's writes, if there is one."""
+        return next((plan for plan in self.fields.values() if plan.role is Role.VERSION), None)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether an item has to be made ready, by awaiting something, before it can be encoded for a write."""
+        return bool(self.hooks.before_write)
 
     def path(self, field: str) -> Path:
         """Return the path of a field; KeyError if there is none of that name."""
@@ -82,4 +96,5 @@ def define(model: type[M]) -> Definition[M]:
     check_fields(model, fields, indexes)
     table = table_of(model, fields, indexes)
     items = ItemCodec(model, tuple(fields.values()), table)
-    return Definition(model, fields, items, table, {plan.stored: name for name, plan in fields.items()})
+    names = {plan.stored: name for name, plan in fields.items()}
+    return Definition(model, fields, items, table, names, hooks=find_hooks(model))

@@ -49,14 +49,18 @@ class ItemCodec(Generic[M]):
         self._key_names = table.keys.names if table is not None else ()
         self._page: TypeAdapter[list[M]] | None = None
 
-    def encode(self, item: M) -> WireItem:
+    def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
         """Return an instance in wire form, ready to be stored.
+
+        Args:
+            item: the instance.
+            changes: field name -> value that is stored in place of the instance's own.
 
         Raises:
             EncodeError: a value cannot be stored; the error names the model and the field.
             ItemTooLargeError: the item is over 400 KB.
         """
-        values = item.__dict__
+        values = {**item.__dict__, **changes} if changes else item.__dict__
         stored: WireItem = {}
         name = ""
         try:

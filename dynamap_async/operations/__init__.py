@@ -9,6 +9,7 @@ from dynamap_async.operations.query import Query, Scan
 from dynamap_async.operations.reading import Reading, ReadSpec
 from dynamap_async.operations.refining import Refinable, selecting
 from dynamap_async.operations.results import Count, Page, PagedOperation
+from dynamap_async.operations.write import Write
 
 __all__ = [
     "Context",
@@ -28,6 +29,7 @@ __all__ = [
     "Refinable",
     "Scan",
     "SingleRequest",
+    "Write",
     "checked_model",
     "selecting",
 ]

@@ -1,24 +1,28 @@
 """Removing one item."""
 
-from typing import final, overload
+from typing import Any, final, overload
 
 from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Condition, Placeholders, conjunction
-from dynamap_async.models import KeyValue, Model, definition_of
-from dynamap_async.operations.operation import Context, SingleRequest, checked_model, condition_members, own_conditions
-from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.expressions import Condition
+from dynamap_async.models import Definition, KeyValue, Model, definition_of
+from dynamap_async.operations.operation import Context, checked_model, own_conditions
+from dynamap_async.operations.stamps import carried_version, same_version
+from dynamap_async.operations.write import Write, write_request
+from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
 
 @final
-class Delete(SingleRequest[None]):
+class Delete(Write[None]):
     """Remove an item, named by an instance or by its key. Removing one that does not exist is no error.
+
+    An instance of a versioned model removes only the version that it was read with; a key removes any.
 
     Cost: one DeleteItem; one write unit per KB of the item that was there, at least one.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
     """
 
-    __slots__ = ("_conditions", "_key", "_model", "_table")
+    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key")
 
     @overload
     def __init__(self, item: Model, /, *, where: Condition | None = None) -> None: ...
@@ -55,38 +59,44 @@ class Delete(SingleRequest[None]):
             ExpressionError: the condition is not about this model.
         """
         values = tuple(value for value in (partition, sort) if value is not None)
-        if isinstance(target, Model):
-            if values:
-                raise OperationError(f"delete(item) takes no key values: {type(target).__name__}'s key is in the item")
-            self._model = type(target)
-            definition = definition_of(self._model)
-            self._table = definition.require_table("deleted").name
-            self._key = definition.key_of(target)
+        self._item = target if isinstance(target, Model) else None
+        self._definition: Definition[Any] = definition_of(checked_model(type(target) if self._item else target))
+        self._definition.require_table("deleted")
+        self._expected: int | None = None
+        if self._item is None:
+            self._key = self._definition.key(values)
+        elif values:
+            raise OperationError(f"delete(item) takes no key values: {type(target).__name__}'s key is in the item")
         else:
-            self._model = checked_model(target)
-            definition = definition_of(self._model)
-            self._table = definition.require_table("deleted").name
-            self._key = definition.key(values)
-        self._conditions = own_conditions(self._model, () if where is None else (where,))
+            self._key = self._definition.key_of(self._item)
+            if self._definition.version is not None:
+                self._expected = carried_version(self._item, self._definition)
+        self._conditions = own_conditions(self._definition.model, () if where is None else (where,))
 
     def __repr__(self) -> str:
-        return f"Delete({self._model.__name__}, {self._key})"
+        return f"Delete({self._definition.model.__name__}, {self._key})"
+
+    @property
+    def definition(self) -> Definition[Any]:
+        """The model of the item."""
+        return self._definition
+
+    @property
+    def item(self) -> Model | None:
+        """The instance that is removed, if the item was named by one."""
+        return self._item
+
+    @property
+    def expected_version(self) -> int | None:
+        """The version that the stored item must have, 0 for none; None where it is not checked."""
+        return self._expected
 
     def request(self, context: Context) -> Request:
         """Return the DeleteItem request."""
-        table = context.table_prefix + self._table
-        placeholders = Placeholders()
-        members = condition_members(conjunction(self._conditions), placeholders)
-        body = {"TableName": table, "Key": self._key, **members, **placeholders.to_wire()}
-        return Request(
-            operation="DeleteItem",
-            body=body,
-            table=table,
-            target=Target(self._key, identity_of(table, self._key)),
-            batchable=not members,
-            writes=True,
-            conditional=bool(members),
-        )
+        table = context.table_prefix + self._definition.require_table("deleted").name
+        guards = () if self._expected is None else (same_version(self._definition, self._expected),)
+        return write_request("DeleteItem", table, self._key, {"Key": self._key}, (*guards, *self._conditions))
 
     def result(self, response: Body) -> None:
         """Nothing: the item is gone."""
+        self.acknowledged()

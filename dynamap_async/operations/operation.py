@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from dynamap_async.errors import ExpressionError, OperationError
-from dynamap_async.expressions import Condition, Path, Placeholders, flatten, paths_in, render_condition
+from dynamap_async.errors import ExpressionError, OperationError, ServiceError
+from dynamap_async.expressions import Condition, Path, flatten, paths_in
 from dynamap_async.models import Model
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -43,6 +43,10 @@ class SingleRequest(Operation[R_co]):
     def result(self, response: Body) -> R_co:
         """Read the answer."""
         raise NotImplementedError
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return what a refusal means to the caller: the error itself, or a more telling one."""
+        return error
 
 
 def checked_model(model: object) -> type[Model]:
@@ -88,20 +92,6 @@ def own_path(model: type[Model], path: Path) -> Path:
             expression=str(path),
         )
     return path
-
-
-def condition_members(condition: Condition | None, placeholders: Placeholders) -> dict[str, str]:
-    """Return the request members of a write's condition; none without one.
-
-    A failed condition brings the stored item back, at no cost in capacity.
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
-    """
-    if condition is None:
-        return {}
-    return {
-        "ConditionExpression": render_condition(condition, placeholders),
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
 
 
 def positive(number: object, what: str) -> int:

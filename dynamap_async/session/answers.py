@@ -15,6 +15,7 @@ from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.session.flow import Asked, Flow
 from dynamap_async.session.runner import Runner
+from dynamap_async.session.writing import outcome
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class Answers(Generic[T, R]):
             await self._flow.pace()
             asked, future = self._answered.popleft()
             try:
-                return asked.subject, asked.operation.result(future.result())
+                return asked.subject, outcome(asked.operation, future)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is told at the end, and its neighbours first
                 self._failures.append(ItemFailure(asked.position, asked.subject, error))
         failures, self._failures = self._failures, []

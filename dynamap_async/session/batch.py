@@ -13,9 +13,10 @@ from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
-from dynamap_async.operations import Delete, Put, SingleRequest
+from dynamap_async.operations import Delete, Put, Write
 from dynamap_async.session.flow import Asked, Flow
 from dynamap_async.session.runner import Runner
+from dynamap_async.session.writing import outcome
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ class Batch:
             together=min(policy.max_keys, BATCH_WRITE_REQUESTS),
             done=self._note,
         )
+        self._writing = runner.writing
         self._turn = asyncio.Lock()  # first come, first served: whoever waited for room stays before later writes
         self._given = 0
         self._done = 0
@@ -79,7 +81,7 @@ class Batch:
             SessionStateError: the block was left, or the session is closed.
         """
         self._check()
-        await self._accept(item, Put(item))
+        await self._accept(item, await self._writing.ready(Put(item)))
 
     @overload
     async def delete(self, item: Model, /) -> None: ...
@@ -93,14 +95,14 @@ class Batch:
             SessionStateError: the block was left, or the session is closed.
         """
         self._check()
-        await self._accept(key or target, Delete(target, *key))
+        await self._accept(key or target, await self._writing.ready(Delete(target, *key)))
 
     def _check(self) -> None:
         if not self._open:
             raise SessionStateError("a batch takes items only inside its `async with session.batch() as batch:`")
         self._flow.executor.check_open()
 
-    async def _accept(self, subject: Any, operation: SingleRequest[Any]) -> None:
+    async def _accept(self, subject: Any, operation: Write[Any]) -> None:
         request = operation.request(self._flow.context)
         async with self._turn:
             await self._flow.room()
@@ -111,14 +113,15 @@ class Batch:
 
     def _note(self, asked: Asked[Any], future: asyncio.Future[Body]) -> None:
         self._done += 1
-        error = future.exception()
-        if isinstance(error, Exception):
+        try:
+            outcome(asked.operation, future)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is that item's own, and told at the end
             self._failures.append(ItemFailure(asked.position, asked.subject, error))
 
     async def write(
         self,
         subjects: Iterable[T] | AsyncIterable[T],
-        operation: Callable[[T], SingleRequest[Any]],
+        operation: Callable[[T], Write[Any]],
         progress: Progress | None,
     ) -> None:
         """Accept everything and wait for it; what cannot be stored fails without stopping its neighbours."""
@@ -137,10 +140,10 @@ class Batch:
             told = self._tell(progress, told)
         self._tell(progress, told)
 
-    async def _attempt(self, subject: T, operation: Callable[[T], SingleRequest[Any]]) -> None:
+    async def _attempt(self, subject: T, operation: Callable[[T], Write[Any]]) -> None:
         self._check()
         try:
-            asked = operation(subject)
+            asked = await self._writing.ready(operation(subject))
         except DynamapError as error:
             self._failures.append(ItemFailure(self._given, subject, error))
             self._given += 1

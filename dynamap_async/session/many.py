@@ -16,6 +16,7 @@ from dynamap_async.session.runner import Runner
 M = TypeVar("M", bound=Model)
 K = TypeVar("K", bound=Key)
 T = TypeVar("T")
+OperationT = TypeVar("OperationT", bound=SingleRequest[Any])
 
 
 class ManyItems:
@@ -151,7 +152,7 @@ def _several(subjects: T, what: str) -> T:
     return subjects
 
 
-def _of_key(operation: Callable[..., SingleRequest[Any]], model: type[Model], key: Any) -> SingleRequest[Any]:
+def _of_key(operation: Callable[..., OperationT], model: type[Model], key: Any) -> OperationT:
     values: tuple[Any, ...] = key if issubclass(type(key), tuple) else (key,)
     if not 1 <= len(values) <= 2:
         raise OperationError(f"{key!r} is not a key of {model.__name__}: write one value, or (partition, sort)")

@@ -12,6 +12,7 @@ from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
 from dynamap_async.session.flow import Asked, Flow
 from dynamap_async.session.runner import Runner
+from dynamap_async.session.writing import outcome
 from dynamap_async.wire import Body
 
 Place = tuple[str, bool, bool]
@@ -76,7 +77,7 @@ class ManyReads:
             first, future = self._answered.pop()
             for asked in self._places[_place(first.request)]:
                 try:
-                    self._results[asked.position] = asked.operation.result(future.result())
+                    self._results[asked.position] = outcome(asked.operation, future)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
                     own = error if asked is first else copy.copy(error)
                     self._failures.append(ItemFailure(asked.position, asked.subject, own))

@@ -4,9 +4,10 @@ from typing import Any, TypeVar, cast
 
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.executor import Executor, MergedPages, Pages, SegmentPages
-from dynamap_async.operations import Context, Count, Operation, PagedOperation, Query, Reading, SingleRequest
+from dynamap_async.operations import Context, Count, Operation, PagedOperation, Query, Reading, SingleRequest, Write
 from dynamap_async.request import Position
 from dynamap_async.session.stream import ItemStream, PageDecoding
+from dynamap_async.session.writing import Writing, send
 
 R = TypeVar("R")
 M = TypeVar("M")
@@ -19,13 +20,14 @@ class Runner:
     def __init__(self, executor: Executor, context: Context) -> None:
         self.executor = executor
         self.context = context
+        self.writing = Writing(executor, context)
 
     async def execute(self, operation: Operation[R], /) -> R:
         """Carry out an operation and return its result."""
+        if isinstance(operation, Write):
+            return await self.writing.write(operation)
         if isinstance(operation, SingleRequest):
-            response = await self.executor.send(operation.request(self.context))
-            result: R = operation.result(response)
-            return result
+            return await send(self.executor, self.context, operation)
         if isinstance(operation, Count):
             return cast("R", await self._count(operation))  # R is int here, which no checker concludes
         if isinstance(operation, PagedOperation):

@@ -10,6 +10,7 @@ from dynamap_async.errors import (
     AccessDeniedError,
     ConditionalCheckFailedError,
     CredentialsRejectedError,
+    IdempotentParameterMismatchError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
     LimitExceededError,
@@ -21,10 +22,13 @@ from dynamap_async.errors import (
     ResourceNotFoundError,
     ServiceError,
     ThrottledError,
+    TransactionCanceledError,
     TransactionConflictError,
+    TransactionInProgressError,
     UnknownServiceError,
 )
 from dynamap_async.request import Request
+from dynamap_async.transport.cancellations import cancellation_reasons, only_passing
 from dynamap_async.transport.failures import place_of
 
 EXPIRED_CODES: Final = frozenset({"ExpiredTokenException", "ExpiredToken"})
@@ -45,6 +49,9 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     "RequestThrottledException": ThrottledError,
     "TooManyRequestsException": ThrottledError,
     "TransactionConflictException": TransactionConflictError,
+    "TransactionCanceledException": TransactionCanceledError,
+    "TransactionInProgressException": TransactionInProgressError,
+    "IdempotentParameterMismatchException": IdempotentParameterMismatchError,
     "ReplicatedWriteConflictException": ReplicatedWriteConflictError,
     "ItemCollectionSizeLimitExceededException": ItemCollectionSizeLimitExceededError,
     "ResourceNotFoundException": ResourceNotFoundError,
@@ -77,6 +84,8 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
 
 _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ConditionalCheckFailedError: "Nothing was written; read the item again before deciding what to do.",
+    TransactionCanceledError: "Nothing was written; `reasons` tells for each action what it met with.",
+    IdempotentParameterMismatchError: "Nothing was written; use a client request token for one transaction only.",
     ThrottledError: "Ask for less at a time, or raise the capacity of the table or index.",
     ProvisionedThroughputExceededError: "Ask for less at a time, or raise the capacity of the table or index.",
     RequestLimitExceededError: "Ask for less at a time, or have AWS raise the account's throughput quota.",
@@ -114,10 +123,20 @@ def service_error(
     )
     if isinstance(error, ConditionalCheckFailedError):
         item = facts.get("Item")
-        error.item = item if isinstance(item, dict) and item else None
+        error.wire_item = item if isinstance(item, dict) and item else None
     elif isinstance(error, ThrottledError):
         error.reasons = _reasons(facts.get("ThrottlingReasons") or facts.get("throttlingReasons"))
+    elif isinstance(error, TransactionCanceledError):
+        error.reasons = cancellation_reasons(request, facts, _of_action)
+        error.retryable = only_passing(error.reasons)
     return error
+
+
+def _of_action(action: Request, code: str, facts: Mapping[str, Any]) -> ServiceError:
+    """Return what one action of a cancelled transaction would have met on its own; reasons have codes of their own."""
+    spellings = (code, f"{code}Exception", f"{code.removesuffix('Error')}Exception")
+    known = next((spelled for spelled in spellings if spelled in ERRORS), code)
+    return service_error(action, code=known, status=400, facts=facts, request_id=None)
 
 
 def error_code(facts: Mapping[str, Any], header: str | None, status: int) -> str:

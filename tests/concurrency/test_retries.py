@@ -175,7 +175,7 @@ async def test_a_condition_that_fails_after_a_lost_answer_says_that_it_may_be_it
         with pytest.raises(ConditionalCheckFailedError) as caught:
             await session.create(model(sensor="s", at=1))
     assert caught.value.outcome_unknown
-    assert caught.value.item == stored
+    assert caught.value.wire_item == stored
     assert caught.value.attempts == 2
     assert transport.requests[0] == transport.requests[1]
 

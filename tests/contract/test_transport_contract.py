@@ -82,7 +82,7 @@ async def test_failed_condition_carries_the_stored_item(ask, table):
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
     error = raised.value
-    assert error.item == ITEM
+    assert error.wire_item == ITEM
     assert (error.operation, error.table, error.status) == ("PutItem", table, 400)
     assert (error.service_code, error.attempts) == ("ConditionalCheckFailedException", 1)
 

@@ -175,7 +175,8 @@ async def test_create_refuses_what_exists_and_brings_it_along(tables):
     await tables.create(first)
     with pytest.raises(ConditionalCheckFailedError) as caught:
         await tables.create(Everything(id="create", at=Decimal(0), text="second"))
-    assert caught.value.item["text"] == {"S": "first"}
+    assert caught.value.item == first
+    assert caught.value.wire_item["text"] == {"S": "first"}
     assert not caught.value.outcome_unknown
     assert await tables.get(Everything, "create", Decimal(0)) == first
     await tables.put(Everything(id="create", at=Decimal(0), text="second"))

@@ -126,7 +126,7 @@ async def test_error_brings_its_further_facts(faults, ask):
     )
     with pytest.raises(ConditionalCheckFailedError) as caught:
         await ask("PutItem")
-    assert caught.value.item == stored
+    assert caught.value.wire_item == stored
 
 
 @pytest.mark.asyncio

@@ -112,14 +112,14 @@ def test_unknown_failure_inside_dynamodb_is_retryable():
 
 def test_failed_condition_carries_the_stored_item():
     item = {"id": {"S": "a"}}
-    assert translated("ConditionalCheckFailedException", Item=item).item == item
+    assert translated("ConditionalCheckFailedException", Item=item).wire_item == item
 
 
 @pytest.mark.parametrize("facts", [{}, {"Item": {}}, {"Item": None}])
 def test_failed_condition_without_an_item_has_none(facts):
     error = translated("ConditionalCheckFailedException", **facts)
     assert isinstance(error, ConditionalCheckFailedError)
-    assert error.item is None
+    assert error.wire_item is None
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ async def test_refusal_carries_its_facts_and_is_not_sent_again(server, connect, 
     with pytest.raises(ConditionalCheckFailedError) as raised:
         await transport.send(get_item)
     error = raised.value
-    assert (error.item, error.operation, error.table, error.status) == (item, "GetItem", "tweets", 400)
+    assert (error.wire_item, error.operation, error.table, error.status) == (item, "GetItem", "tweets", 400)
     assert (error.request_id, error.service_code) == ("request-1", "ConditionalCheckFailedException")
     assert len(server.requests) == 1
 

@@ -3,6 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
+from typing import Any
+
 from dynamap_async.errors.root import DynamapError
 from dynamap_async.wire import WireItem
 

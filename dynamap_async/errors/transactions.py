@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel
-
 from dynamap_async.errors.service import ServiceError
 from dynamap_async.wire import WireItem
 
@@ -31,7 +29,7 @@ class CancellationReason:
     """Name of the model class."""
     key: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The key of the action's item: field name -> Python value."""
-    item: BaseModel | None = None
+    item: Any = None
     """The stored item, of a failed condition, as an instance; None if there is none, or it does not fit the model."""
     wire_item: WireItem | None = None
     """The stored item in wire form; None if there is none."""

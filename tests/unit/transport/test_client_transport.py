@@ -162,7 +162,7 @@ async def test_item_of_a_failed_condition_is_in_wire_form(server, connect_client
     transport = await connect_client()
     with pytest.raises(ConditionalCheckFailedError) as raised:
         await transport.send(get_item)
-    assert raised.value.item == {"raw": {"B": "AAE="}}
+    assert raised.value.wire_item == {"raw": {"B": "AAE="}}
     assert (raised.value.request_id, raised.value.status) == ("request-1", 400)
 
 

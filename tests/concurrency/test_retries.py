@@ -170,7 +170,7 @@ async def test_a_condition_that_fails_after_a_lost_answer_says_that_it_may_be_it
     transport, model, open_session
 ):
     stored = {"sensor": {"S": "s"}, "at": {"N": "1"}}
-    transport.script(lost(), service(ConditionalCheckFailedError, item=stored))
+    transport.script(lost(), service(ConditionalCheckFailedError, wire_item=stored))
     async with open_session(retry=NO_WAIT) as session:
         with pytest.raises(ConditionalCheckFailedError) as caught:
             await session.create(model(sensor="s", at=1))

@@ -1,6 +1,7 @@
 """The checks of this project; a session is a promise. `nox` without arguments keeps them all, as CI does."""
 
 import functools
+import os
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -96,7 +97,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(default=False)
 def tests_long(session: nox.Session) -> None:
     """The executor keeps its promises in fifty times as many random programs as `tests` tries; about four minutes."""
-    session.env["DYNAMAP_MODEL_RUNS"] = "50000"
+    session.env["DYNAMAP_MODEL_RUNS"] = os.environ.get("DYNAMAP_MODEL_RUNS", "50000")
     session.posargs[:] = ["tests/property/test_executor_model.py"]
     run_tests(session)
 

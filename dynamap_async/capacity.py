@@ -1,87 +1,213 @@
-"""How many capacity units an operation takes, from the sizes of its items. Pure arithmetic.
+"""What requests take in capacity units, from the items that they read and write. Pure: nothing is sent.
 
-Units are counted inside as whole halves of a unit, so that sums are exact; the functions return units.
+Items are instances of models or items in wire form; ``None`` stands for an item that does not exist. The arithmetic on
+sizes in bytes is that of ``units``, and can be imported from here as well.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
-from dynamap_async.limits import READ_UNIT_BYTES, WRITE_UNIT_BYTES
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from dynamap_async import codec
+from dynamap_async.models import Model, definition_of
+from dynamap_async.schema import IndexKind, IndexSchema, TableSchema
+from dynamap_async.units import (
+    Charge,
+    index_write_half_units,
+    index_write_units,
+    items_per_page,
+    page_read_units,
+    query_read_units,
+    read_half_units,
+    read_units,
+    write_half_units,
+    write_units,
+)
+from dynamap_async.wire import AttributeValue, WireItem
+
+__all__ = [
+    "Charge",
+    "Item",
+    "Table",
+    "index_entry",
+    "index_write_units",
+    "item_size",
+    "items_per_page",
+    "page_charge",
+    "page_read_units",
+    "query_read_units",
+    "read_charge",
+    "read_units",
+    "write_charge",
+    "write_units",
+]
+
+Item: TypeAlias = Model | Mapping[str, AttributeValue]
+"""An instance of a model, or an item in wire form: stored name -> attribute value."""
+
+Table: TypeAlias = type[Model] | TableSchema
+"""A model, which stands for its table, or the table's schema."""
 
 
-def read_half_units(size_bytes: int, *, consistent: bool = False, transactional: bool = False) -> int:
-    """Return what a read takes, in halves of a unit; see ``read_units``."""
-    blocks = max(1, -(-size_bytes // READ_UNIT_BYTES))
-    if transactional:
-        return 4 * blocks
-    return 2 * blocks if consistent else blocks
+def item_size(item: Item) -> int:
+    """Return the size of an item in bytes, as capacity units and the limit of 400 KB count it.
 
-
-def write_half_units(size_bytes: int, old_size_bytes: int = 0, *, transactional: bool = False) -> int:
-    """Return what a write takes, in halves of a unit; see ``write_units``."""
-    blocks = max(1, -(-max(size_bytes, old_size_bytes) // WRITE_UNIT_BYTES))
-    return 4 * blocks if transactional else 2 * blocks
-
-
-def read_units(size_bytes: int, *, consistent: bool = False, transactional: bool = False) -> float:
-    """Return the read units of one item that is read by its key.
-
-    Half a unit for every 4 KB begun, one if the read is strongly consistent, two in a transaction.
+    The names of the attributes count as well as their values, in UTF-8; see docs/explanation/capacity.md.
 
     Args:
-        size_bytes: the whole item, whatever the projection; 0 if there is none, which takes the least.
+        item: an instance is measured as ``put`` would store it, except for what a session sets when it writes, such as
+            the next version number.
+
+    Raises:
+        EncodeError: a value of the instance cannot be stored.
+        ItemTooLargeError: the instance is over 400 KB.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
+    return codec.item_size(_wire(item))
+
+
+def index_entry(table: Table, index: str, item: Item | None) -> WireItem | None:
+    """Return what an index holds of an item: the key attributes, and those that it projects.
+
+    Args:
+        table: the table.
+        index: the index's name.
+        item: the item as it is in the table.
+
+    Returns:
+        The entry in wire form; None if there is no item, or if it lacks one of the index's key attributes.
+
+    Raises:
+        KeyError: the table has no such index.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.Projections
+    """
+    schema = _schema(table)
+    return None if item is None else _entry(schema, schema.index(index), _wire(item))
+
+
+def read_charge(item: Item | None, *, consistent: bool = False, transactional: bool = False) -> Charge:
+    """Return the read units of an item that is read by its key: GetItem, BatchGetItem, TransactGetItems.
+
+    The units of a batch or a transaction are the sum of its items'. A projection changes nothing.
+
+    Args:
+        item: the whole item; None if there is none, which takes the least.
         consistent: the read is strongly consistent.
         transactional: the read is part of TransactGetItems.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html#read-operation-consumption
     """
-    return read_half_units(size_bytes, consistent=consistent, transactional=transactional) / 2
+    size = 0 if item is None else item_size(item)
+    return Charge(table_halves=read_half_units(size, consistent=consistent, transactional=transactional))
 
 
-def page_read_units(total_bytes: int, *, consistent: bool = False) -> float:
-    """Return the read units of one page of a query or scan.
-
-    The sizes of all items that it evaluates, filtered ones too, are summed, then rounded once.
+def page_charge(
+    table: Table, items: Iterable[Item], *, index: str | None = None, consistent: bool = False, fetched: bool = False
+) -> Charge:
+    """Return the read units of one page of a query or scan. They are charged to what is read, the table or the index.
 
     Args:
-        total_bytes: their sum; 0 for none, which takes the least.
+        table: the table.
+        items: the items that the page evaluates, those that a filter takes away too, as they are in the table.
+        index: the name of the index that is read, if any: the sizes of its entries count, not those of the items.
         consistent: the read is strongly consistent.
+        fetched: attributes are asked for that a local index does not project: each whole item is read besides.
 
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html#read-operation-consumption
+    Raises:
+        KeyError: the table has no such index.
+        ValueError: a global index is to be read consistently, or to fetch: DynamoDB does neither.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ThroughputConsiderations.Reads
     """
-    return read_half_units(total_bytes, consistent=consistent) / 2
+    wires = [_wire(item) for item in items]
+    if index is None:
+        return Charge(table_halves=read_half_units(sum(map(codec.item_size, wires)), consistent=consistent))
+    schema = _schema(table)
+    found = schema.index(index)
+    if found.kind is IndexKind.GLOBAL and (consistent or fetched):
+        raise ValueError(f"{index!r} is a global index: it is never read consistently, and fetches nothing")
+    # What lacks the index's key is not in it, and so a page through the index never meets it.
+    entries = {position: entry for position, wire in enumerate(wires) if (entry := _entry(schema, found, wire))}
+    whole = [codec.item_size(wires[position]) for position in entries] if fetched else []
+    return Charge(
+        table_halves=sum(read_half_units(size, consistent=consistent) for size in whole),
+        index_halves={index: read_half_units(sum(map(codec.item_size, entries.values())), consistent=consistent)},
+    )
 
 
-def write_units(size_bytes: int, old_size_bytes: int = 0, *, transactional: bool = False) -> float:
-    """Return the write units of one put, update or delete on its table, indexes not counted.
+def write_charge(table: Table, before: Item | None, after: Item | None, *, transactional: bool = False) -> Charge:
+    """Return the write units of one put, update, delete or condition check, on the table and on each of its indexes.
 
-    One for every 1 KB begun of the larger of the item before and after, twice that in a transaction.
+    The units of a batch or a transaction are the sum of its items'. A write whose condition failed takes the table's
+    units for the item that it would have left, and nothing of the indexes. A condition check leaves what was there.
 
     Args:
-        size_bytes: the item after the write; 0 if it is deleted.
-        old_size_bytes: the item before the write; 0 if there was none.
-        transactional: the write, or condition check, is part of TransactWriteItems.
+        table: the table, of whose indexes each is charged for how its entry changes.
+        before: the item before the write; None if there was none.
+        after: the item after the write; None if it was deleted.
+        transactional: the write is part of TransactWriteItems: twice the units of the table, single ones of indexes.
 
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html#write-operation-consumption
     """
-    return write_half_units(size_bytes, old_size_bytes, transactional=transactional) / 2
+    schema = _schema(table)
+    old, new = (None if item is None else _wire(item) for item in (before, after))
+    sizes = [0 if item is None else codec.item_size(item) for item in (new, old)]
+    charged = {index.name: _index_halves(schema, index, old, new) for index in schema.indexes}
+    return Charge(
+        table_halves=write_half_units(*sizes, transactional=transactional),
+        index_halves={name: halves for name, halves in charged.items() if halves},
+    )
 
 
-def index_write_units(
-    size_bytes: int | None, old_size_bytes: int | None, *, key_changed: bool = False, changed: bool = True
-) -> float:
-    """Return the write units that a write of a table takes on one of its indexes. Transactions pay single there.
+def _index_halves(table: TableSchema, index: IndexSchema, before: WireItem | None, after: WireItem | None) -> int:
+    old = None if before is None else _entry(table, index, before)
+    new = None if after is None else _entry(table, index, after)
+    return index_write_half_units(
+        None if new is None else codec.item_size(new),
+        None if old is None else codec.item_size(old),
+        key_changed=_comparable(_key(index, old)) != _comparable(_key(index, new)),
+        changed=_comparable(old) != _comparable(new),
+    )
 
-    Args:
-        size_bytes: the index entry after the write, projected attributes only; None if the item is not in the index.
-        old_size_bytes: the index entry before the write; None if there was none.
-        key_changed: the entry's key in the index changes, so that it is deleted and put.
-        changed: a projected attribute has another value.
 
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.ThroughputConsiderations.Writes
-    """
-    if size_bytes is None and old_size_bytes is None:
-        return 0.0
-    if size_bytes is None or old_size_bytes is None:
-        return write_units(size_bytes or 0, old_size_bytes or 0)
-    if key_changed:
-        return write_units(old_size_bytes) + write_units(size_bytes)
-    return write_units(size_bytes, old_size_bytes) if changed else 0.0
+def _key(index: IndexSchema, entry: WireItem | None) -> WireItem | None:
+    return None if entry is None else index.keys.key_of(entry)
+
+
+def _entry(table: TableSchema, index: IndexSchema, item: WireItem) -> WireItem | None:
+    if not all(name in item for name in index.keys.names):
+        return None
+    return {name: value for name, value in item.items() if table.projects(index, name)}
+
+
+def _schema(table: Table) -> TableSchema:
+    return table if isinstance(table, TableSchema) else definition_of(table).require_table("measured")
+
+
+def _wire(item: Item) -> WireItem:
+    return definition_of(type(item)).items.encode(item) if isinstance(item, Model) else dict(item)
+
+
+def _comparable(entry: WireItem | None) -> Any:
+    """Return an entry in a form that is equal exactly where DynamoDB sees no difference: sets have no order."""
+    return None if entry is None else {name: _canonical(value) for name, value in entry.items()}
+
+
+def _canonical(value: AttributeValue) -> Any:
+    content: Any
+    [(tag, content)] = value.items()
+    match tag:
+        case "M":
+            return tag, {name: _canonical(member) for name, member in content.items()}
+        case "L":
+            return tag, [_canonical(element) for element in content]
+        case "N":
+            return tag, codec.parse_number(content)
+        case "NS":
+            return tag, {codec.parse_number(text) for text in content}
+        case "SS" | "BS":
+            return tag, set(content)
+        case _:
+            return tag, content

@@ -98,5 +98,27 @@ BATCH_WRITE_REQUESTS: Final = 25
 BATCH_WRITE_BYTES: Final = 16_777_216
 """Most data in one BatchWriteItem call."""
 
+TRANSACTION_ACTIONS: Final = 100
+"""Most actions of one transaction, writing or reading.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html"""
+
+TRANSACTION_BYTES: Final = 4_194_304
+"""Largest sum of the items of one transaction."""
+
+CLIENT_REQUEST_TOKEN_LENGTH: Final = 36
+"""Longest client request token, in characters.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html (ClientRequestToken)"""
+
+CLIENT_REQUEST_TOKEN_SECONDS: Final = 600
+"""How long the service remembers a client request token, at least."""
+
+STATEMENT_LENGTH: Final = 8_192
+"""Longest PartiQL statement, in characters.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html (Statement)"""
+
+BATCH_STATEMENTS: Final = 25
+"""Most PartiQL statements of one BatchExecuteStatement call.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html (Statements)"""
+
 TAGS_PER_TABLE: Final = 50
 """Most tags of a table."""

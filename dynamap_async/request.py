@@ -1,10 +1,12 @@
 """The one value that crosses from the pure half of the library to the asynchronous half."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import TypeAlias
+from decimal import Context, Decimal
+from typing import Final, TypeAlias
 
 from dynamap_async.wire import Body, WireKey
+
+_EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +25,16 @@ class Target:
 
 def identity_of(table: str, key: WireKey) -> str:
     """Return the identity of an item: ``1`` and ``1.0`` are one number, and so one key."""
-    parts = (_canonical(*part) for value in key.values() for part in value.items())
+    parts = (canonical(*part) for value in key.values() for part in value.items())
     # Each with its length: a text may hold any character, and so no separator keeps ("ab", "c") from ("a", "bc").
     return "".join((table, *(f"\0{len(part)}:{part}" for part in parts)))
 
 
-def _canonical(tag: str, value: object) -> str:
+def canonical(tag: str, value: object) -> str:
+    """Return a key-typed value as text, its type first: equal for equal values, and only for those."""
     text = str(value)
     if tag == "N" and not text.isdigit():
-        text = format(Decimal(text).normalize(), "f")
+        text = format(Decimal(text).normalize(_EXACT), "f")
     return f"{tag}{text}"
 
 
@@ -54,6 +57,9 @@ class Request:
     target: Target | None = None
     """The one item that the request is about; None for queries, scans, batches and tables."""
 
+    targets: tuple[Target, ...] = ()
+    """The items that a transaction writes or checks, each once: it takes its turn among the writes of each."""
+
     batchable: bool = False
     """Whether the request may be carried out as part of a batch call."""
 
@@ -65,6 +71,9 @@ class Request:
 
     resendable: bool = True
     """Whether sending again after a lost answer leads to the same state as sending once."""
+
+    resendable_seconds: float | None = None
+    """For how long after the first sending that is so, where a client request token makes it so; None for always."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,14 @@
-"""Engines and sessions for every test that talks to a DynamoDB. Nothing here knows any model."""
+"""Engines and sessions for every test that talks to a DynamoDB, and a clock for those that must not wait.
 
+Nothing here knows any model. A test that is marked ``virtual_clock`` runs on an event loop whose time jumps ahead
+whenever the loop has nothing to do, and fails if it leaves a task behind.
+"""
+
+import asyncio
+import inspect
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -12,6 +19,8 @@ from dynamap_async import Session
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine
 
 NATIVE_ENGINE = "DYNAMAP_NATIVE_ENGINE"
+ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
+"""Folders in which every asynchronous test is marked ``virtual_clock``."""
 
 # How fast the machine is says nothing about the code. CI tries the same examples each time, so that what fails there is
 # what a change did; everywhere else they are drawn anew.
@@ -30,16 +39,67 @@ def pytest_configure(config: pytest.Config) -> None:
         "engine_fault(engine, reason, raises=AssertionError): what this engine gets wrong; the test must fail on it, "
         "with that error, and pass on every other engine",
     )
+    config.addinivalue_line(
+        "markers", "virtual_clock: an asynchronous test that never waits, and leaves no task behind"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.parent.as_posix().endswith(ON_VIRTUAL_CLOCK):
+            item.add_marker(pytest.mark.virtual_clock)
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         for fault in item.iter_markers("engine_fault"):
             engine, reason = fault.args
             if parameters.get("engine") == engine:
                 raises = fault.kwargs.get("raises", AssertionError)
                 item.add_marker(pytest.mark.xfail(reason=f"{engine}: {reason}", raises=raises, strict=True))
+
+
+class VirtualClockLoop(asyncio.SelectorEventLoop):
+    """An event loop that never waits: where it would sleep, its clock jumps to the next timer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = 1000.0
+        self._select = self._selector.select
+        self._selector.select = self._jump
+
+    def time(self) -> float:
+        return self._now
+
+    def _jump(self, timeout: float | None) -> list[Any]:
+        found = self._select(0)
+        if found or timeout == 0:
+            return found
+        if timeout is None:
+            raise RuntimeError("every task waits for something that will never happen")
+        self._now += timeout
+        return found
+
+
+async def _leaving_nothing(test: Callable[..., Awaitable[None]], arguments: dict[str, Any]) -> None:
+    await test(**arguments)
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    assert left == set(), "the test left tasks behind"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if not (inspect.iscoroutinefunction(pyfuncitem.obj) and pyfuncitem.get_closest_marker("virtual_clock")):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    with asyncio.Runner(loop_factory=VirtualClockLoop, debug=True) as runner:
+        runner.run(_leaving_nothing(pyfuncitem.obj, arguments))
+    return True
+
+
+@pytest.fixture(scope="session")
+def virtual_clock() -> type[VirtualClockLoop]:
+    """Return what makes an event loop whose time jumps, for a test that runs loops of its own."""
+    return VirtualClockLoop
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import dynamap_async
+from dynamap_async.cli.capacity.command import capacity
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.errors import DynamapError, TransportError
 
@@ -70,6 +71,9 @@ def demo(
         _end(str(error), status=2)
     except (DynamapError, ExceptionGroup) as error:
         _end_with(_first(error), engine)
+
+
+app.command()(capacity)
 
 
 def _demo(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:

@@ -3,9 +3,9 @@
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
 from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
-from dynamap_async.codec.instants import instant_text, parse_instant
+from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
-from dynamap_async.codec.nested import Deferred, Field, Nested, nested_of
+from dynamap_async.codec.nested import UNKNOWN_MEMBERS, Deferred, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.codec.order import order_key
 from dynamap_async.codec.plain import decode_any, encode_any
@@ -44,6 +44,7 @@ __all__ = [
     "EPOCH_SECONDS",
     "JSON_TEXT",
     "MISFITS",
+    "UNKNOWN_MEMBERS",
     "Converter",
     "Deferred",
     "Field",
@@ -90,6 +91,7 @@ __all__ = [
     "text",
     "through",
     "time",
+    "to_epoch_seconds",
     "tuple_of",
     "union_of",
     "uuid",

@@ -85,7 +85,7 @@ class _Map(Converter):
             return (part, self._value) if isinstance(part, str) else None
 
 
-def set_of(member: Converter, *, frozen: bool = False) -> Converter:
+def set_of(member: Converter, *, frozen: bool = False, as_list: bool = False) -> Converter:
     """Return the converter of set or frozenset.
 
     A set of text, numbers or bytes is stored as a set, any other as a list; both in sorted order, so that equal sets
@@ -94,6 +94,7 @@ def set_of(member: Converter, *, frozen: bool = False) -> Converter:
     Args:
         member: the converter of the members, exact.
         frozen: give back a frozenset.
+        as_list: give back a list, of which Pydantic makes the set.
     """
     kind: Callable[[Any], Any] = frozenset if frozen else set
     label = f"{'frozenset' if frozen else 'set'}[{member.label}]"
@@ -104,7 +105,7 @@ def set_of(member: Converter, *, frozen: bool = False) -> Converter:
         label=label,
         tags=_LIST if pair is None else frozenset((pair[1], "L")),
         encode=_plain_set_encoder(member, label) if pair is None else _set_encoder(member, label, *pair),
-        decode=_set_decoder(member, kind, pair),
+        decode=_set_decoder(member, list if as_list else kind, pair),
         types=(set, frozenset),
     )
 
@@ -218,6 +219,9 @@ def _set_decoder(member: Converter, kind: Callable[[Any], Any], pair: tuple[str,
 
     def decode_texts(value: Any) -> Any:
         return kind(stored_members(value)) if "L" not in value else decode_list(value)
+
+    if kind is list and member.decode is STORED_TEXT:
+        return stored_members  # the list as it arrived; an empty set, stored as a list, is decoded by its own type
 
     def decode(value: Any) -> Any:
         if "L" in value:

@@ -18,6 +18,19 @@ from dynamap_async.wire import AttributeValue, Tag
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
 
 
+class Unknown:
+    """Counts the members of stored maps that decoding left out, because a nested model does not know them."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+UNKNOWN_MEMBERS: Final = Unknown()
+"""Moves when decoding leaves a member out. Who looks at it before and after learns of threads' members too."""
+
+
 class Field(NamedTuple):
     """One named member of a nested value."""
 
@@ -188,6 +201,8 @@ def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
             if found is None:
                 if keep:
                     members[stored] = decode_any(member)
+                else:
+                    UNKNOWN_MEMBERS.count += 1
                 continue
             try:
                 members[found[0]] = found[1](member)

@@ -3,6 +3,7 @@
 DynamapError
 ├── UsageError                      the programmer; raised before anything is sent
 │   ├── ModelDefinitionError        a model class is wrong
+│   ├── UnassignedFieldError        a field is read before the session gave it a value
 │   ├── ExpressionError             a condition, path or projection is wrong
 │   ├── OperationError              an operation is wrong as a whole
 │   │   ├── NoIndexError            no table or index key answers the query
@@ -21,6 +22,7 @@ DynamapError
 ├── MultipleItemsFoundError         a call that promises one item found more
 ├── BatchError                      some items of a many-item call failed
 ├── ServiceError                    DynamoDB answered no
+│   └── UniqueViolationError        another item has a value that the model declares unique
 ├── TransportError                  no usable answer arrived
 └── TableError                      a table did not reach the state that was waited for
 
@@ -45,6 +47,7 @@ from dynamap_async.errors.service import (
     AccessDeniedError,
     ConditionalCheckFailedError,
     CredentialsRejectedError,
+    DuplicateItemError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
     LimitExceededError,
@@ -78,6 +81,9 @@ from dynamap_async.errors.transport import (
     RequestTimeoutError,
     TransportError,
 )
+from dynamap_async.errors.unique import (
+    UniqueViolationError,
+)
 from dynamap_async.errors.usage import (
     AmbiguousIndexError,
     ConfigurationError,
@@ -88,6 +94,7 @@ from dynamap_async.errors.usage import (
     OperationError,
     SessionClosedError,
     SessionStateError,
+    UnassignedFieldError,
     UnprojectedAttributeError,
     UsageError,
 )
@@ -105,6 +112,7 @@ __all__ = [
     "DamagedResponseError",
     "DataError",
     "DecodeError",
+    "DuplicateItemError",
     "DynamapError",
     "EncodeError",
     "ExpressionError",
@@ -138,6 +146,8 @@ __all__ = [
     "TransactionConflictError",
     "TransactionInProgressError",
     "TransportError",
+    "UnassignedFieldError",
+    "UniqueViolationError",
     "UnknownServiceError",
     "UnprocessedError",
     "UnprojectedAttributeError",

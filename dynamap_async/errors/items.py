@@ -101,6 +101,9 @@ class ItemValidationError(DataError, ValueError):
 class ItemNotFoundError(DynamapError, LookupError):
     """A call that promises an item found none."""
 
+    outcome_unknown: bool = False
+    """Whether the update may have been done all the same, and the item removed after it: an answer was lost."""
+
     def __init__(self, message: str, *, model: str, key: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.model = model

@@ -63,6 +63,10 @@ class VersionConflictError(ConditionalCheckFailedError):
     """The version of the stored item; None if there is no item, or it has none."""
 
 
+class DuplicateItemError(ServiceError):
+    """An INSERT statement found an item with the same key, so nothing was written."""
+
+
 class ThrottledError(ServiceError):
     """The request was refused because too much capacity is in use."""
 

@@ -20,6 +20,17 @@ class ModelDefinitionError(UsageError, TypeError):
         """Name of the field or index at fault, if one is."""
 
 
+class UnassignedFieldError(UsageError, AttributeError):
+    """A field was read that has no value yet: a session gives it one when the item is written."""
+
+    def __init__(self, message: str, *, model: str, field: str) -> None:
+        super().__init__(message)
+        self.model = model
+        """Name of the model class."""
+        self.field = field
+        """Name of the field."""
+
+
 class ExpressionError(UsageError, ValueError):
     """A path, condition or projection means nothing to DynamoDB."""
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.pending import Pending
-from dynamap_async.executor.retry import Retries
+from dynamap_async.executor.retry import TOO_LATE, Retries
 
 Failed = tuple[Pending, ServiceError | TransportError]
 
@@ -73,12 +73,18 @@ class Backoffs:
     def _wait(self, failed: Sequence[Failed], delay: float) -> None:
         loop = asyncio.get_running_loop()
         self._begun += 1
+        begun: list[Failed] = []
         for pending, error in failed:
+            if pending.is_too_late(loop.time() + delay):
+                error.add_note(TOO_LATE)
+                pending.fail(error)
             pending.fail_those_due(loop.time() + delay, error)
             if not pending.wanted:
                 self._close_one(pending)
                 continue
             self._waiting[pending] = self._begun
+            begun.append((pending, error))
+        self._retries.journal.retried(begun, delay)
         end = partial(self._end, self._begun, [pending for pending, _ in failed])
         self._timers[self._begun] = loop.call_later(delay, end, context=Context())
 

@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -14,6 +14,13 @@ from dynamap_async.executor.pending import Pending
 from dynamap_async.limits import BATCH_ANSWER_BYTES, ITEM_SIZE_BYTES, PAGE_BYTES
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireItem
+
+_SMALL_BYTES: Final = 16_384
+"""Up to this size, 25 items fit at their longest, and none is measured."""
+_LONGEST_JSON: Final = 10
+"""How many bytes of JSON a stored byte takes at most: an empty text in a list is stored as 1 byte, and sent as 9."""
+_ENTRY_BYTES: Final = 8_192
+"""What an entry takes besides its item; for a deletion, its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,17 @@ def batch_write(requests: Sequence[Request]) -> Request:
         )
         tables.setdefault(request.table, []).append(entry)
     return Request(operation="BatchWriteItem", body={"RequestItems": tables}, table=", ".join(tables), writes=True)
+
+
+def written_bytes(request: Request) -> int:
+    """Return how many bytes of a BatchWriteItem request a PutItem or DeleteItem request takes, or a little more.
+
+    A request holds 16 MB of JSON, and JSON is longer than what is stored.
+    """
+    size = _target(request).size_bytes
+    if size <= _SMALL_BYTES:
+        return _ENTRY_BYTES + size * _LONGEST_JSON
+    return _ENTRY_BYTES + len(orjson.dumps(request.body["Item"]))
 
 
 def unwritten(requests: Sequence[Request], answer: Body) -> Leftovers:

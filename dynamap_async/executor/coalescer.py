@@ -9,10 +9,9 @@ any more is not sent.
 """
 
 import asyncio
-import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from functools import partial
 from typing import ClassVar, Final
@@ -24,6 +23,7 @@ from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.alone import Alone
 from dynamap_async.executor.backoff import Backoffs, Failed
 from dynamap_async.executor.batch import Leftovers, parts_of_refused
+from dynamap_async.executor.exchange import Exchange
 from dynamap_async.executor.failures import (
     damaged,
     interrupted,
@@ -32,6 +32,8 @@ from dynamap_async.executor.failures import (
     refuses_some,
     unprocessed,
 )
+from dynamap_async.executor.journal import Journal
+from dynamap_async.executor.pages import Send
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.executor.ready import Ready
 from dynamap_async.executor.retry import Retries, given_up
@@ -39,10 +41,6 @@ from dynamap_async.executor.sealing import Sealing
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
-
-logger: logging.Logger = logging.getLogger("dynamap_async")
-
-Exchange = Callable[[Request], Awaitable[Body]]
 
 
 class Coalescer(ABC):
@@ -57,8 +55,9 @@ class Coalescer(ABC):
 
     def __init__(
         self,
-        exchange: Exchange,
+        send: Send,
         *,
+        journal: Journal,
         slots: Slots,
         retries: Retries,
         policy: BatchPolicy,
@@ -67,13 +66,15 @@ class Coalescer(ABC):
         """Begin with nothing queued.
 
         Args:
-            exchange: sends a request once.
+            send: sends a request once.
+            journal: takes note of what happens.
             slots: how many requests travel at the same time.
             retries: what is sent again, and when.
             policy: what shares a call.
             ended: called whenever a request is answered or given up.
         """
-        self._exchange: Final = exchange
+        self._send: Final = send
+        self._journal: Final = journal
         self._slots: Final = slots
         self._retries: Final = retries
         self._policy: Final = policy
@@ -102,9 +103,11 @@ class Coalescer(ABC):
             deadline: the event loop's time after which nobody waits; None for that of the current task.
         """
         until = anyio.current_effective_deadline() if deadline is None else deadline
-        waiter = Waiter(asyncio.get_running_loop().create_future(), until)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), until, self._journal.queued(request))
         pending = self._accept(request, waiter)
         waiter.future.add_done_callback(partial(self._left, pending))
+        if self._journal.observed:
+            waiter.future.add_done_callback(partial(self._journal.settled, waiter.number, pending))
         if not (self._policy.enabled and request.batchable):
             self._sealing.hurry()
         self._sealing.wake()
@@ -129,6 +132,10 @@ class Coalescer(ABC):
     @abstractmethod
     def _queue(self, pending: Pending) -> Ready:
         """Return the queue in which a request waits."""
+
+    @abstractmethod
+    def _weight(self, pending: Pending) -> int:
+        """Return how many bytes of ``most_bytes`` a request takes."""
 
     @abstractmethod
     def _together(self, batch: Sequence[Pending]) -> Request:
@@ -193,7 +200,7 @@ class Coalescer(ABC):
         for _ in range(len(self._queues)):
             self._queues.rotate(-1)
             if queue := self._queues[-1]:
-                taken = queue.take(self._most, self.most_bytes, self._may_share)
+                taken = queue.take(self._most, self.most_bytes, self._may_share, self._weight)
                 for pending in taken.withdrawn:
                     self._close_one(pending)
                 return taken.batch
@@ -206,11 +213,15 @@ class Coalescer(ABC):
         if not batch:
             return
         for pending in batch:
-            pending.attempts += 1
+            pending.begin_attempt()
             pending.on_the_wire = True
         try:
-            answer = await self._exchange(batch[0].request if len(batch) == 1 else self._together(batch))
-            parts, leftovers = self._read(batch, answer)
+            request = batch[0].request if len(batch) == 1 else self._together(batch)
+            with Exchange(self._journal, request, batch) as exchange:
+                answer = await self._send(request)
+                parts, leftovers = self._read(batch, answer)
+                left_over = leftovers.all
+                exchange.answered(answer, [each for each in batch if each.identity in left_over] if left_over else ())
         except (ServiceError, TransportError) as error:
             self._after_failure(batch, error)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must learn of it, and nobody else will
@@ -243,6 +254,7 @@ class Coalescer(ABC):
         self._retries.succeeded(max(pending.attempts for pending in batch))
         cut: list[Pending] = []
         throttled: list[Pending] = []
+        answered: list[Pending] = []
         for pending in batch:
             pending.on_the_wire = False
             if pending.identity in leftovers.cut:
@@ -253,10 +265,16 @@ class Coalescer(ABC):
             else:
                 if pending.refused_in_batch:
                     self._alone.remember(pending.request.table)
-                pending.answer(parts.get(pending.identity, {}))
-                self._close_one(pending)
+                answered.append(pending)
+        self._give_out(deque(answered), parts)
         self._again(cut)
         self._backoffs.begin([(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled])
+
+    def _give_out(self, answered: deque[Pending], parts: dict[str, Body]) -> None:
+        """Give every request its part of an answer."""
+        for pending in answered:
+            pending.answer(parts.get(pending.identity, {}))
+            self._close_one(pending)
 
     def _after_failure(self, batch: Sequence[Pending], error: ServiceError | TransportError) -> None:
         failed = [(pending, own_failure(self._retries, pending, error)) for pending in batch]
@@ -276,7 +294,7 @@ class Coalescer(ABC):
     def _split(self, batch: Sequence[Pending], error: ServiceError) -> None:
         """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
         groups = parts_of_refused(batch, by_item=refused_by_name(error))
-        logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), error.service_code, len(groups))
+        self._journal.split(self._together(batch), batch, len(groups), error)
         for pending in batch:
             pending.attempts -= 1
         self._parts_of_refused.extend(groups)

@@ -5,33 +5,49 @@ Invariant: while it is open it belongs to one event loop; when ``close`` returns
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextvars import Context
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import anyio
 
 from dynamap_async.config import BatchPolicy, RetryPolicy
 from dynamap_async.errors import SessionClosedError, SessionStateError
+from dynamap_async.events import Observer
+from dynamap_async.executor.exchange import Exchange
+from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.merged import MergedPages, SortedParts
-from dynamap_async.executor.pages import Pages
+from dynamap_async.executor.pages import Pages, Send
 from dynamap_async.executor.reads import Reads
-from dynamap_async.executor.retry import Retries, Sending, given_up, send_with_retries
+from dynamap_async.executor.retry import Retries, given_up, send_with_retries
 from dynamap_async.executor.segments import Part, Parts, SegmentPages
+from dynamap_async.executor.sending import Sending
 from dynamap_async.executor.slots import Slots
 from dynamap_async.executor.writes import Writes
 from dynamap_async.request import Positions, Request
+from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body, WireItem, WireKey
+
+Sieve: TypeAlias = Callable[[Body], Body]
+"""Takes out of a page's answer what is not to be given out."""
 
 
 class Executor:
     """Carries requests out: those of single items together, in batches; others one by one; queries page by page."""
 
-    def __init__(self, transport: Transport, *, retry: RetryPolicy, batching: BatchPolicy) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        retry: RetryPolicy,
+        batching: BatchPolicy,
+        observer: Observer | Sequence[Observer] = (),
+    ) -> None:
         self._transport: Final = transport
-        self._retries: Final = Retries(retry)
+        self._journal: Final = Journal(observer)
+        self._retries: Final = Retries(retry, journal=self._journal)
         self._slots: Final = Slots()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -39,6 +55,7 @@ class Executor:
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
         shared: dict[str, Any] = {
+            "journal": self._journal,
             "slots": self._slots,
             "retries": self._retries,
             "policy": batching,
@@ -76,10 +93,20 @@ class Executor:
             ServiceError: DynamoDB refused the request.
             TransportError: no answer came, or a write was given up when the session closed.
         """
-        if request.target is not None:
+        if request.target is not None or request.targets:
             return await self.settled(self.submit(request))
         self.check_open()
-        sending = Sending(request)
+        sending = Sending(request, waiter_id=self._journal.queued(request))
+        failure: type[BaseException] | None = None
+        try:
+            return await self._send(sending)
+        except BaseException as error:
+            failure = type(error)
+            raise
+        finally:
+            self._journal.ended(sending.waiter_id, sending, failure)
+
+    async def _send(self, sending: Sending) -> Body:
         scope = anyio.CancelScope()
         self._under_way[sending] = scope
         try:
@@ -121,9 +148,16 @@ class Executor:
         await self._slots.take()
         sending.on_the_wire = True
         try:
-            return await self._transport.send(request)
+            with Exchange(self._journal, request, (sending,)) as exchange:
+                answer = await self._transport.send(request)
+                exchange.answered(answer)
+                return answer
         finally:
             self._slots.release()
+
+    def statistics(self) -> Statistics:
+        """Return what was done until now; when it is closed, too."""
+        return self._journal.statistics((*self._reads.open, *self._writes.open, *self._under_way))
 
     def pages(
         self,
@@ -132,25 +166,35 @@ class Executor:
         *,
         want: int | None,
         start: WireKey | None,
+        sieve: Sieve | None = None,
     ) -> Pages:
-        """Return the pages of a query or scan; see ``Pages``."""
+        """Return the pages of a query or scan, each answer sifted first; see ``Pages``."""
         self.check_open()
-        return Pages(self.send, request, position, want=want, start=start, spawned=self._prefetching)
+        send = self._sending(sieve)
+        return Pages(send, request, position, want=want, start=start, spawned=self._prefetching)
 
-    def merged_pages(self, parts: SortedParts, *, want: int | None, begin: Positions | None) -> MergedPages:
+    def merged_pages(
+        self, parts: SortedParts, *, want: int | None, begin: Positions | None, sieve: Sieve | None = None
+    ) -> MergedPages:
         """Return the pages of several sorted reads as one; see ``MergedPages``."""
         self.check_open()
 
         def pages(part: Part, start: WireKey | None) -> Pages:
-            return self.pages(part.request, part.position, want=want, start=start)
+            return self.pages(part.request, part.position, want=want, start=start, sieve=sieve)
 
         return MergedPages(parts, pages, want=want, begin=begin)
 
-    def segment_pages(self, parts: Parts, *, want: int | None, begin: Positions | None) -> SegmentPages:
+    def segment_pages(
+        self, parts: Parts, *, want: int | None, begin: Positions | None, sieve: Sieve | None = None
+    ) -> SegmentPages:
         """Return the pages of a read in several parts, in no order; see ``SegmentPages``."""
         self.check_open()
         width = self._transport.max_connections
-        return SegmentPages(self.send, parts, want=want, begin=begin, width=width, spawned=self._prefetching)
+        send = self._sending(sieve)
+        return SegmentPages(send, parts, want=want, begin=begin, width=width, spawned=self._prefetching)
+
+    def _sending(self, sieve: Sieve | None) -> Send:
+        return self.send if sieve is None else partial(_sifted, self.send, sieve)
 
     def check_open(self) -> None:
         """Raise SessionStateError unless requests can be sent from here."""
@@ -209,6 +253,10 @@ class Executor:
         while self._writes.open or self._under_way:
             self._ended.clear()
             await self._ended.wait()
+
+
+async def _sifted(send: Send, sieve: Sieve, request: Request) -> Body:
+    return sieve(await send(request))
 
 
 async def _to_its_end(task: asyncio.Task[None]) -> None:

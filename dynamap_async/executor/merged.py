@@ -97,6 +97,7 @@ class MergedPages:
         self._sources = {
             number: _Source(part := parts.part(number), pages(part, start), start) for number, start in at.items()
         }
+        self._closed = False
         self.ended: bool = not self._sources or want == 0
 
     async def next_page(self) -> RawPage[Positions]:
@@ -118,8 +119,18 @@ class MergedPages:
         if self._remaining is not None:
             self._remaining -= len(items)
         if not self._sources or self._remaining == 0:
-            self.close()
+            self.ended = True
+            for source in self._sources.values():
+                source.pages.pause()
         return RawPage(items, len(items), self._position())
+
+    def want_more(self, items: int) -> None:
+        """Ask for so many items more than at first; see ``Pages.want_more``."""
+        if self._remaining is not None:
+            self._remaining += items
+            for source in self._sources.values():
+                source.pages.want_more(items)
+            self.ended = self._closed or not self._sources
 
     def _merge(self) -> list[WireItem]:
         heap = [(self._rank(source.items[0]), number) for number, source in self._sources.items() if source.items]
@@ -143,12 +154,12 @@ class MergedPages:
 
     def close(self) -> None:
         """End what is under way. Safe to call at any time, from any task of the loop."""
-        self.ended = True
+        self._closed = self.ended = True
         for source in self._sources.values():
             source.pages.close()
 
     async def aclose(self) -> None:
         """End what is under way, and return when it has ended."""
-        self.ended = True
+        self._closed = self.ended = True
         for source in self._sources.values():
             await source.pages.aclose()

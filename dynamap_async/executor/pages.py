@@ -60,6 +60,8 @@ class Pages:
         self._remaining: int | None = want
         self._start = start
         self._task: asyncio.Task[Body] | None = None
+        self._ending: list[asyncio.Task[Body]] = []
+        """What was cancelled and may not have ended yet."""
         self._spawned: Final = spawned
         self._closed = False
         self.ended: bool = want == 0
@@ -98,20 +100,30 @@ class Pages:
     def _prefetch(self) -> None:
         self._task = fetch(self._send, self._request(self._start, self._remaining), self._spawned)
 
-    def close(self) -> None:
-        """End the prefetch, if one is under way. Safe to call at any time, from any task of the loop."""
-        self._closed = self.ended = True
+    def want_more(self, items: int) -> None:
+        """Ask for so many items more than at first, of which some came to nothing; no matter whether it had ended."""
+        if self._remaining is not None:
+            self._remaining += items
+            self.ended = self._closed or self._start is None
+
+    def pause(self) -> None:
+        """End the prefetch, if one is under way; the next call asks for that page again."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
+            self._ending.append(task)
+
+    def close(self) -> None:
+        """End the prefetch, if one is under way. Safe to call at any time, from any task of the loop."""
+        self._closed = self.ended = True
+        self.pause()
 
     async def aclose(self) -> None:
         """End the prefetch, and return when it has ended."""
-        task = self._task
         self.close()
-        if task is not None:
+        if self._ending:
             with anyio.CancelScope(shield=True):
-                await asyncio.wait((task,))
+                await asyncio.wait(self._ending)
 
     def __del__(self) -> None:
         if self._task is not None:

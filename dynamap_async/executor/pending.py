@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from dynamap_async.errors import DynamapError
-from dynamap_async.executor.retry import Sending
+from dynamap_async.executor.sending import Sending
 from dynamap_async.request import Target
 from dynamap_async.wire import Body
 
@@ -24,6 +24,8 @@ class Waiter:
     future: asyncio.Future[Body]
     deadline: float
     """The event loop's time after which the task will not wait any more."""
+    number: int = 0
+    """Its number among all that wait in a session, and have waited."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,15 +44,32 @@ class Pending(Sending):
         return self.target.identity
 
     @property
+    def identities(self) -> tuple[str, ...]:
+        """Those of all items that the request is about: more than one for a transaction."""
+        targets = self.request.targets
+        return tuple(target.identity for target in targets) if targets else (self.identity,)
+
+    @property
     def target(self) -> Target:
-        """The item that the request is about."""
-        assert self.request.target is not None, f"{self.request.operation} is not about one item"  # noqa: S101 - routed by it
-        return self.request.target
+        """The item that the request is about; of a transaction, the first."""
+        target = self.request.targets[0] if self.request.targets else self.request.target
+        assert target is not None, f"{self.request.operation} is not about items"  # noqa: S101 - routed by it
+        return target
 
     @property
     def wanted(self) -> bool:
         """Whether anybody still waits."""
         return any(not waiter.future.done() for waiter in self.waiters)
+
+    @property
+    def waiting(self) -> int:
+        """How many still wait for it."""
+        return sum(not waiter.future.done() for waiter in self.waiters)
+
+    @property
+    def waiter_ids(self) -> tuple[int, ...]:
+        """The numbers of those who still wait for it."""
+        return tuple(waiter.number for waiter in self.waiters if not waiter.future.done())
 
     def answer(self, body: Body) -> None:
         """Give every waiter the answer; each decodes an instance of its own."""

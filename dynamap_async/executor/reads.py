@@ -2,18 +2,28 @@
 
 A lone read stays a GetItem, sent at the end of the tick that asked for it. A read joins another of the same key and
 consistency only until that one is sent. Reads are not ordered against writes.
+
+A call asks for no more than its answer can hold, as far as the sizes that were read before tell.
 """
 
+import asyncio
+from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from contextvars import Context
+from functools import partial
+from typing import Any, Final
 
 from dynamap_async.executor.batch import Leftovers, batch_get, found_items, unread
 from dynamap_async.executor.coalescer import Coalescer
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.executor.ready import Ready
+from dynamap_async.executor.sizes import Sizes
 from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS
 from dynamap_async.request import Request
-from dynamap_async.wire import Body
+from dynamap_async.wire import Body, WireItem
+
+_TURN_BYTES: Final = 100_000
+"""How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
 
 
 class Reads(Coalescer):
@@ -29,6 +39,7 @@ class Reads(Coalescer):
         self._by_consistency = {False: Ready(), True: Ready()}
         self._queues.extend(self._by_consistency.values())
         self._joinable: dict[tuple[str, bool], Pending] = {}
+        self._sizes = Sizes()
 
     def _accept(self, request: Request, waiter: Waiter) -> Pending:
         pending = Pending(request, waiters=[waiter])
@@ -58,8 +69,35 @@ class Reads(Coalescer):
         if self._joinable.get(_joint(pending)) is pending:
             del self._joinable[_joint(pending)]
 
+    def _weight(self, pending: Pending) -> int:
+        return self._sizes.of(pending.request.table)
+
     def _together(self, batch: Sequence[Pending]) -> Request:
         return batch_get([pending.request for pending in batch])
+
+    def _read(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
+        parts, leftovers = super()._read(batch, answer)
+        found: dict[str, list[WireItem]] = {}
+        for pending in batch:
+            if item := parts.get(pending.identity, {}).get("Item"):
+                found.setdefault(pending.request.table, []).append(item)
+        for table, items in found.items():
+            self._sizes.learn(table, items)
+        return parts, leftovers
+
+    def _give_out(self, answered: deque[Pending], parts: dict[str, Body]) -> None:
+        """Give every request its part of an answer: at once, or where they are large, with a turn for others between.
+
+        Each waiter decodes its own item as soon as it has it, all of them in one turn of the event loop.
+        """
+        size = 0
+        while answered and size < _TURN_BYTES:
+            pending = answered.popleft()
+            size += self._weight(pending) if pending.identity in parts else 0
+            pending.answer(parts.get(pending.identity, {}))
+            self._close_one(pending)
+        if answered:
+            asyncio.get_running_loop().call_soon(partial(self._give_out, answered, parts), context=Context())
 
     def _parts(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
         requests = [pending.request for pending in batch]

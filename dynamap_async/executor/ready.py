@@ -41,13 +41,18 @@ class Ready:
         """Forget everything."""
         self._requests.clear()
 
-    def take(self, most: int, most_bytes: int, may_share: Callable[[Pending], bool]) -> Taken:
-        """Take the requests of the next call: the first, and those after it that can travel with it.
+    def take(
+        self, most: int, most_bytes: int, may_share: Callable[[Pending], bool], weight: Callable[[Pending], int]
+    ) -> Taken:
+        """Take the requests of the next call: the first, whatever it weighs, and those after it that can share it.
+
+        What is passed over stays first in line, so that nothing waits for more than those before it.
 
         Args:
             most: how many requests the call may hold.
             most_bytes: how much they may weigh together.
             may_share: whether a request may travel with others.
+            weight: tells what a request weighs, in bytes.
         """
         taken = Taken()
         identities: set[str] = set()
@@ -55,17 +60,19 @@ class Ready:
         size = 0
         while self._requests and len(taken.batch) < most:
             pending = self._requests.popleft()
-            size_bytes = pending.target.size_bytes
             if not pending.wanted:
                 taken.withdrawn.append(pending)
             elif not taken.batch and not may_share(pending):
                 taken.batch.append(pending)
                 break
-            elif pending.identity in identities or size + size_bytes > most_bytes or not may_share(pending):
+            elif pending.identity in identities or not may_share(pending):
                 passed_over.append(pending)
+            elif (more := size + weight(pending)) > most_bytes and taken.batch:
+                passed_over.append(pending)
+                break  # whoever comes after it may be lighter, but would go before it
             else:
                 identities.add(pending.identity)
                 taken.batch.append(pending)
-                size += size_bytes
+                size = more
         self._requests.extendleft(reversed(passed_over))
         return taken

@@ -5,10 +5,8 @@ service says so itself (a resent write may overwrite another writer's later valu
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
-import logging
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -20,43 +18,33 @@ from dynamap_async.errors import (
     Outcome,
     ServiceError,
     SessionClosedError,
+    TransactionCanceledError,
     TransportError,
 )
+from dynamap_async.executor.journal import Journal
+from dynamap_async.executor.sending import Sending
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
-logger: logging.Logger = logging.getLogger("dynamap_async")
-
-
-@dataclass(slots=True, eq=False)
-class Sending:
-    """A request on its way: what is known so far, for whoever has to give it up."""
-
-    request: Request
-    attempts: int = 0
-    """How often it was put on the wire."""
-    on_the_wire: bool = False
-    """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
-    outcome_unknown: bool = False
-    """Whether an earlier attempt may have written without an answer."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What is known of a request that is given up now."""
-        return Outcome.UNKNOWN if self.on_the_wire or self.outcome_unknown else Outcome.NOT_SENT
+TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would do it twice"
+"""The note of an error after which nothing is sent again, for a token holds for ten minutes."""
 
 
 class Retries:
     """A session's policy and budget of retries."""
 
-    def __init__(self, policy: RetryPolicy, *, jitter: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self, policy: RetryPolicy, *, jitter: Callable[[], float] = random.random, journal: Journal | None = None
+    ) -> None:
         """Begin with a full budget.
 
         Args:
             policy: how often, and how long to wait in between.
             jitter: draws from [0, 1).
+            journal: takes note of what is sent again.
         """
         self.policy: Final = policy
+        self.journal: Final = journal or Journal()
         self._jitter: Final = jitter
         self._budget = policy.budget
 
@@ -64,6 +52,8 @@ class Retries:
         """Write into the error what earlier attempts mean for it, and into ``sending`` what it means for later ones."""
         error.attempts = sending.attempts
         sending.outcome_unknown = sending.outcome_unknown or _may_have_written(sending.request, error)
+        if _is_final(sending.request, error):
+            sending.outcome_unknown = False
         if isinstance(error, ServiceError):
             error.outcome_unknown = sending.outcome_unknown
         elif sending.outcome_unknown:
@@ -104,7 +94,7 @@ async def send_with_retries(send: Callable[[Request], Awaitable[Body]], sending:
         TransportError: no answer came; ``outcome`` says whether the request can have been carried out.
     """
     while True:
-        sending.attempts += 1
+        sending.begin_attempt()
         try:
             answer = await send(sending.request)
         except (ServiceError, TransportError) as error:
@@ -112,28 +102,26 @@ async def send_with_retries(send: Callable[[Request], Awaitable[Body]], sending:
             retries.note(sending, error)
             if not retries.worth_another(error, sending):
                 raise
-            if sending.attempts >= retries.policy.max_attempts:
-                error.add_note(f"not sent again: {sending.attempts} attempts are all that RetryPolicy allows")
-                raise
             delay = retries.delay(sending.attempts)
-            if anyio.current_time() + delay > anyio.current_effective_deadline():
-                error.add_note("not sent again: the caller's deadline is too near")
+            if note := _not_sent_again(sending, retries, anyio.current_time() + delay):
+                error.add_note(note)
                 raise
-            if not retries.take():
-                error.add_note("not sent again: the session's retry budget is spent")
-                raise
-            logger.debug(
-                "%s on %s failed (%s), attempt %d; again in %.3f s",
-                sending.request.operation,
-                sending.request.table,
-                type(error).__name__,
-                sending.attempts,
-                delay,
-            )
+            retries.journal.retried([(sending, error)], delay)
         else:
             retries.succeeded(sending.attempts)
             return answer
         await anyio.sleep(delay)
+
+
+def _not_sent_again(sending: Sending, retries: Retries, at: float) -> str | None:
+    """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
+    if sending.attempts >= retries.policy.max_attempts:
+        return f"not sent again: {sending.attempts} attempts are all that RetryPolicy allows"
+    if at > anyio.current_effective_deadline():
+        return "not sent again: the caller's deadline is too near"
+    if sending.is_too_late(at):
+        return TOO_LATE
+    return None if retries.take() else "not sent again: the session's retry budget is spent"
 
 
 def _may_have_written(request: Request, error: ServiceError | TransportError) -> bool:
@@ -142,6 +130,12 @@ def _may_have_written(request: Request, error: ServiceError | TransportError) ->
     if isinstance(error, TransportError):
         return error.outcome is Outcome.UNKNOWN
     return isinstance(error, InternalServerError)
+
+
+def _is_final(request: Request, error: ServiceError | TransportError) -> bool:
+    """Return whether the answer speaks for all earlier attempts too: with a token, one that had written succeeds."""
+    by_token = request.resendable_seconds is not None
+    return by_token and isinstance(error, TransactionCanceledError) and not error.retryable
 
 
 def given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:

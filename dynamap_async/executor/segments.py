@@ -71,6 +71,8 @@ class SegmentPages:
         self._begun = 0 if begin is None else begin.begun
         self._at: dict[int, WireKey | None] = {} if begin is None else dict(begin.at)
         self._tasks: dict[int, asyncio.Task[Body]] = {}
+        self._ending: list[asyncio.Task[Body]] = []
+        """What was cancelled and may not have ended yet."""
         self._last: tuple[int, WireKey | None, list[WireItem]] | None = None
         self._closed = False
         self._set_ended()
@@ -111,6 +113,12 @@ class SegmentPages:
             at[number] = self._parts.part(number).position(items[given - 1]) if given else start
         return Positions(self._begun, at)
 
+    def want_more(self, items: int) -> None:
+        """Ask for so many items more than at first; see ``Pages.want_more``."""
+        if self._remaining is not None:
+            self._remaining += items
+            self._set_ended()
+
     def _fetch_more(self) -> None:
         if self._closed:
             return
@@ -146,19 +154,19 @@ class SegmentPages:
         finished = not self._at and self._begun == self._parts.total
         self.ended: bool = self._closed or finished or self._remaining == 0
 
-    def _cancel(self) -> list[asyncio.Task[Body]]:
-        tasks = [*self._tasks.values()]
-        self._tasks.clear()
-        for task in tasks:
+    def _cancel(self) -> None:
+        for task in self._tasks.values():
             task.cancel()
-        return tasks
+            self._ending.append(task)
+        self._tasks.clear()
 
     async def aclose(self) -> None:
         """End what is under way, and return when it has ended."""
         self._closed = self.ended = True
-        if tasks := self._cancel():
+        self._cancel()
+        if self._ending:
             with anyio.CancelScope(shield=True):
-                await asyncio.wait(tasks)
+                await asyncio.wait(self._ending)
 
     def __del__(self) -> None:
         for task in self._tasks.values():

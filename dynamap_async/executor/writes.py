@@ -1,15 +1,17 @@
 """Writes of single items: unconditional puts and deletes that wait together become BatchWriteItem calls.
 
 Invariant: all writes of one key form a line, conditional ones and updates included: the next is sent when the one
-before it was answered or given up. Writes are never merged. A cancelled write that was not sent leaves the line; one
-that was sent keeps its place until it is answered.
+before it was answered or given up. A transaction stands in the lines of all its keys, and is sent when it is the first
+of each; it joins them all at once, so that no two wait for each other. Writes are never merged. A cancelled write that
+was not sent leaves its lines; one that was sent keeps its place until it is answered.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from dynamap_async.executor.batch import Leftovers, batch_write, unwritten
+from dynamap_async.executor.batch import Leftovers, batch_write, unwritten, written_bytes
 from dynamap_async.executor.coalescer import Coalescer
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.executor.ready import Ready
@@ -19,7 +21,7 @@ from dynamap_async.wire import Body
 
 
 class Writes(Coalescer):
-    """The PutItem, DeleteItem and UpdateItem requests of a session."""
+    """The PutItem, DeleteItem, UpdateItem and TransactWriteItems requests of a session."""
 
     most = BATCH_WRITE_REQUESTS
     most_bytes = BATCH_WRITE_BYTES
@@ -34,26 +36,47 @@ class Writes(Coalescer):
     def _accept(self, request: Request, waiter: Waiter) -> Pending:
         pending = Pending(request, waiters=[waiter])
         self.open.add(pending)
-        line = self._lines.setdefault(pending.identity, deque())
-        line.append(pending)
-        if len(line) == 1:
+        for identity in pending.identities:
+            self._lines.setdefault(identity, deque()).append(pending)
+        if self._has_its_turn(pending):
             self._ready.add(pending)
         return pending
+
+    def _has_its_turn(self, pending: Pending) -> bool:
+        return all(self._lines[identity][0] is pending for identity in pending.identities)
+
+    def _left(self, pending: Pending, future: asyncio.Future[Body]) -> None:
+        super()._left(pending, future)
+        # A transaction that waits for one of its keys must not hold up those who wait for another one.
+        if not pending.wanted and pending in self.open and not self._has_its_turn(pending):
+            self._close_one(pending)
 
     def _queue(self, pending: Pending) -> Ready:
         return self._ready
 
     def _close_one(self, pending: Pending) -> None:
         if pending in self.open:
-            line = self._lines[pending.identity]
-            first = line[0] is pending
+            for after in self._leave_lines(pending):
+                if self._has_its_turn(after):
+                    self._ready.add(after)
+                    self._sealing.wake()
+        super()._close_one(pending)
+
+    def _leave_lines(self, pending: Pending) -> list[Pending]:
+        """Take a request out of its lines; return, each once, those who are now the first of one of them."""
+        first_now: dict[Pending, None] = {}
+        for identity in pending.identities:
+            line = self._lines[identity]
+            was_first = line[0] is pending
             line.remove(pending)
             if not line:
-                del self._lines[pending.identity]
-            elif first:
-                self._ready.add(line[0])
-                self._sealing.wake()
-        super()._close_one(pending)
+                del self._lines[identity]
+            elif was_first:
+                first_now[line[0]] = None
+        return list(first_now)
+
+    def _weight(self, pending: Pending) -> int:
+        return written_bytes(pending.request)
 
     def _together(self, batch: Sequence[Pending]) -> Request:
         return batch_write([pending.request for pending in batch])

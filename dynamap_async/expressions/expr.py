@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ov
 
 from dynamap_async.codec import encode_any
 from dynamap_async.errors import EncodeError, ExpressionError
+from dynamap_async.expressions.changes import Changeable
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
 from dynamap_async.expressions.conditions import Condition, Function, Size, Value, path_in
 from dynamap_async.expressions.paths import Path
@@ -112,8 +113,8 @@ class _Readable(Generic[T_co]):
         return at(path_in(self._operand, "[...]").child(part))
 
 
-class Expr(_Readable[T], Generic[T]):
-    """A field of a model, or a part of one, as an operand of conditions."""
+class Expr(_Readable[T], Changeable[T], Generic[T]):
+    """A field of a model, or a part of one, as an operand of conditions and updates."""
 
     __slots__ = ()
 

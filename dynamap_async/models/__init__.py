@@ -1,20 +1,31 @@
 """Pydantic classes -> fields, keys and converters. Models do no I/O; the session does."""
 
+from dynamap_async.models.annotations import name_of
+from dynamap_async.models.assigned import has_value
 from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.definition import Definition
+from dynamap_async.models.differences import REMOVED, Changes, Known, Removed, changed, difference
 from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.fitting import fits
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
-from dynamap_async.models.instances import give
-from dynamap_async.models.keys import Key, KeyValue
+from dynamap_async.models.instances import give, take_over
+from dynamap_async.models.items import faults_of, stored_empty
+from dynamap_async.models.keys import Key, KeyValue, key_from_values
+from dynamap_async.models.known import changes, known
 from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, TimeToLive, Version, attr
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
+from dynamap_async.models.places import is_frozen, must_be_there, start_number, validated, validated_members
+from dynamap_async.models.state import forget, is_remembered, is_whole, refuse_partial, remember
+from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [
+    "REMOVED",
     "Absence",
     "AfterRead",
     "Attr",
     "BeforeWrite",
+    "Changes",
     "Definition",
     "FieldPlan",
     "GlobalIndex",
@@ -22,20 +33,46 @@ __all__ = [
     "Index",
     "Key",
     "KeyValue",
+    "Known",
     "LocalIndex",
     "Model",
     "ModelMeta",
     "PartitionKey",
+    "Removed",
     "Role",
     "RoundTripWarning",
     "SortKey",
     "TimeToLive",
+    "Unique",
+    "UniqueFields",
     "Version",
     "WriteKind",
     "after_read",
     "attr",
     "before_write",
+    "changed",
+    "changes",
     "definition_of",
+    "difference",
+    "faults_of",
     "fields",
+    "fits",
+    "forget",
     "give",
+    "has_value",
+    "is_frozen",
+    "is_remembered",
+    "is_whole",
+    "key_from_values",
+    "key_text",
+    "known",
+    "must_be_there",
+    "name_of",
+    "refuse_partial",
+    "remember",
+    "start_number",
+    "stored_empty",
+    "take_over",
+    "validated",
+    "validated_members",
 ]

@@ -13,7 +13,7 @@ from dynamap_async.codec import EPOCH_SECONDS, StoredForm
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.fields import FieldPlan
-from dynamap_async.models.markers import Role, StoredAs, stored_form
+from dynamap_async.models.markers import OURS, Role, StoredAs, stored_form
 from dynamap_async.models.settings import fault
 
 _EXPIRY_TYPES: Final = (int, datetime, AwareDatetime, FutureDatetime, PastDatetime)
@@ -120,7 +120,7 @@ def _storing(plan: FieldPlan, default: Any) -> str | None:
 
 def _reading(info: FieldInfo, default: Any) -> str | None:
     """Return why a stored default could not be read again: the type's constraints, which Pydantic does not check."""
-    metadata = [each for each in info.metadata if not isinstance(each, Role | StoredAs)]
+    metadata = [each for each in info.metadata if not isinstance(each, OURS)]
     if not metadata:
         return None
     annotation: Any = Annotated[(info.annotation, *metadata)]

@@ -29,7 +29,7 @@ from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.compiling import UnstorableTypeError, deferred, then
 from dynamap_async.models.containers import container
 from dynamap_async.models.fallback import Adapter, expects_values, has_own_schema, needs_values, through
-from dynamap_async.models.markers import Role, StoredAs
+from dynamap_async.models.markers import OURS, Role, StoredAs
 from dynamap_async.models.nested import nested
 from dynamap_async.models.scalars import scalar
 from dynamap_async.models.settings import fault
@@ -104,7 +104,7 @@ class TypeCompiler:
         if Role.TIME_TO_LIVE in metadata:
             kind = bare(without_none(annotation))
             return codec.integer() if kind is int else codec.stored_as(codec.EPOCH_SECONDS, label=name_of(kind))
-        kept = tuple(each for each in metadata if not isinstance(each, Role | StoredAs))
+        kept = tuple(each for each in metadata if not isinstance(each, OURS))
         if is_optional(annotation) and not is_encoded(kept):
             annotation, more = unwrap(annotation)
             annotation, kept = without_none(annotation), (*more, *kept)

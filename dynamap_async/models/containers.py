@@ -27,7 +27,8 @@ def container(compiler: Compiler, annotation: Any) -> Converter | None:
     origin: Any = get_origin(annotation) or annotation
     args = get_args(annotation)
     if origin in SETS:
-        return codec.set_of(compiler.exactly.member(args[0] if args else Any), frozen=origin in FROZEN_SETS)
+        member = compiler.exactly.member(args[0] if args else Any)
+        return codec.set_of(member, frozen=origin in FROZEN_SETS, as_list=not compiler.exact)
     if origin is list:
         return codec.list_of(compiler.member(args[0] if args else Any))
     if origin in _SEQUENCES:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
+from dynamap_async.models.assigned_checks import check_assigned
 from dynamap_async.models.checks import check_attr, check_fields
 from dynamap_async.models.fields import FieldPlan, plan_fields
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
@@ -15,7 +16,9 @@ from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys import key_from_values
 from dynamap_async.models.markers import Role
+from dynamap_async.models.settings import SETTINGS, Settings
 from dynamap_async.models.tables import table_of
+from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
 
@@ -37,6 +40,10 @@ class Definition(Generic[M]):
     """Stored name -> field name."""
     hooks: Hooks = NO_HOOKS
     """What runs before a write and after a read of an item."""
+    uniques: tuple[UniqueFields, ...] = ()
+    """Which fields have values that no two items share."""
+    assigned: tuple[FieldPlan, ...] = ()
+    """The fields whose values the library gives when it writes an item."""
 
     @property
     def version(self) -> FieldPlan | None:
@@ -44,9 +51,22 @@ class Definition(Generic[M]):
         return next((plan for plan in self.fields.values() if plan.role is Role.VERSION), None)
 
     @property
+    def expiry(self) -> FieldPlan | None:
+        """The field whose time, once it has passed, hides an item from reads; None unless the model hides them."""
+        settings: Settings = getattr(self.model, SETTINGS)
+        if not settings.hide_expired:
+            return None
+        return next((plan for plan in self.fields.values() if plan.role is Role.TIME_TO_LIVE), None)
+
+    @property
     def prepares(self) -> bool:
         """Whether an item has to be made ready, by awaiting something, before it can be encoded for a write."""
-        return bool(self.hooks.before_write)
+        return bool(self.hooks.before_write) or self.numbered is not None
+
+    @property
+    def numbered(self) -> FieldPlan | None:
+        """The key that gets the next number of a counter, if there is one."""
+        return next((plan for plan in self.assigned if plan.assigned and plan.assigned.autoincrement), None)
 
     def path(self, field: str) -> Path:
         """Return the path of a field; KeyError if there is none of that name."""
@@ -94,7 +114,10 @@ def define(model: type[M]) -> Definition[M]:
     indexes = declared_indexes(model)
     fields = plan_fields(model, key_fields=names_in_keys(indexes))
     check_fields(model, fields, indexes)
+    check_assigned(model, fields)
     table = table_of(model, fields, indexes)
     items = ItemCodec(model, tuple(fields.values()), table)
     names = {plan.stored: name for name, plan in fields.items()}
-    return Definition(model, fields, items, table, names, hooks=find_hooks(model))
+    assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
+    hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
+    return Definition(model, fields, items, table, names, hooks=hooks, uniques=uniques, assigned=assigned)

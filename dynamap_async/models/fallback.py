@@ -30,8 +30,9 @@ from pydantic.types import UuidVersion
 from dynamap_async import codec
 from dynamap_async.codec import ALL_TAGS, Converter
 from dynamap_async.models.annotations import Metadata, is_encoded, name_of
+from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.compiling import Compiler
-from dynamap_async.models.markers import Role, StoredAs
+from dynamap_async.models.markers import OURS
 from dynamap_async.wire import Tag as StoredTag
 
 _EARLY: Final = (BeforeValidator, PlainValidator, WrapValidator)
@@ -86,7 +87,7 @@ class Adapter:
 
     def __init__(self, annotation: Any, metadata: Metadata, model: type[BaseModel]) -> None:
         self._annotation = annotation
-        self._metadata = tuple(each for each in metadata if not isinstance(each, Role | StoredAs))
+        self._metadata = tuple(each for each in metadata if not isinstance(each, OURS))
         self._encoders = model.model_config.get("json_encoders")
 
     def dump(self, value: Any) -> Any:
@@ -142,7 +143,8 @@ def needs_values(owner: type[Any]) -> bool:
     decorators = getattr(owner, "__pydantic_decorators__", None)
     if decorators is None:
         return False
-    modes = [each.info.mode for each in decorators.field_validators.values()]
+    validators = decorators.field_validators
+    modes = [each.info.mode for name, each in validators.items() if not name.startswith(PRESENCE)]
     modes += [each.info.mode for each in decorators.model_validators.values()]
     return any(mode != "after" for mode in modes) or bool(decorators.validators or decorators.root_validators)
 

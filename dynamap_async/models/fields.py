@@ -3,17 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import Converter
 from dynamap_async.models.annotations import field_metadata, is_anything, is_encoded, is_optional, set_type
+from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
 from dynamap_async.models.compiling import then
 from dynamap_async.models.fallback import Adapter, needs_values
-from dynamap_async.models.markers import Role, stored_form, stored_name
+from dynamap_async.models.holding import Holding, holding_of
+from dynamap_async.models.markers import OURS, Role, stored_form, stored_name
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
@@ -53,6 +55,14 @@ class FieldPlan:
     absence: Absence
     set_type: type[set[Any]] | type[frozenset[Any]] | None = None
     """set or frozenset if the field's values are sets, which cannot be stored empty."""
+    holding: Holding = Holding.SHARED
+    """How an instance holds the field's values."""
+    assigned: Assigned | None = None
+    """Where the value comes from, if the library gives it when the item is written."""
+    annotation: Any = None
+    """The type as the model declares it."""
+    maker: Maker | None = None
+    """Makes the values of an assigned field."""
 
     @property
     def holds_set(self) -> bool:
@@ -85,7 +95,9 @@ class FieldPlan:
         return self.set_type() if self.set_type is not None and self.null_reads_as_empty_set else None
 
     def of_absence(self) -> Any:
-        """Return what an item without the attribute means, if it is None or an empty set."""
+        """Return what an item without the attribute means, if Pydantic is not to find that out."""
+        if self.absence is Absence.ERROR:
+            return ABSENT
         return self.set_type() if self.set_type is not None and self.absence is Absence.EMPTY_SET else None
 
 
@@ -116,6 +128,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         converter = then(converter, Adapter(info.annotation, metadata, model).load)
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
+    assigned = assigned_of(info)
     return FieldPlan(
         name=name,
         stored=stored_name(name, info),
@@ -123,10 +136,19 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         converter=converter,
         decode=decode,
         nullable=nullable,
-        required=info.is_required(),
+        required=info.is_required() or assigned is not None,
         absence=_absence(info, nullable=nullable and not is_anything(info.annotation), holds_set=kind is not None),
         set_type=kind,
+        holding=holding_of(model, info),
+        assigned=assigned,
+        annotation=info.annotation,
+        maker=None if assigned is None else _maker(model, name, info),
     )
+
+
+def _maker(model: type[BaseModel], name: str, info: FieldInfo) -> Maker:
+    metadata = tuple(each for each in field_metadata(info) if not isinstance(each, OURS))
+    return Maker(model.__name__, name, Annotated[(info.annotation, *metadata)] if metadata else info.annotation)
 
 
 def _set_type(info: FieldInfo) -> type[set[Any]] | type[frozenset[Any]] | None:
@@ -135,7 +157,7 @@ def _set_type(info: FieldInfo) -> type[set[Any]] | type[frozenset[Any]] | None:
 
 
 def _absence(info: FieldInfo, *, nullable: bool, holds_set: bool) -> Absence:
-    if info.is_required():
+    if info.is_required() or assigned_of(info) is not None:
         if nullable:
             return Absence.NONE
         return Absence.EMPTY_SET if holds_set else Absence.ERROR

@@ -114,10 +114,14 @@ class GlobalIndex(IndexDeclaration):
 
 def declared_indexes(model: type[Any]) -> dict[str, IndexDeclaration]:
     """Return the index declarations of a class and its bases, by attribute name, without those set to None since."""
-    found: dict[str, IndexDeclaration] = {}
+    found: dict[str, object] = {}
     for base in reversed(model.__mro__):
         found.update(base.__dict__.get(INDEXES, {}))
-    return {key: index for key, index in found.items() if getattr(model, key, None) is not None}
+    return {
+        key: index
+        for key, index in found.items()
+        if isinstance(index, IndexDeclaration) and getattr(model, key, None) is not None
+    }
 
 
 def names_in_keys(indexes: Mapping[str, IndexDeclaration]) -> frozenset[str]:

@@ -6,9 +6,10 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from dynamap_async.codec import MISFITS, KeyRole, check_item, check_key_value, decode_any, encode_any
+from dynamap_async.codec import MISFITS, UNKNOWN_MEMBERS, KeyRole, check_item, check_key_value, decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
 from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -38,7 +39,7 @@ class ItemCodec(Generic[M]):
         self._fill = [
             (field.name, field.stored, field)
             for field in fields
-            if field.required and field.absence in (Absence.NONE, Absence.EMPTY_SET)
+            if field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
         ]
         self._takes_extras = extras in ("allow", "forbid")
         self._keeps_extras = extras == "allow"
@@ -48,6 +49,9 @@ class ItemCodec(Generic[M]):
         ]
         self._key_names = table.keys.names if table is not None else ()
         self._page: TypeAdapter[list[M]] | None = None
+        self.snapshots = Snapshots(model, fields)
+        """Takes the remembered states of instances that are decoded."""
+        self._remembers = table is not None
 
     def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
         """Return an instance in wire form, ready to be stored.
@@ -68,19 +72,24 @@ class ItemCodec(Generic[M]):
                 value = values[name]
                 if field is None or not (value is None or (isinstance(value, _SETS) and not value)):
                     stored[attribute] = encode(value)
-                elif (present := _stored_empty(field, value)) is not None:
+                elif (present := stored_empty(field, value)) is not None:
                     stored[attribute] = present
         except EncodeError as error:
             raise error.at(name, model=self._name) from error.__cause__
         except (KeyError, RecursionError) as error:
             raise self._unusable(values, name, error) from None
-        self._check_keys(stored)
+        self.check_keys(stored)
         if self._keeps_extras:
-            self._encode_extras(item, stored)
+            stored.update(self.encode_extras(item))
         check_item(stored, self._name)
         return stored
 
-    def _check_keys(self, stored: WireItem) -> None:
+    def check_keys(self, stored: WireItem) -> None:
+        """Check those of an item's attributes that are part of a key of the table or of an index.
+
+        Raises:
+            EncodeError: one is empty, too long, or of a type that keys cannot have.
+        """
         for attribute, name, role in self._key_checks:
             try:
                 if attribute in stored:
@@ -97,7 +106,26 @@ class ItemCodec(Generic[M]):
             problem = "the instance has no value for this field; make it with the constructor, or set it"
         return EncodeError(problem).at(name, model=self._name)
 
-    def _encode_extras(self, item: M, stored: WireItem) -> None:
+    def encode_values(self, values: Mapping[str, Any]) -> WireItem:
+        """Return the attributes of those fields that have a value; nothing is checked but the values themselves."""
+        stored: WireItem = {}
+        for name, attribute, encode, field in self._encoders:
+            if name not in values:
+                continue
+            value = values[name]
+            empty = field is not None and (value is None or (isinstance(value, _SETS) and not value))
+            present = stored_empty(field, value) if field is not None and empty else encode(value)
+            if present is not None:
+                stored[attribute] = present
+        return stored
+
+    def encode_extras(self, item: BaseModel) -> WireItem:
+        """Return the attributes of an instance that are no fields.
+
+        Raises:
+            EncodeError: one cannot be stored, or has the stored name of a field.
+        """
+        stored: WireItem = {}
         for name, value in (item.__pydantic_extra__ or {}).items():
             if name in self._decoders:
                 raise EncodeError(
@@ -107,9 +135,14 @@ class ItemCodec(Generic[M]):
                 stored[name] = encode_any(value)
             except EncodeError as error:
                 raise error.at(name, model=self._name) from error.__cause__
+        return stored
 
-    def decode(self, items: Sequence[WireItem]) -> list[M]:
-        """Return wire items as validated instances, in order.
+    def decode(self, items: Sequence[WireItem], *, partial: bool = False) -> list[M]:
+        """Return wire items as validated instances, in order, each with its remembered state if the model has a table.
+
+        Args:
+            items: the items.
+            partial: whether they are parts of the stored ones, so that put and save refuse the instances.
 
         Raises:
             ItemValidationError: an item does not fit the model; the error carries those that do.
@@ -117,13 +150,23 @@ class ItemCodec(Generic[M]):
         if self._page is None:
             self._page = TypeAdapter(_list_of(self._model))
         try:
-            values = [self._values(item) for item in items]
+            unknown = UNKNOWN_MEMBERS.count
+            values = [self.values(item) for item in items]
+            whole = UNKNOWN_MEMBERS.count == unknown
             page: list[M] = self._page.validator.validate_python(values, by_name=True, by_alias=False)
         except (ValidationError, DecodeError):
-            return self._one_by_one(items)
+            return self._one_by_one(items, partial=partial)
+        if partial:
+            self.snapshots.mark_partial(page)
+        elif self._remembers:
+            self.snapshots.take(page, values, items, whole=whole)
         return page
 
-    def _values(self, item: WireItem) -> dict[str, Any]:
+    def validated(self, values: Mapping[str, Any]) -> M:
+        """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError."""
+        return self._model.__pydantic_validator__.validate_python(dict(values), by_name=True, by_alias=False)
+
+    def values(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
         values: dict[str, Any] = {}
         decoders = self._decoders
@@ -150,22 +193,29 @@ class ItemCodec(Generic[M]):
             )
         return _plain(attribute, stored)
 
-    def _one_by_one(self, items: Sequence[WireItem]) -> list[M]:
-        validate = self._model.__pydantic_validator__.validate_python
+    def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:
         fitting: list[M] = []
         failures: list[ItemValidationError] = []
         for item in items:
             try:
-                fitting.append(validate(self._values(item), by_name=True, by_alias=False))
+                unknown = UNKNOWN_MEMBERS.count
+                values = self.values(item)
+                made = self.validated(values)
             except (ValidationError, DecodeError) as error:
                 failures.append(self._failure(item, error))
+                continue
+            fitting.append(made)
+            if partial:
+                self.snapshots.mark_partial([made])
+            elif self._remembers:
+                self.snapshots.take([made], [values], [item], whole=UNKNOWN_MEMBERS.count == unknown)
         if failures:
             raise ItemValidationError.of_call(failures, fitting)
         return fitting
 
     def _failure(self, item: WireItem, error: ValidationError | DecodeError) -> ItemValidationError:
         key = {name: _shown(item[name]) for name in self._key_names if name in item}
-        faults = _faults(error) if isinstance(error, ValidationError) else str(error)
+        faults = faults_of(error) if isinstance(error, ValidationError) else str(error)
         return ItemValidationError(
             f"the stored item {key} does not fit {self._name}: {faults}",
             model=self._name,
@@ -180,7 +230,7 @@ def _list_of(model: type[Any]) -> Any:
     return GenericAlias(list, (model,))
 
 
-def _stored_empty(field: FieldPlan, value: object) -> AttributeValue | None:
+def stored_empty(field: FieldPlan, value: object) -> AttributeValue | None:
     """Return how None or an empty set is stored; None where the attribute is left out.
 
     They are left out where absence reads back as the same value, so that sparse indexes just work.
@@ -212,7 +262,8 @@ def _shown(stored: AttributeValue) -> Any:
         return stored
 
 
-def _faults(error: ValidationError) -> str:
+def faults_of(error: ValidationError) -> str:
+    """Return what does not fit, in one line."""
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
 
 

@@ -6,16 +6,18 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, overload
+from types import EllipsisType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeVar, overload
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from dynamap_async.codec import StoredForm
+from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.expressions import Expr, HasPaths
+from dynamap_async.models.assigned import Assigned, unassigned
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -41,6 +43,10 @@ class StoredAs:
 
     name: str | None = None
     form: StoredForm | None = None
+
+
+OURS: Final = (Role, StoredAs, Assigned)
+"""What stands in a field's metadata for this library alone; Pydantic's part of it has no need of these."""
 
 
 def stored_name(name: str, info: FieldInfo) -> str:
@@ -83,6 +89,8 @@ if TYPE_CHECKING:
     class TimeToLive(Attr[T]):
         """The time after which DynamoDB deletes the item, stored as whole epoch seconds."""
 
+        def __set__(self, instance: Any, value: T | timedelta, /) -> None: ...
+
     class Version(Attr[T]):
         """The number of times that the item was written, for optimistic locking."""
 
@@ -121,7 +129,7 @@ else:
 
         def __class_getitem__(cls, type_: Any) -> Any:
             # Defaults too: the usual one is now plus some days.
-            return Annotated[type_, Role.TIME_TO_LIVE, AfterValidator(_whole_seconds), Field(validate_default=True)]
+            return Annotated[type_, Role.TIME_TO_LIVE, WrapValidator(_whole_seconds), Field(validate_default=True)]
 
     class Version(_Marker):
         """The number of times that the item was written, for optimistic locking."""
@@ -134,9 +142,19 @@ class BareMarkerError(TypeError):
     """A marker was used without its type; the metaclass turns this into a ModelDefinitionError."""
 
 
-def _whole_seconds(value: Any) -> Any:
+def _whole_seconds(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    """Return a validated time to live, a duration counted from now, without the fraction of a second."""
+    if isinstance(value, timedelta):
+        value = datetime.now(UTC) + value
+    try:
+        found = handler(value)
+    except ValidationError:
+        # A field of epoch seconds takes a time too; whatever else it refused, it refuses again.
+        if not isinstance(value, datetime) or value.utcoffset() is None:
+            raise
+        found = handler(to_epoch_seconds(value))
     # Time to live is stored in seconds, so an instance holds what a read will give back.
-    return value.replace(microsecond=0) if isinstance(value, datetime) else value
+    return found.replace(microsecond=0) if isinstance(found, datetime) else found
 
 
 if TYPE_CHECKING:
@@ -167,12 +185,77 @@ if TYPE_CHECKING:
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
+    # Fields that the session gives a value: left out of __init__, or, with default=..., not required there.
+    @overload
+    def attr(
+        *,
+        autoincrement: Literal[True],
+        init: Literal[False] = False,
+        name: str | None = None,
+        stored_as: StoredForm | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[int]: ...
+    @overload
+    def attr(
+        *,
+        autoincrement: Literal[True],
+        default: EllipsisType,
+        name: str | None = None,
+        stored_as: StoredForm | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[int]: ...
+    @overload
+    def attr(
+        *,
+        on_create: Callable[[], T],
+        init: Literal[False] = False,
+        name: str | None = None,
+        stored_as: StoredForm | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[T]: ...
+    @overload
+    def attr(
+        *,
+        on_create: Callable[[], T],
+        default: EllipsisType,
+        name: str | None = None,
+        stored_as: StoredForm | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[T]: ...
+    @overload
+    def attr(
+        *,
+        on_update: Callable[[], T],
+        init: Literal[False] = False,
+        name: str | None = None,
+        stored_as: StoredForm | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[T]: ...
+    @overload
+    def attr(
+        *,
+        on_update: Callable[[], T],
+        default: EllipsisType,
+        name: str | None = None,
+        stored_as: StoredForm | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[T]: ...
 
 
 def attr(
     *,
     default: Any = PydanticUndefined,
     default_factory: Callable[[], Any] | None = None,
+    autoincrement: bool = False,
+    on_create: Callable[[], Any] | None = None,
+    on_update: Callable[[], Any] | None = None,
+    init: Literal[False] = False,  # noqa: ARG001 - for type checkers
     name: str | None = None,
     stored_as: StoredForm | None = None,
     alias: str | None = None,
@@ -180,15 +263,31 @@ def attr(
 ) -> Any:
     """Describe a field beyond its type. Constraints go into the type: ``Attr[Annotated[int, Field(ge=0)]]``.
 
+    A field with ``autoincrement``, ``on_create`` or ``on_update`` has no value before its item is written: reading it
+    raises UnassignedFieldError. The constructor takes one all the same; for type checkers only with ``default=...``
+    beside it (three dots: no default, but not required).
+
     Args:
         default: the value of a new item that gives none, and of a stored item without the attribute.
         default_factory: makes such a value each time.
+        autoincrement: whether a new item without a value gets the next number of the table's counter; for keys.
+        on_create: gives the value of a new item without one, when it is written.
+        on_update: gives the value each time that the item is written, also in place of an older one.
+        init: not to be given; it tells type checkers that the constructor does not need the field.
         name: the stored attribute's name, where it differs from the field's.
         stored_as: another stored form than the type's own, for tables that exist already.
         alias: the name that Pydantic takes and gives in JSON; it does not change what is stored.
         description: the field's text in JSON schemas.
     """
     given: dict[str, Any] = {"alias": alias, "description": description, "default_factory": default_factory}
+    assigned = Assigned(autoincrement, on_create, on_update)
+    if assigned.arguments:
+        has_default = default_factory is not None or default not in (PydanticUndefined, ...)
+        assigned = Assigned(autoincrement, on_create, on_update, has_default)
+        # A factory, because a JSON schema would show a default.
+        default, given["default_factory"], given["validate_default"] = PydanticUndefined, unassigned, True
     field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})
     field.metadata.append(StoredAs(name, stored_as))
+    if assigned.arguments:
+        field.metadata.append(assigned)
     return field

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from dynamap_async.errors import ModelDefinitionError, OperationError
-from dynamap_async.expressions import at
+from dynamap_async.errors import ModelDefinitionError, OperationError, UnassignedFieldError
+from dynamap_async.expressions import Exactly, at
+from dynamap_async.models.assigned import assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
 from dynamap_async.models.compiling import IncompleteModelError
 from dynamap_async.models.definition import Definition, define
@@ -23,6 +24,8 @@ from dynamap_async.models.settings import (
     check_settings,
     refuse_unknown_keywords,
 )
+from dynamap_async.models.state import SLOTS, STATE, dumped_state, hand_over, restore
+from dynamap_async.models.uniques import Unique
 from dynamap_async.schema import Throughput
 
 if TYPE_CHECKING:
@@ -98,6 +101,7 @@ class ModelMeta(PydanticMeta):
         table: str | None = None,
         abstract: bool = False,
         throughput: Throughput | None = None,
+        hide_expired: bool | None = None,
         **kwargs: Any,
     ) -> Any:
         """Create a model class.
@@ -110,12 +114,16 @@ class ModelMeta(PydanticMeta):
             table: the table's name, before the session's prefix.
             abstract: whether the class only gives fields and indexes to others.
             throughput: the table's provisioned capacity; without it the table is created on-demand.
+            hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
+                deleted yet; without it as in the base class.
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
-        check_settings(name, table=table, abstract=abstract, throughput=throughput)
-        indexes = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], IndexDeclaration)}
-        check_names(name, bases, namespace, indexes)
+        check_settings(name, table=table, abstract=abstract, throughput=throughput, hide_expired=hide_expired)
+        beside = (IndexDeclaration, Unique)
+        declared = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], beside)}
+        check_names(name, bases, namespace, declared)
+        namespace.update(validators_of(namespace))
         try:
             with _class_under_construction():
                 cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
@@ -126,13 +134,16 @@ class ModelMeta(PydanticMeta):
             raise ModelDefinitionError(
                 f"{name}: a field is annotated {error} without a type; write {error}[str]", model=name
             ) from None
-        for key, index in indexes.items():
-            index.__set_name__(cls, key)
-            type.__setattr__(cls, key, index)
-        type.__setattr__(cls, INDEXES, indexes)
+        for key, each in declared.items():
+            each.__set_name__(cls, key)
+            type.__setattr__(cls, key, each)
+        type.__setattr__(cls, INDEXES, declared)
         generic: dict[str, Any] = cls.__dict__.get("__pydantic_generic_metadata__") or {}
         if generic.get("origin") is None:
-            type.__setattr__(cls, SETTINGS, Settings.of(cls, table=table, abstract=abstract, throughput=throughput))
+            settings = Settings.of(
+                cls, table=table, abstract=abstract, throughput=throughput, hide_expired=hide_expired
+            )
+            type.__setattr__(cls, SETTINGS, settings)
         if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
             # Two models may name each other: the one that stands first is incomplete until it is used.
             with suppress(IncompleteModelError):
@@ -165,6 +176,8 @@ class Model(BaseModel, metaclass=ModelMeta):
     indexes to subclasses, and ``class Address(Model)`` is nested in other models.
     """
 
+    __slots__ = SLOTS
+
     if TYPE_CHECKING:
 
         @classmethod
@@ -174,10 +187,57 @@ class Model(BaseModel, metaclass=ModelMeta):
             table: str | None = None,
             abstract: bool = False,
             throughput: Throughput | None = None,
+            hide_expired: bool | None = None,
             frozen: bool = False,
             **kwargs: Any,
         ) -> None: ...
         def __paths__(self) -> type[Self]: ...
+        @classmethod
+        def __holds__(cls) -> Exactly[Self]: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                if (error := _unassigned(type(self), name)) is not None:
+                    raise error from None
+                raise
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        hand_over(self, copied)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        copied = super().__deepcopy__(memo)
+        hand_over(self, copied)
+        return copied
+
+    def __getstate__(self) -> dict[Any, Any]:
+        dumped = super().__getstate__()
+        if (state := dumped_state(self)) is not None:
+            dumped[STATE] = state
+        return dumped
+
+    def __setstate__(self, state: dict[Any, Any]) -> None:
+        super().__setstate__(state)
+        restore(self, state.get(STATE, (None, None)))
+
+    @classmethod
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
+        """Make an instance without validation, as Pydantic does; fields that a session gives a value stay without."""
+        return without_stand_ins(super().model_construct(_fields_set, **values))
+
+
+def _unassigned(model: type[Model], name: str) -> UnassignedFieldError | None:
+    info = model.__pydantic_fields__.get(name)
+    assigned = None if info is None else assigned_of(info)
+    if assigned is None:
+        return None
+    return UnassignedFieldError(
+        f"{model.__name__}.{name} has no value yet: it gets {assigned.when}", model=model.__name__, field=name
+    )
 
 
 def fields(model: type[ModelT], /) -> type[ModelT]:

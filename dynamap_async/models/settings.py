@@ -18,7 +18,7 @@ SETTINGS: Final = "__dynamap_settings__"
 """The class attribute that holds a model's Settings."""
 
 INDEXES: Final = "__dynamap_indexes__"
-"""The class attribute that holds the index declarations of one class body, by attribute name."""
+"""The class attribute that holds what a class body declares beside fields: indexes and unique constraints, by name."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 # Of the class and of its metaclass: class access finds both before it asks for a field. (model_config is Pydantic's.)
@@ -35,15 +35,26 @@ class Settings:
     """The table's name, before the session's prefix; None for nested models and abstract bases."""
     abstract: bool
     throughput: Throughput | None
+    hide_expired: bool = False
+    """Whether reads leave out items whose time to live has passed, which DynamoDB deletes days later."""
 
     @classmethod
-    def of(cls, model: type[Any], *, table: str | None, abstract: bool, throughput: Throughput | None) -> "Settings":
+    def of(
+        cls,
+        model: type[Any],
+        *,
+        table: str | None,
+        abstract: bool,
+        throughput: Throughput | None,
+        hide_expired: bool | None = None,
+    ) -> "Settings":
         """Return the settings of a class: its own, completed by its bases' (``abstract`` is not inherited)."""
         inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
         for settings in inherited:
             table = table if table is not None else settings.table
             throughput = throughput or settings.throughput
-        return cls(table, abstract, throughput)
+            hide_expired = settings.hide_expired if hide_expired is None else hide_expired
+        return cls(table, abstract, throughput, bool(hide_expired))
 
 
 def fault(model: str, message: str, field: str | None = None) -> ModelDefinitionError:
@@ -73,7 +84,7 @@ def check_name(name: str, what: str, *, model: str, field: str | None = None) ->
         )
 
 
-def check_settings(name: str, *, table: object, abstract: bool, throughput: object) -> None:
+def check_settings(name: str, *, table: object, abstract: bool, throughput: object, hide_expired: object) -> None:
     """Raise ModelDefinitionError for faults of the class statement."""
     if table is not None and not isinstance(table, str):
         raise fault(name, f'table={table!r} is not a table name; write table="tweets"')
@@ -83,6 +94,8 @@ def check_settings(name: str, *, table: object, abstract: bool, throughput: obje
         check_name(table, "table name", model=name)
     if throughput is not None and not isinstance(throughput, Throughput):
         raise fault(name, f"throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)")
+    if hide_expired is not None and not isinstance(hide_expired, bool):
+        raise fault(name, f"hide_expired={hide_expired!r} is neither True nor False; give one of them, or drop it")
 
 
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:
@@ -123,7 +136,7 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
     """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
-    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput"}
+    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput", "hide_expired"}
     own_hook = any("__init_subclass__" in k.__dict__ for b in bases for k in b.__mro__ if k not in (BaseModel, object))
     for keyword in keywords:
         if keyword in known or keyword.startswith("_") or own_hook:

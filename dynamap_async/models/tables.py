@@ -32,7 +32,15 @@ def table_of(
         return None
     if settings.table is None:
         _refuse_table_features(model, partition or sort, indexes)
+        if settings.hide_expired:
+            raise fault(model.__name__, 'hides expired items, but has no table; add table="...", or drop hide_expired')
         return None
+    if settings.hide_expired and ttl is None:
+        raise fault(
+            model.__name__,
+            "hides expired items, but has no field that says when they expire; declare one, such as expires_at: "
+            "TimeToLive[datetime | None] = attr(default=None), or drop hide_expired",
+        )
     keys = _table_key(model, partition, sort)
     schemas = tuple(_index(model, attribute, index, fields, keys) for attribute, index in indexes.items())
     _check_index_counts(model, schemas)

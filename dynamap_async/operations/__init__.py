@@ -1,23 +1,44 @@
 """What is asked: one immutable value per operation, pure, one file per API operation."""
 
+from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.check import Check
+from dynamap_async.operations.counters import Reserve, counter_of
 from dynamap_async.operations.delete import Delete
+from dynamap_async.operations.exactly_once import ExactlyOnce, ThenGet
 from dynamap_async.operations.get import Find, Get
-from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model
+from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model, positive
+from dynamap_async.operations.own_table import needs_own_table, own_table
 from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.put import Create, Put
 from dynamap_async.operations.query import Query, Scan
-from dynamap_async.operations.reading import Reading, ReadSpec
-from dynamap_async.operations.refining import Refinable, selecting
+from dynamap_async.operations.reading import Reading
+from dynamap_async.operations.refining import Refinable, reading_into, selecting
+from dynamap_async.operations.refresh import Refresh
+from dynamap_async.operations.replace import Replace
 from dynamap_async.operations.results import Count, Page, PagedOperation
+from dynamap_async.operations.save import Save
+from dynamap_async.operations.statement import Statement
+from dynamap_async.operations.statements import BatchExecuteStatement, ExecuteTransaction, Statements
+from dynamap_async.operations.transact import Transact
+from dynamap_async.operations.transact_get import FindOf, GetOf, TransactFind, TransactGet
+from dynamap_async.operations.transact_write import TransactWrite
+from dynamap_async.operations.update import Update
+from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import Write
 
 __all__ = [
+    "BatchExecuteStatement",
+    "Check",
     "Context",
     "Count",
     "Create",
     "Delete",
+    "ExactlyOnce",
+    "ExecuteTransaction",
     "Find",
+    "FindOf",
     "Get",
+    "GetOf",
     "Operation",
     "Page",
     "PagedOperation",
@@ -27,9 +48,31 @@ __all__ = [
     "ReadSpec",
     "Reading",
     "Refinable",
+    "Refresh",
+    "Replace",
+    "Reserve",
+    "Returning",
+    "Save",
     "Scan",
     "SingleRequest",
+    "Statement",
+    "Statements",
+    "ThenGet",
+    "Transact",
+    "TransactFind",
+    "TransactGet",
+    "TransactWrite",
+    "Updatable",
+    "Update",
+    "UpdateSpec",
     "Write",
     "checked_model",
+    "counter_of",
+    "needs_own_table",
+    "own_table",
+    "returning",
+    "positive",
+    "reading_into",
     "selecting",
+    "update_spec",
 ]

@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import zlib
 from collections.abc import Collection
 from typing import Any, Final, cast
 
@@ -15,6 +16,10 @@ from dynamap_async.wire import WireKey
 
 _VERSION: Final = 1
 _DIGEST_BYTES: Final = 16
+_LONG_BYTES: Final = 512
+"""From this size on, what a cursor holds is compressed: the positions of many parts repeat their attributes' names."""
+_LARGEST_BYTES: Final = 4 * 2**20
+"""Nothing that is larger was ever made, so that a forged text cannot fill the memory."""
 
 
 def encode_cursor(position: WireKey, binding: str, secret: bytes | None) -> str:
@@ -95,16 +100,19 @@ def _is_position(position: Any, names: Collection[str]) -> bool:
 
 def _sealed(value: object, binding: str, secret: bytes | None) -> str:
     body = orjson.dumps([_VERSION, value])
+    if len(body) >= _LONG_BYTES:
+        body = zlib.compress(body, 9)
     return _text(_digest(body, binding, secret) + body)
 
 
 def _opened(cursor: str, binding: str, secret: bytes | None) -> dict[str, Any]:
-    digest, version, value = _taken_apart(cursor)
+    digest, body = _taken_apart(cursor)
+    version, value = _read(body)
     if version != _VERSION:
         raise CursorError(
             f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it"
         )
-    if not hmac.compare_digest(digest, _digest(orjson.dumps([version, value]), binding, secret)):
+    if not hmac.compare_digest(digest, _digest(body, binding, secret)):
         raise _foreign()
     return value
 
@@ -116,19 +124,33 @@ def _foreign() -> CursorError:
     )
 
 
-def _taken_apart(cursor: object) -> tuple[bytes, int, dict[str, Any]]:
-    damaged = CursorError("the cursor is not one of this library, or is damaged; start again without it")
+def _damaged() -> CursorError:
+    return CursorError("the cursor is not one of this library, or is damaged; start again without it")
+
+
+def _taken_apart(cursor: object) -> tuple[bytes, bytes]:
     if not isinstance(cursor, str):
-        raise damaged
+        raise _damaged()
     try:
         raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        version, value = orjson.loads(raw[_DIGEST_BYTES:])
-    except (UnicodeEncodeError, binascii.Error, orjson.JSONDecodeError, TypeError, ValueError):
-        raise damaged from None
+    except (UnicodeEncodeError, binascii.Error):
+        raise _damaged() from None
     # One text for one position: no padding, no stray bits.
-    if _text(raw) != cursor or not isinstance(value, dict):
-        raise damaged
-    return raw[:_DIGEST_BYTES], version, cast("dict[str, Any]", value)
+    if _text(raw) != cursor:
+        raise _damaged()
+    return raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:]
+
+
+def _read(body: bytes) -> tuple[int, dict[str, Any]]:
+    try:
+        if not body.startswith(b"["):
+            body = zlib.decompressobj().decompress(body, _LARGEST_BYTES)
+        version, value = orjson.loads(body)
+    except (zlib.error, orjson.JSONDecodeError, TypeError, ValueError):
+        raise _damaged() from None
+    if not isinstance(value, dict):
+        raise _damaged()
+    return version, cast("dict[str, Any]", value)
 
 
 def _text(raw: bytes) -> str:

@@ -1,13 +1,15 @@
 """Removing one item."""
 
-from typing import Any, final, overload
+import copy
+from typing import Any, ClassVar, Self, final, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
-from dynamap_async.models import Definition, KeyValue, Model, definition_of
+from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
+from dynamap_async.operations.exactly_once import ExactlyOnce
 from dynamap_async.operations.operation import Context, checked_model, own_conditions
 from dynamap_async.operations.stamps import carried_version, same_version
-from dynamap_async.operations.write import Write, write_request
+from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -22,10 +24,12 @@ class Delete(Write[None]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
     """
 
-    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key")
+    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key", "_read_first")
+
+    kind: ClassVar[WriteKind | None] = "delete"
 
     @overload
-    def __init__(self, item: Model, /, *, where: Condition | None = None) -> None: ...
+    def __init__(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
     @overload
     def __init__(
         self,
@@ -35,6 +39,7 @@ class Delete(Write[None]):
         /,
         *,
         where: Condition | None = None,
+        read_first: bool = False,
     ) -> None: ...
     def __init__(
         self,
@@ -44,6 +49,7 @@ class Delete(Write[None]):
         /,
         *,
         where: Condition | None = None,
+        read_first: bool = False,
     ) -> None:
         """Name the item.
 
@@ -52,6 +58,8 @@ class Delete(Write[None]):
             partition: the partition key's value, after a model.
             sort: the sort key's value, where the table has one, after a model.
             where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs for a key, and for an
+                instance that no session read or wrote.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
@@ -63,6 +71,7 @@ class Delete(Write[None]):
         self._definition: Definition[Any] = definition_of(checked_model(type(target) if self._item else target))
         self._definition.require_table("deleted")
         self._expected: int | None = None
+        self._read_first = read_first
         if self._item is None:
             self._key = self._definition.key(values)
         elif values:
@@ -91,11 +100,40 @@ class Delete(Write[None]):
         """The version that the stored item must have, 0 for none; None where it is not checked."""
         return self._expected
 
+    def on_condition(self, *conditions: Condition) -> Self:
+        """Return the same write with more conditions."""
+        own = copy.copy(self)
+        own._conditions = (*own._conditions, *conditions)  # noqa: SLF001 - a copy of this object
+        return own
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the model has unique values, whose guards have to be removed with the item."""
+        return bool(self._definition.uniques)
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether to read what is stored before the write, where the instance does not tell."""
+        return self._read_first
+
+    def before(self) -> Stored | Unknown:
+        """Return what is known of the stored item: what was stored when the instance was read or written."""
+        if self._item is None or not is_whole(self._item):
+            return UNKNOWN
+        return known(self._item, self._definition).item
+
+    def after(self, before: Stored) -> None:
+        """None: the item is gone."""
+
     def request(self, context: Context) -> Request:
         """Return the DeleteItem request."""
         table = context.table_prefix + self._definition.require_table("deleted").name
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
         return write_request("DeleteItem", table, self._key, {"Key": self._key}, (*guards, *self._conditions))
+
+    def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[Any]:
+        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
+        return ExactlyOnce(self, client_request_token=client_request_token)
 
     def result(self, response: Body) -> None:
         """Nothing: the item is gone."""

@@ -1,13 +1,16 @@
 """Reading one item by its key."""
 
-from typing import Any, Generic, TypeVar, final
+from collections.abc import Sequence
+from typing import Any, Final, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError
 from dynamap_async.models import KeyValue, Model, definition_of
+from dynamap_async.operations.expiry import is_expired
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 
+_NOW: Final = Context().now
 M = TypeVar("M", bound=Model)
 M_co = TypeVar("M_co", bound=Model, covariant=True)
 
@@ -21,7 +24,7 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
     """
 
-    __slots__ = ("_body", "_coalesce", "_definition", "_key", "_table")
+    __slots__ = ("_body", "_coalesce", "_definition", "_expiry", "_key", "_now", "_table")
 
     def __init__(
         self,
@@ -52,21 +55,31 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
         self._key = (partition,) if sort is None else (partition, sort)
         self._body: dict[str, Any] = {"Key": self._definition.key(self._key), "ConsistentRead": consistent_read}
         self._coalesce = coalesce
+        expiry = self._definition.expiry
+        self._expiry = None if expiry is None else expiry.stored
+        self._now = _NOW
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._key))})"
 
     def request(self, context: Context) -> Request:
-        """Return the GetItem request."""
+        """Return the GetItem request; the answer is then judged by the clock of the same context."""
+        self._now = context.now
         table = context.table_prefix + self._table
         body = {"TableName": table, **self._body}
         target = Target(self._body["Key"], identity_of(table, self._body["Key"]))
         return Request(operation="GetItem", body=body, table=table, target=target, batchable=self._coalesce)
 
     def result(self, response: Body) -> M_co | None:
-        """Return the item, or None."""
+        """Return the item, or None; an expired one is none where the model hides them."""
         item = response.get("Item")
-        return None if item is None else self._definition.items.decode([item])[0]
+        if item is None or (self._expiry is not None and is_expired(item, self._expiry, self._now())):
+            return None
+        return self._definition.items.decode([item])[0]
+
+    def read(self, result: Any) -> Sequence[Model]:
+        """Return the item, if there is one."""
+        return () if result is None else (result,)
 
     def not_found(self) -> ItemNotFoundError:
         """Return the error that says that the item does not exist."""
@@ -100,6 +113,11 @@ class Get(SingleRequest[M], Generic[M]):
         """Name the item; arguments and errors are those of ``Find``."""
         self._find = Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
 
+    @property
+    def find(self) -> Find[M]:
+        """The same read, of an item that may be absent."""
+        return self._find
+
     def __repr__(self) -> str:
         return "Get" + repr(self._find).removeprefix("Find")
 
@@ -117,3 +135,7 @@ class Get(SingleRequest[M], Generic[M]):
         if item is None:
             raise self._find.not_found()
         return item
+
+    def read(self, result: Any) -> Sequence[Model]:
+        """Return the item."""
+        return (result,)

@@ -1,8 +1,11 @@
 """What an operation is: an immutable value that knows its request and how to read the answer, and does no I/O."""
 
+import math
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dynamap_async.errors import ExpressionError, OperationError, ServiceError
 from dynamap_async.expressions import Condition, Path, flatten, paths_in
@@ -21,6 +24,12 @@ class Context:
     """Stands before every table name."""
     cursor_secret: bytes | None = None
     """Signs cursors."""
+    clock: Callable[[], float] = time.time
+    """The time of day in epoch seconds, which decides what is expired."""
+
+    def now(self) -> int:
+        """Return the time of day in whole epoch seconds."""
+        return math.floor(self.clock())
 
 
 class Operation(ABC, Generic[R_co]):
@@ -47,6 +56,10 @@ class SingleRequest(Operation[R_co]):
     def failed(self, error: ServiceError) -> Exception:
         """Return what a refusal means to the caller: the error itself, or a more telling one."""
         return error
+
+    def read(self, result: Any) -> Sequence[Model]:
+        """Return the instances of a result of this operation that were read, for the hooks that follow a read."""
+        return ()
 
 
 def checked_model(model: object) -> type[Model]:

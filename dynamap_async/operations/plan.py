@@ -40,6 +40,8 @@ class Plan:
     """The request of the first page, without its Limit."""
     queries: int = 1
     """How many queries, one for each partition, are sent at the same time and merged."""
+    completion: str | None = None
+    """How whole items are fetched from the table, where the index does not hold them; None where nothing is."""
     segments: int | None = None
     """In how many segments a scan is read at the same time; None for one."""
 
@@ -49,6 +51,8 @@ class Plan:
         lines.append(f"  key condition  {_joined(self.key_conditions)}")
         lines.append(f"  filter         {_joined(self.filters)}")
         lines.append(f"  projection     {', '.join(self.projection) if self.projection else 'every attribute'}")
+        if self.completion is not None:
+            lines.append(f"  completion     {self.completion}")
         lines.append(f"  order          {self._order()}")
         lines += [f"  hazard         {hazard}" for hazard in self.hazards]
         lines.append(f"  request        {orjson.dumps(self.body).decode()}")
@@ -68,7 +72,13 @@ class Plan:
 
 
 def hazards_of(
-    *, scan: bool, index: IndexSchema | None, filters: Sequence[Condition], optional: Sequence[str]
+    *,
+    scan: bool,
+    index: IndexSchema | None,
+    filters: Sequence[Condition],
+    optional: Sequence[str],
+    sifted: str | None = None,
+    completed: bool = False,
 ) -> tuple[str, ...]:
     """Return what may surprise in a plan, one sentence each.
 
@@ -77,12 +87,21 @@ def hazards_of(
         index: the index that is read.
         filters: the conditions that are checked after reading.
         optional: key attributes of the index that an item may lack, and that no condition requires.
+        sifted: the key attribute by which expired items are left out after they arrived, if one is.
+        completed: whether whole items are fetched from the table.
     """
     hazards: list[str] = []
     if scan:
         hazards.append("a scan reads, and pays for, every item of the table or index")
     if filters:
         hazards.append("the filter drops items after they were read and paid for; a page may come back empty")
+    if sifted is not None:
+        hazards.append(f"expired items are read, paid for and sent, and left out here: {sifted} is part of the key")
+    if completed:
+        hazards.append(
+            "each item is fetched and paid for once more, as it is then: it may have changed and no longer meet the "
+            "conditions; one that is gone is left out"
+        )
     if index is not None and index.kind is IndexKind.GLOBAL:
         hazards.append("a global index is eventually consistent: it may not show the latest writes yet")
     if index is not None and optional:

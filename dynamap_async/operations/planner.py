@@ -7,8 +7,8 @@ before KEYS_ONLY. Nothing here sends, and nothing falls back to a scan.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from dynamap_async.codec import order_key
@@ -36,6 +36,12 @@ class Need:
     everything: bool
     """Whether its result is made of all stored attributes, known or not."""
     consistent: bool
+    whole: bool = False
+    """Whether its result is whole items, which can be fetched from the table."""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Stored name -> the field that asks for it, of the model that the result is read into."""
+    expiry: str | None = None
+    """Stored name of the attribute that says which items are expired and left out, if any are."""
 
 
 def choose(table: TableSchema, conditions: Sequence[Condition], need: Need, forced: IndexSchema | None = None) -> Route:
@@ -70,8 +76,12 @@ def choose(table: TableSchema, conditions: Sequence[Condition], need: Need, forc
         refusals = refusals if routes else refusals[:1]
     if not routes:
         raise _no_route(table, need, candidates, refusals)
-    routes.sort(key=lambda route: route.rank)  # sorting is stable: declaration order decides ties
-    best = [route for route in routes if route.rank == routes[0].rank]
+
+    def rank(route: Route) -> tuple[object, ...]:
+        return (*route.rank, is_completed(table, route.index, need))
+
+    routes.sort(key=rank)  # sorting is stable: declaration order decides ties
+    best = [route for route in routes if rank(route) == rank(routes[0])]
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
         raise AmbiguousIndexError(
@@ -217,15 +227,39 @@ def check_index(table: TableSchema, index: IndexSchema, need: Need, filters: Seq
             attributes=missing,
             index=index.name,
         )
-    missing = [name for name in need.attributes if not table.projects(index, name)]
-    if missing or (need.everything and index.projection.type != "ALL"):
-        what = _listed(missing) if missing else "attributes beyond the model's fields"
+    if is_completed(table, index, need):
+        return
+    if need.expiry is not None and not table.projects(index, need.expiry):
         raise UnprojectedAttributeError(
-            f"the index {index.name!r} does not hold {what} of {need.model}, and a field that was not read is never "
-            "filled from its default; read only what it holds with .select(...), or project ALL",
+            f"the index {index.name!r} does not hold {need.expiry!r}, which says when an item of {need.model} expires, "
+            "so expired items could not be left out; project it into the index, or query another index or the table",
+            attributes=(need.expiry,),
+            index=index.name,
+        )
+    missing = _missing(table, index, need)
+    if missing:
+        raise UnprojectedAttributeError(
+            f"the index {index.name!r} does not hold {_listed(missing)}{_wanted_by(missing, need)}; leave it out, "
+            "project it into the index, or read whole items, which are completed from the table",
             attributes=missing,
             index=index.name,
         )
+
+
+def is_completed(table: TableSchema, index: IndexSchema | None, need: Need) -> bool:
+    """Return whether whole items are asked for, and the index does not hold them."""
+    if index is None or not need.whole:
+        return False
+    return bool(_missing(table, index, need)) or (need.everything and index.projection.type != "ALL")
+
+
+def _missing(table: TableSchema, index: IndexSchema, need: Need) -> list[str]:
+    return [name for name in dict.fromkeys(need.attributes) if not table.projects(index, name)]
+
+
+def _wanted_by(missing: Sequence[str], need: Need) -> str:
+    labels = [need.labels[name] for name in missing if name in need.labels]
+    return f", which {' and '.join(labels)} would be filled from" if labels else f" of {need.model}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,14 +1,24 @@
 """Writing one whole item."""
 
 import copy
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from dynamap_async.codec import item_size
 from dynamap_async.expressions import Condition
-from dynamap_async.models import Definition, Model, definition_of, give
+from dynamap_async.models import (
+    Definition,
+    Model,
+    WriteKind,
+    definition_of,
+    give,
+    has_value,
+    refuse_partial,
+    remember,
+)
+from dynamap_async.operations.exactly_once import ExactlyOnce
 from dynamap_async.operations.operation import Context, checked_model, own_conditions
 from dynamap_async.operations.stamps import carried_version, not_stored, same_version, stamped
-from dynamap_async.operations.write import Write, write_request
+from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.request import Request
 from dynamap_async.wire import Body, WireItem
 
@@ -25,18 +35,21 @@ class Put(Write[M], Generic[M]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
     """
 
-    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_stamps", "_stored")
+    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_number", "_read_first", "_stamps", "_stored")
+
+    kind: ClassVar[WriteKind | None] = "put"
 
     _stored: WireItem
     _stamps: dict[str, Any]
     _expected: int | None
 
-    def __init__(self, item: M, /, *, where: Condition | None = None) -> None:
+    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
         """Take the item as it is now; later changes of the instance are not written.
 
         Args:
             item: the model instance to write.
             where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
@@ -46,6 +59,8 @@ class Put(Write[M], Generic[M]):
         """
         checked_model(type(item))
         self._item = item
+        self._number: dict[str, int] = {}
+        self._read_first = read_first
         self._definition: Definition[M] = definition_of(type(item))
         self._definition.require_table("written")
         self._conditions = own_conditions(type(item), () if where is None else (where,))
@@ -76,16 +91,58 @@ class Put(Write[M], Generic[M]):
         own.encode()
         return own
 
+    @property
+    def needs_number(self) -> bool:
+        """Whether the instance lacks the number that a counter has to give it before it is written."""
+        field = self._definition.numbered
+        return field is not None and not has_value(self._item, field.name)
+
+    def numbered(self, number: int) -> Self:
+        """Return the same write, encoded, of the instance with a number from its counter."""
+        field = self._definition.numbered
+        assert field is not None, f"{self!r} is not numbered"  # noqa: S101 - needs_number was asked
+        own = copy.copy(self)
+        own._number = {field.name: number}  # noqa: SLF001 - a copy of this object
+        own.encode()
+        return own
+
+    def on_condition(self, *conditions: Condition) -> Self:
+        """Return the same write with more conditions."""
+        own = copy.copy(self)
+        own._conditions = (*own._conditions, *conditions)  # noqa: SLF001 - a copy of this object
+        return own
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the model has unique values, so that their guards have to be written with the item."""
+        return bool(self._definition.uniques)
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether to read what is stored before the write."""
+        return self._read_first
+
+    def before(self) -> Stored | Unknown:
+        """Return what the write knows of the stored item: nothing, unless there must be none."""
+        return None if self._number or self.expected_version == 0 else UNKNOWN
+
+    def after(self, before: Stored) -> Stored:
+        """Return the item as it is stored after the write."""
+        return self._stored
+
     def encode(self) -> None:
         """Take the instance as it is now."""
+        refuse_partial(self._item, "written")
         definition = self._definition
         self._expected = None if definition.version is None else carried_version(self._item, definition)
-        self._stamps = stamped(self._item, definition)
+        self._stamps = {**stamped(self._item, definition), **self._number}
         self._stored = definition.items.encode(self._item, self._stamps)
 
-    def _guards(self) -> tuple[Condition, ...]:
+    def _guards(self, context: Context) -> tuple[Condition, ...]:
         """Return the conditions that the write adds to the caller's."""
-        return () if self._expected is None else (same_version(self._definition, self._expected),)
+        if self._number:
+            return (not_stored(self._definition, context.now()),)
+        return () if self._expected is None else (same_version(self._definition, self._expected, context.now()),)
 
     def request(self, context: Context) -> Request:
         """Return the PutItem request."""
@@ -95,7 +152,7 @@ class Put(Write[M], Generic[M]):
             context.table_prefix + schema.name,
             {name: self._stored[name] for name in schema.keys.names},
             {"Item": self._stored},
-            (*self._guards(), *self._conditions),
+            (*self._guards(context), *self._conditions),
             size_bytes=item_size(self._stored),
         )
 
@@ -104,9 +161,14 @@ class Put(Write[M], Generic[M]):
         self.acknowledged()
         return self._item
 
+    def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
+        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
+        return ExactlyOnce(self, client_request_token=client_request_token)
+
     def acknowledged(self) -> None:
         """Give the instance what was stored beyond its own values."""
         give(self._item, self._stamps)
+        remember(self._item, self._stored)
 
 
 class Create(Put[M]):
@@ -118,9 +180,14 @@ class Create(Put[M]):
 
     __slots__ = ()
 
+    kind = "create"
+
+    def before(self) -> None:
+        """None: there must be no item."""
+
     @property
     def expected_version(self) -> None:
         """None: the condition is that there is no item, whatever its version."""
 
-    def _guards(self) -> tuple[Condition, ...]:
-        return (not_stored(self._definition),)
+    def _guards(self, context: Context) -> tuple[Condition, ...]:
+        return (not_stored(self._definition, context.now()),)

@@ -3,13 +3,15 @@
 from dataclasses import replace
 from typing import Any, Generic, Self, final, overload
 
+from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
+from dynamap_async.operations.asking import ReadSpec
 from dynamap_async.operations.operation import Context, Operation, checked_model
-from dynamap_async.operations.reading import Reading, ReadSpec
-from dynamap_async.operations.refining import Refinable, selecting
+from dynamap_async.operations.reading import Reading
+from dynamap_async.operations.refining import Refinable, reading_into, selecting
 from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
 from dynamap_async.request import Position
 
@@ -21,6 +23,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+CardT = TypeVar("CardT", bound=BaseModel)
 
 
 class Query(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
@@ -83,6 +86,17 @@ class Query(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
     def one_or_none(self) -> Operation[ItemT | None]:
         """Return the operation that reads the only item or None, and raises if there is more than one."""
         return OneOrNone(replace(self.spec, limit=min(self.spec.limit or 2, 2)))
+
+    def into(self, card: type[CardT], /) -> "Query[M, CardT]":
+        """Return the query whose items are read into another model, made of some of this one's fields.
+
+        Args:
+            card: a Pydantic model, with or without a table, whose fields are named like fields of this model.
+
+        Raises:
+            OperationError: the card has a field that this model does not have, or that has another type here.
+        """
+        return Query[M, CardT].of(reading_into(self.spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "Query[M, tuple[A]]": ...

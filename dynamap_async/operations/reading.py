@@ -6,45 +6,27 @@ from typing import Any, Generic, TypeVar
 
 from dynamap_async.codec import order_key
 from dynamap_async.expressions import (
-    Condition,
-    Path,
     Placeholders,
     conjunction,
-    paths_in,
     render_condition,
     render_projection,
     shape_of,
 )
-from dynamap_async.models import Model, definition_of
+from dynamap_async.models import definition_of
+from dynamap_async.operations.asking import ReadSpec, decoder_of, need_of, optional_keys, requested
 from dynamap_async.operations.branches import short, shortened
+from dynamap_async.operations.completion import Completion
 from dynamap_async.operations.cursors import decode_positions, encode_cursor, encode_positions
+from dynamap_async.operations.expiry import Hiding, hiding
 from dynamap_async.operations.operation import Context, own_conditions
 from dynamap_async.operations.plan import Plan, hazards_of
-from dynamap_async.operations.planner import Need, check_index, choose
+from dynamap_async.operations.planner import check_index, choose, is_completed
 from dynamap_async.operations.route import Route, check_key_values
-from dynamap_async.operations.selection import SelectionDecoder, whole_items
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.schema import TableSchema
-from dynamap_async.wire import WireItem, WireKey
+from dynamap_async.wire import Body, WireItem, WireKey
 
 ItemT = TypeVar("ItemT")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadSpec:
-    """What a query or scan asks for. Builders refine it; nothing is worked out before it is used."""
-
-    model: type[Model]
-    scan: bool = False
-    conditions: tuple[Condition, ...] = ()
-    index: str | None = None
-    descending: bool = False
-    limit: int | None = None
-    page_size: int | None = None
-    consistent: bool = False
-    selected: tuple[Path, ...] | None = None
-    segments: int | None = None
-    checkpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +56,10 @@ class Reading(Generic[ItemT]):
     """The plans of the queries, one for each partition, that are merged; empty for a single query."""
     begin: Positions | None = None
     """Where the parts go on; None for the beginning."""
+    sieve: Callable[[Body], Body] | None = None
+    """What takes expired items out of an answer, where DynamoDB's filter cannot."""
+    completion: Completion | None = None
+    """What fetches the whole items of an index that does not hold them."""
 
     @property
     def total(self) -> int:
@@ -104,7 +90,7 @@ class Reading(Generic[ItemT]):
         """
         body = dict(self.plan.body)
         # Limit counts items before the filter, so only without one does it say how many will come back.
-        bounds = [self.page_size] if self.plan.filters else [self.page_size, remaining]
+        bounds = [self.page_size] if self.plan.filters or self.sieve else [self.page_size, remaining]
         size = min((bound for bound in bounds if bound is not None), default=None)
         if size is not None:
             body["Limit"] = size
@@ -151,7 +137,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     table = definition.require_table("queried").prefixed(context.table_prefix)
     conditions = own_conditions(spec.model, spec.conditions)
     forced = table.index(spec.index) if spec.index is not None else None
-    need = _need(spec, counting=counting)
+    need = need_of(spec, counting=counting)
     if spec.scan:
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
         if forced is not None:
@@ -159,13 +145,19 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     else:
         route = choose(table, conditions, need, forced)
         check_key_values(route)
-    branches = route.branches()
+    # A query, other than a scan, does not filter by the key that it goes through.
+    completed = is_completed(table, route.index, need)
+    hidden = hiding(definition, context.now(), () if spec.scan else route.keys.names)
+    if completed and route.index is not None and not (need.expiry is None or table.projects(route.index, need.expiry)):
+        hidden = Hiding()  # the whole items tell
+    branches = [replace(each, filters=(*each.filters, *hidden.filters)) for each in route.branches()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
-    plans = [_plan(spec, table, each, key_names, counting=counting) for each in branches]
+    completion = Completion(definition, table, spec.consistent, context.now) if completed else None
+    plans = [_plan(spec, table, each, key_names, hidden, completion, counting=counting) for each in branches]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
         plan=replace(plans[0], key_conditions=route.key_conditions, queries=len(plans)) if merging else plans[0],
-        decode=whole_items(spec.model) if spec.selected is None else SelectionDecoder(spec.model, spec.selected),
+        decode=decoder_of(spec),
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
@@ -173,6 +165,8 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
         branches=tuple(plans) if merging else (),
+        sieve=hidden.sieve,
+        completion=completion,
     )
     return reading if spec.checkpoint is None else _go_on(reading, spec.checkpoint)
 
@@ -184,19 +178,16 @@ def _go_on(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
     return replace(reading, begin=begin)
 
 
-def _need(spec: ReadSpec, *, counting: bool) -> Need:
-    definition = definition_of(spec.model)
-    if counting:
-        attributes: tuple[str, ...] = ()
-    elif spec.selected is not None:
-        attributes = tuple(path.attribute for path in spec.selected)
-    else:
-        attributes = tuple(plan.stored for plan in definition.fields.values())
-    everything = not counting and spec.selected is None and spec.model.model_config.get("extra") == "allow"
-    return Need(model=spec.model.__name__, attributes=attributes, everything=everything, consistent=spec.consistent)
-
-
-def _plan(spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str, ...], *, counting: bool) -> Plan:
+def _plan(
+    spec: ReadSpec,
+    table: TableSchema,
+    route: Route,
+    key_names: tuple[str, ...],
+    hidden: Hiding,
+    completion: Completion | None,
+    *,
+    counting: bool,
+) -> Plan:
     placeholders = Placeholders()
     body: dict[str, Any] = {"TableName": table.name}
     if route.index is not None:
@@ -207,11 +198,11 @@ def _plan(spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str
     filter_condition = conjunction(route.filters)
     if filter_condition is not None:
         body["FilterExpression"] = render_condition(filter_condition, placeholders)
-    if counting:
+    if counting and hidden.sieve is None:
         body["Select"] = "COUNT"
-    elif spec.selected is not None:
+    elif (wanted := requested(spec, route.index, completed=completion is not None, counting=counting)) is not None:
         # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
-        wanted = (*(path.steps for path in spec.selected), *((name,) for name in key_names))
+        wanted = (*wanted, *((name,) for name in key_names))
         body["ProjectionExpression"] = render_projection(wanted, placeholders)
     body |= _settings(spec) | placeholders.to_wire()
     return Plan(
@@ -226,9 +217,15 @@ def _plan(spec: ReadSpec, table: TableSchema, route: Route, key_names: tuple[str
         sort_conditions=route.sort,
         filters=route.filters,
         segments=spec.segments,
-        projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
+        projection=None if spec.paths is None else tuple(path.spelled for path in spec.paths),
+        completion=None if completion is None else completion.told(spec.limit),
         hazards=hazards_of(
-            scan=spec.scan, index=route.index, filters=route.filters, optional=_optional_keys(spec, route)
+            scan=spec.scan,
+            index=route.index,
+            filters=route.filters,
+            optional=optional_keys(spec, route),
+            sifted=hidden.attribute,
+            completed=completion is not None,
         ),
         body=body,
     )
@@ -243,13 +240,6 @@ def _settings(spec: ReadSpec) -> dict[str, Any]:
     if spec.segments is not None:
         settings |= {"Segment": 0, "TotalSegments": spec.segments}
     return settings
-
-
-def _optional_keys(spec: ReadSpec, route: Route) -> list[str]:
-    definition = definition_of(spec.model)
-    required = {path.attribute for condition in route.key_conditions for path in paths_in(condition)}
-    names = [name for name in route.keys.names if name not in required]
-    return [field for field in map(definition.field_names.__getitem__, names) if definition.fields[field].nullable]
 
 
 def _binding(spec: ReadSpec, table: TableSchema, route: Route) -> str:

@@ -3,13 +3,17 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from pydantic import BaseModel
+
 from dynamap_async import limits
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, path_of
 from dynamap_async.models import Index, definition_of
+from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.cards import checked_card
 from dynamap_async.operations.operation import Context, own_conditions, own_path, positive
 from dynamap_async.operations.plan import Plan
-from dynamap_async.operations.reading import ReadSpec, plan_reading
+from dynamap_async.operations.reading import plan_reading
 
 M = TypeVar("M")
 
@@ -129,4 +133,13 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     """
     if not fields:
         raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
-    return replace(spec, selected=tuple(own_path(spec.model, path_of(field)) for field in fields))
+    return replace(spec, selected=tuple(own_path(spec.model, path_of(field)) for field in fields), card=None)
+
+
+def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
+    """Return the spec that reads items into another model.
+
+    Raises:
+        OperationError: the items cannot fill it.
+    """
+    return replace(spec, card=checked_card(spec.model, card), selected=None)

@@ -54,12 +54,20 @@ class SelectionDecoder:
         failures: list[ItemValidationError] = []
         for item in items:
             try:
-                decoded.append(tuple([self._value(item, selected) for selected in self._selected]))
+                decoded.append(self.values(item))
             except ItemValidationError as failure:
                 failures.append(failure)
         if failures:
             raise ItemValidationError.of_call(failures, decoded)
         return decoded
+
+    def values(self, item: WireItem) -> tuple[Any, ...]:
+        """Return the values of one wire item.
+
+        Raises:
+            ItemValidationError: a stored value does not fit its field.
+        """
+        return tuple([self._value(item, selected) for selected in self._selected])
 
     def _value(self, item: WireItem, selected: _Selected) -> Any:
         path = selected.path

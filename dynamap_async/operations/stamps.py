@@ -1,21 +1,69 @@
 """Stamps: the values that a write sets of itself, beyond those of the instance."""
 
+from collections.abc import Collection
 from typing import Any
 
 from pydantic import BaseModel
 
 from dynamap_async.codec import encode_any
 from dynamap_async.expressions import Comparison, Condition, Function, Value
-from dynamap_async.models import Definition
+from dynamap_async.models import Definition, has_value
+from dynamap_async.operations.expiry import expired
 
 
 def stamped(item: BaseModel, definition: Definition[Any]) -> dict[str, Any]:
     """Return field name -> value of what a write of an instance stores in place of the instance's own values.
 
     The instance gets them after the write was acknowledged, and not before.
+
+    Raises:
+        EncodeError: a function of the model gave a value that does not fit its field.
     """
     version = definition.version
-    return {} if version is None else {version.name: carried_version(item, definition) + 1}
+    stamps = {} if version is None else {version.name: carried_version(item, definition) + 1}
+    for field in definition.assigned:
+        if field.assigned is None or field.maker is None:
+            continue
+        make = field.assigned.on_update or (None if has_value(item, field.name) else field.assigned.on_create)
+        if make is not None:
+            stamps[field.name] = field.maker.made(make)
+    return stamps
+
+
+def touched(definition: Definition[Any], given: Collection[str] = ()) -> dict[str, Any]:
+    """Return field name -> value of what an update sets of itself: the values of ``on_update``.
+
+    Args:
+        definition: the model.
+        given: names of the fields that the update itself sets or removes.
+
+    Raises:
+        EncodeError: a function of the model gave a value that does not fit its field.
+    """
+    return {
+        field.name: field.maker.made(field.assigned.on_update)
+        for field in definition.assigned
+        if field.assigned and field.maker and field.assigned.on_update and field.name not in given
+    }
+
+
+def begun(definition: Definition[Any], given: Collection[str] = ()) -> dict[str, Any]:
+    """Return field name -> value of what an item gets that an update creates: the values of ``on_create``.
+
+    An upsert stores them by ``if_not_exists``, so that an item that exists keeps its own.
+
+    Args:
+        definition: the model.
+        given: names of the fields that the update itself sets or removes, and of the key's.
+
+    Raises:
+        EncodeError: a function of the model gave a value that does not fit its field.
+    """
+    return {
+        field.name: field.maker.made(field.assigned.on_create)
+        for field in definition.assigned
+        if field.assigned and field.maker and field.assigned.on_create and field.name not in given
+    }
 
 
 def carried_version(item: BaseModel, definition: Definition[Any]) -> int:
@@ -25,16 +73,23 @@ def carried_version(item: BaseModel, definition: Definition[Any]) -> int:
     return number
 
 
-def same_version(definition: Definition[Any], expected: int) -> Condition:
-    """Return the condition that the stored item has this version; for 0 that there is no item."""
+def same_version(definition: Definition[Any], expected: int, now: int | None = None) -> Condition:
+    """Return the condition that the stored item has this version; for 0 that there is no item: see ``not_stored``."""
     if expected == 0 or definition.version is None:
-        return not_stored(definition)
+        return not_stored(definition, now)
     return Comparison("=", definition.path(definition.version.name), Value(encode_any(expected)))
 
 
-def not_stored(definition: Definition[Any]) -> Condition:
-    """Return the condition that no item has the key of the one that is written."""
-    return Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))
+def not_stored(definition: Definition[Any], now: int | None = None) -> Condition:
+    """Return the condition that no item has the key of the one that is written.
+
+    Args:
+        definition: the model.
+        now: the time of day in epoch seconds, by which an expired item counts as none where the model hides them.
+    """
+    absent = Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))
+    gone = None if now is None else expired(definition, now)
+    return absent if gone is None else absent | gone
 
 
 def is_stored(definition: Definition[Any]) -> Condition:

@@ -1,7 +1,9 @@
 """What all writes of one item share: their conditions, and what a refusal means."""
 
 from abc import abstractmethod
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
@@ -11,18 +13,33 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
-from dynamap_async.models import Definition, Model
+from dynamap_async.models import Definition, Model, WriteKind
 from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.request import Request, Target, identity_of
-from dynamap_async.wire import WireItem, WireKey
+from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
+
+
+class Unknown(Enum):
+    """Stands for a stored item of which nothing is known, not even whether there is one."""
+
+    UNKNOWN = "unknown"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+Stored: TypeAlias = Mapping[str, AttributeValue] | None
+"""What is known of a stored item, in wire form: at least its unique attributes; None where there is no item."""
 
 
 class Write(SingleRequest[R_co]):
     """An operation that writes, or checks, one item: a request of its own, or an action of a transaction."""
 
     __slots__ = ()
+
+    kind: ClassVar[WriteKind | None] = None
+    """What hooks are told of the write; None for a check, which runs none."""
 
     @property
     @abstractmethod
@@ -39,6 +56,54 @@ class Write(SingleRequest[R_co]):
     def expected_version(self) -> int | None:
         """The version that the stored item must have, 0 for none; None where it is not checked."""
         return None
+
+    def encoded(self) -> Self:
+        """Return the same write of the instance as it is now, after hooks and numbers have changed it."""
+        return self
+
+    @property
+    def unneeded(self) -> bool:
+        """Whether there is nothing to write, so that nothing is sent and the result is at hand."""
+        return False
+
+    @property
+    def needs_number(self) -> bool:
+        """Whether the instance lacks the number that a counter has to give it before it is written."""
+        return False
+
+    def numbered(self, number: int) -> Self:
+        """Return the same write, encoded, of the instance with a number from its counter.
+
+        No item may have the number; the instance gets it when the write is acknowledged.
+        """
+        raise NotImplementedError
+
+    @property
+    def guarded(self) -> bool:
+        """Whether it may change unique values, so that their guards have to be written with it."""
+        return False
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether to read what is stored before the write, where the write itself does not know it."""
+        return False
+
+    @property
+    def brings_back(self) -> bool:
+        """Whether its result is made of the item as it is then, which a transaction does not bring back."""
+        return False
+
+    def before(self) -> Stored | Unknown:
+        """Return what the write knows of the item that is stored until then; asked of guarded writes."""
+        return UNKNOWN
+
+    def after(self, before: Stored) -> Stored:
+        """Return the item as it is stored after the write, at least its unique attributes; asked of guarded writes."""
+        raise NotImplementedError
+
+    def on_condition(self, *conditions: Condition) -> Self:
+        """Return the same write with more conditions; asked of guarded writes."""
+        raise NotImplementedError
 
     def acknowledged(self) -> None:
         """Take note that the write was carried out: the instance gets what was stored beyond its own values."""

@@ -3,7 +3,22 @@
 from dynamap_async.session.answers import Answers
 from dynamap_async.session.batch import Batch
 from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
+from dynamap_async.session.bound_statement import BoundStatement
+from dynamap_async.session.bound_update import BoundUpdate
 from dynamap_async.session.session import Session
 from dynamap_async.session.stream import ItemStream
+from dynamap_async.session.transaction import Transaction, TransactionUpdate
 
-__all__ = ["Answers", "Batch", "BoundQuery", "ItemStream", "Session"]
+__all__ = [
+    "Answers",
+    "Batch",
+    "BoundExactlyOnce",
+    "BoundQuery",
+    "BoundStatement",
+    "BoundUpdate",
+    "ItemStream",
+    "Session",
+    "Transaction",
+    "TransactionUpdate",
+]

@@ -15,7 +15,7 @@ from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.session.flow import Asked, Flow
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.writing import outcome
+from dynamap_async.session.sending import outcome
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -50,8 +50,10 @@ class Answers(Generic[T, R]):
         )
         self._subjects: Iterator[T] = iter(subjects)
         self._operation = operation
+        self._hooks = runner.hooks
         self._taken = 0
         self._exhausted = False
+        self._closed = False
         self._failures: list[ItemFailure] = []
         self._advancing = False
 
@@ -78,6 +80,8 @@ class Answers(Generic[T, R]):
             await self._fill()
             while not self._answered and self._flow.unanswered:
                 await self._flow.change()
+            if self._closed:  # answers may have come in the moment of aclose
+                raise StopAsyncIteration
             if not self._answered:
                 if self._exhausted:
                     break
@@ -85,13 +89,22 @@ class Answers(Generic[T, R]):
             await self._flow.pace()
             asked, future = self._answered.popleft()
             try:
-                return asked.subject, outcome(asked.operation, future)
+                return asked.subject, await self._result(asked, future)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is told at the end, and its neighbours first
                 self._failures.append(ItemFailure(asked.position, asked.subject, error))
         failures, self._failures = self._failures, []
         if failures:
             raise BatchError(failures, total=self._taken)
         raise StopAsyncIteration
+
+    async def _result(self, asked: Asked[R], future: asyncio.Future[Body]) -> R:
+        try:
+            result = outcome(asked.operation, future)
+            await self._hooks.read(asked.operation.read(result))
+        except asyncio.CancelledError:
+            self._answered.appendleft((asked, future))  # in a hook: the pair was not given out
+            raise
+        return result
 
     async def _fill(self) -> None:
         """Ask for as many whole batches as the consumer leaves room for."""
@@ -118,7 +131,7 @@ class Answers(Generic[T, R]):
 
     async def aclose(self) -> None:
         """Give out nothing more; what was not sent is withdrawn."""
-        self._exhausted = True
+        self._closed = self._exhausted = True
         self._failures = []
         self._answered.clear()
         self._flow.cancel()

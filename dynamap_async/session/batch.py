@@ -10,13 +10,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy
-from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
+from dynamap_async.errors import BatchError, ItemFailure, SessionStateError
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Delete, Put, Write
+from dynamap_async.request import Request
 from dynamap_async.session.flow import Asked, Flow
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.writing import outcome
+from dynamap_async.session.sending import outcome
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -55,6 +56,7 @@ class Batch:
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
+        self._last: dict[str, asyncio.Task[Any]] = {}
         self._open = False
         self._entered = False
 
@@ -73,34 +75,56 @@ class Batch:
         """What has failed until now."""
         return tuple(self._failures)
 
-    async def put(self, item: Model, /) -> None:
+    async def put(self, item: Model, /, *, read_first: bool = False) -> None:
         """Accept an item to be written, as it is now; wait only for room.
+
+        Args:
+            item: the model instance.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
 
         Raises:
             EncodeError: the item cannot be stored; it is not accepted, and the batch goes on.
+            OperationError: the model has unique fields, and ``read_first`` is missing.
             SessionStateError: the block was left, or the session is closed.
         """
         self._check()
-        await self._accept(item, await self._writing.ready(Put(item)))
+        await self._give(item, await self._ready(Put(item, read_first=read_first)))
 
     @overload
-    async def delete(self, item: Model, /) -> None: ...
+    async def delete(self, item: Model, /, *, read_first: bool = False) -> None: ...
     @overload
-    async def delete(self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /) -> None: ...
-    async def delete(self, target: Any, /, *key: Any) -> None:
+    async def delete(
+        self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, read_first: bool = False
+    ) -> None: ...
+    async def delete(self, target: Any, /, *key: Any, read_first: bool = False) -> None:
         """Accept an item to be removed, given as an instance or as model and key; wait only for room.
+
+        Args:
+            target: the instance, or the model.
+            key: after a model, the values of its key.
+            read_first: whether to read the stored item first; see ``Delete``.
 
         Raises:
             EncodeError: a key value is of the wrong type; nothing is accepted, and the batch goes on.
+            OperationError: the model has unique fields, and ``read_first`` is missing.
             SessionStateError: the block was left, or the session is closed.
         """
         self._check()
-        await self._accept(key or target, await self._writing.ready(Delete(target, *key)))
+        await self._give(key or target, await self._ready(Delete(target, *key, read_first=read_first)))
 
     def _check(self) -> None:
         if not self._open:
             raise SessionStateError("a batch takes items only inside its `async with session.batch() as batch:`")
         self._flow.executor.check_open()
+
+    async def _ready(self, operation: Write[Any]) -> Write[Any]:
+        if not (operation.guarded or self._writing.prepares(operation)):
+            return operation
+        return await self._flow.hold(self._writing.hooked(operation))
+
+    async def _give(self, subject: Any, operation: Write[Any]) -> None:
+        alone = operation.needs_number or operation.guarded
+        await (self._follow if alone else self._accept)(subject, operation)
 
     async def _accept(self, subject: Any, operation: Write[Any]) -> None:
         request = operation.request(self._flow.context)
@@ -111,10 +135,41 @@ class Batch:
             self._given += 1
         await self._flow.pace()
 
+    async def _follow(self, subject: Any, operation: Write[Any]) -> None:
+        """Have an item written that has no number yet, or unique values: those that wait for numbers get them together.
+
+        Without a number it has no key yet, so it stands in nobody's line, and its size is not known.
+        """
+        table = operation.definition.require_table("written").name
+        numberless = Request(operation="PutItem", body={}, table=table)
+        request = numberless if operation.needs_number else operation.request(self._flow.context)
+        async with self._turn:
+            await self._flow.room()
+            self._check()
+            asked = Asked(self._given, subject, operation, request, elsewhere=True)
+            self._flow.follow(asked, self._begin(operation, request))
+            self._given += 1
+        await self._flow.pace()
+
+    def _begin(self, operation: Write[Any], request: Request) -> asyncio.Task[Any]:
+        """Begin a write that takes several requests, behind those of the same item."""
+        if request.target is None:
+            return asyncio.create_task(self._writing.after_hooks(operation))
+        identity = request.target.identity
+        task = asyncio.create_task(self._behind(self._last.get(identity), operation))
+        self._last[identity] = task
+        task.add_done_callback(lambda _: self._last.pop(identity) if self._last.get(identity) is task else None)
+        return task
+
+    async def _behind(self, earlier: asyncio.Task[Any] | None, operation: Write[Any]) -> None:
+        if earlier is not None:
+            await asyncio.wait((earlier,))
+        await self._writing.after_hooks(operation)
+
     def _note(self, asked: Asked[Any], future: asyncio.Future[Body]) -> None:
         self._done += 1
         try:
-            outcome(asked.operation, future)
+            _ = future.result() if asked.elsewhere else outcome(asked.operation, future)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is that item's own, and told at the end
             self._failures.append(ItemFailure(asked.position, asked.subject, error))
 
@@ -143,14 +198,14 @@ class Batch:
     async def _attempt(self, subject: T, operation: Callable[[T], Write[Any]]) -> None:
         self._check()
         try:
-            asked = await self._writing.ready(operation(subject))
-        except DynamapError as error:
+            asked = await self._ready(operation(subject))
+        except Exception as error:  # noqa: BLE001 - what cannot be stored, or what a hook refuses, fails alone
             self._failures.append(ItemFailure(self._given, subject, error))
             self._given += 1
             self._done += 1
             await self._flow.pace()
         else:
-            await self._accept(subject, asked)
+            await self._give(subject, asked)
 
     def _tell(self, progress: Progress | None, told: int) -> int:
         if progress is not None and self._done > told:

@@ -1,14 +1,14 @@
 """Queries bound to a session: the same builders, to be awaited, iterated over, or asked for a page or a count."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Generator
-from types import TracebackType
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
+from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.expressions import Selectable
-from dynamap_async.operations import Context, Page, Query, ReadSpec, Refinable, selecting
+from dynamap_async.operations import Context, Page, Query, ReadSpec, Refinable, reading_into, selecting
+from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.stream import ItemStream
 
 if TYPE_CHECKING:
@@ -21,22 +21,23 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+CardT = TypeVar("CardT", bound=BaseModel)
 
 
-class BoundQuery(Refinable[M], Coroutine[Any, Any, list[ItemT]], Generic[M, ItemT]):
+class BoundQuery(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     """A query or scan that belongs to a session.
 
     Awaiting it gives a list, as often as it is awaited; ``async for`` streams it with one page fetched ahead. It is a
     coroutine to asyncio, so ``create_task``, ``TaskGroup``, ``gather`` and ``wait_for`` take it as it is.
     """
 
-    __slots__ = ("_runner", "_running", "spec")
+    __slots__ = ("_runner", "spec")
 
     def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
+        super().__init__()
         self._runner = runner
         self.spec: ReadSpec = spec
         """What is asked."""
-        self._running: dict[asyncio.Task[Any] | None, Coroutine[Any, Any, list[ItemT]]] = {}
 
     def __repr__(self) -> str:
         return f"<BoundQuery {self.spec}>"
@@ -56,36 +57,8 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[ItemT]], Generic[M, Item
     def _query(self) -> Query[M, ItemT]:
         return Query[M, ItemT].of(self.spec)
 
-    def __await__(self) -> Generator[Any, Any, list[ItemT]]:
-        return self._runner.execute(self._query).__await__()
-
-    def send(self, value: Any, /) -> Any:
-        """Advance the query as a coroutine; for event loops."""
-        return self._step(lambda running: running.send(value))
-
-    @overload
-    def throw(
-        self, typ: type[BaseException], val: BaseException | object = None, tb: TracebackType | None = None, /
-    ) -> Any: ...
-    @overload
-    def throw(self, typ: BaseException, val: None = None, tb: TracebackType | None = None, /) -> Any: ...
-    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Any:
-        """Raise inside the query as a coroutine; for event loops."""
-        return self._step(lambda running: running.throw(typ if val is None else val))
-
-    def close(self) -> None:
-        """End the query as a coroutine; for event loops."""
-        running = self._running.pop(_current_task(), None)
-        if running is not None:
-            running.close()
-
-    def _step(self, step: Callable[[Coroutine[Any, Any, list[ItemT]]], Any]) -> Any:
-        """Advance the run of the current task: one query object may be run by several tasks, and again later."""
-        task = _current_task()
-        running = self._running.pop(task, None) or self._runner.execute(self._query)
-        result = step(running)
-        self._running[task] = running  # not reached once the run has ended, by its result or by an error
-        return result
+    def _run(self) -> Coroutine[Any, Any, list[ItemT]]:
+        return self._runner.execute(self._query)
 
     def __aiter__(self) -> ItemStream[ItemT]:
         return self.stream()
@@ -137,6 +110,19 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[ItemT]], Generic[M, Item
         """
         return await self._runner.execute(self._query.one_or_none())
 
+    def into(self, card: type[CardT], /) -> "BoundQuery[M, CardT]":
+        """Return the query whose items are read into another model, made of some of this one's fields.
+
+        Only these are sent over the network, and an index that holds them needs no completion from the table.
+
+        Args:
+            card: a Pydantic model, with or without a table, whose fields are named like fields of this model.
+
+        Raises:
+            OperationError: the card has a field that this model does not have, or that has another type here.
+        """
+        return BoundQuery[M, CardT](self._runner, reading_into(self.spec, card))
+
     @overload
     def select(self, a: Selectable[A], /) -> "BoundQuery[M, tuple[A]]": ...
     @overload
@@ -166,10 +152,3 @@ class BoundQuery(Refinable[M], Coroutine[Any, Any, list[ItemT]], Generic[M, Item
     def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
         """Return the query whose items are tuples of these fields only."""
         return self._with(selecting(self.spec, fields))
-
-
-def _current_task() -> asyncio.Task[Any] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None

@@ -21,6 +21,7 @@ from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 _OUTSTANDING: Final = 6_400
 _OUTSTANDING_BYTES: Final = 32 * 2**20
@@ -37,6 +38,8 @@ class Asked(Generic[R]):
     """What the call was given: a key, an item or an operation."""
     operation: SingleRequest[R]
     request: Request
+    elsewhere: bool = False
+    """Whether it is carried out elsewhere, so that its future gives the result itself; see ``Flow.follow``."""
 
 
 Done = Callable[[Asked[R], asyncio.Future[Body]], None]
@@ -83,7 +86,7 @@ class Flow(Generic[R]):
     async def pace(self) -> None:
         """Let other tasks run if 2 ms have passed since they last did."""
         if time.perf_counter() - self._since > _SLICE_SECONDS:
-            await self._hold(anyio.lowlevel.checkpoint())
+            await self.hold(anyio.lowlevel.checkpoint())
 
     async def room(self) -> None:
         """Wait until another request may be added."""
@@ -95,13 +98,13 @@ class Flow(Generic[R]):
     async def change(self) -> None:
         """Wait until something is answered or given up."""
         self._changed.clear()
-        await self._hold(self._changed.wait())
+        await self.hold(self._changed.wait())
 
-    async def _hold(self, pause: Awaitable[object]) -> None:
+    async def hold(self, pause: Awaitable[T]) -> T:
         """Pause without taking it for a pause of the source, so that what is prepared can still grow."""
         self._held += 1
         try:
-            await pause
+            return await pause
         finally:
             self._held -= 1
             self._since = time.perf_counter()
@@ -122,6 +125,11 @@ class Flow(Generic[R]):
             self.flush()
         elif len(self._prepared) == 1:
             self._flush_soon()
+
+    def follow(self, asked: Asked[R], result: asyncio.Future[Any]) -> None:
+        """Take note of what is carried out elsewhere: it is waited for, and given up, with the rest."""
+        self._outstanding[result] = asked
+        result.add_done_callback(self._settled)
 
     def _flush_soon(self) -> None:
         self._loop.call_soon(self._flush_when_source_pauses)

@@ -75,13 +75,20 @@ class ManyItems:
         return Answers(self._runner, self._batching, *_reads(first, keys, consistent_read=consistent_read))
 
     async def put_many(
-        self, items: Iterable[Model] | AsyncIterable[Model], /, *, progress: Progress | None = None
+        self,
+        items: Iterable[Model] | AsyncIterable[Model],
+        /,
+        *,
+        progress: Progress | None = None,
+        read_first: bool = False,
     ) -> int:
         """Write any number of items, replacing stored ones, in bounded memory.
 
         Args:
             items: of any models. Of equal keys the later item stays.
             progress: called now and then with the number of items done, failed ones included.
+            read_first: whether to read each stored item first, which a model with ``Unique`` needs; such items are
+                written one by one, up to 64 at a time.
 
         Returns:
             How many were written: all.
@@ -95,12 +102,17 @@ class ManyItems:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         async with self.batch() as batch:
-            await batch.write(_several(items, "items"), Put, progress)
+            await batch.write(_several(items, "items"), partial(Put, read_first=read_first), progress)
         return batch.done
 
     @overload
     async def delete_many(
-        self, items: Iterable[Model] | AsyncIterable[Model], /, *, progress: Progress | None = None
+        self,
+        items: Iterable[Model] | AsyncIterable[Model],
+        /,
+        *,
+        progress: Progress | None = None,
+        read_first: bool = False,
     ) -> int: ...
     @overload
     async def delete_many(
@@ -110,14 +122,18 @@ class ManyItems:
         /,
         *,
         progress: Progress | None = None,
+        read_first: bool = False,
     ) -> int: ...
-    async def delete_many(self, first: Any, keys: Any = None, /, *, progress: Progress | None = None) -> int:
+    async def delete_many(
+        self, first: Any, keys: Any = None, /, *, progress: Progress | None = None, read_first: bool = False
+    ) -> int:
         """Remove any number of items, given as instances, or as a model and keys, in bounded memory.
 
         Args:
             first: the instances, or the model.
             keys: of a model: each the partition key's value, or a tuple of both values.
             progress: called now and then with the number of items done, failed ones included.
+            read_first: whether to read each stored item first; see ``Delete``.
 
         Returns:
             How many are gone, those included that did not exist.
@@ -130,10 +146,11 @@ class ManyItems:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         async with self.batch() as batch:
+            delete = partial(Delete, read_first=read_first)
             if keys is None:
-                await batch.write(_several(first, "items"), Delete, progress)
+                await batch.write(_several(first, "items"), delete, progress)
             else:
-                await batch.write(_several(keys, "keys"), partial(_of_key, Delete, checked_model(first)), progress)
+                await batch.write(_several(keys, "keys"), partial(_of_key, delete, checked_model(first)), progress)
         return batch.done
 
     def batch(self) -> Batch:

@@ -12,7 +12,7 @@ from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
 from dynamap_async.session.flow import Asked, Flow
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.writing import outcome
+from dynamap_async.session.sending import outcome
 from dynamap_async.wire import Body
 
 Place = tuple[str, bool, bool]
@@ -24,6 +24,7 @@ class ManyReads:
 
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
         self._executor = runner.executor
+        self._hooks = runner.hooks
         self._answered: list[tuple[Asked[Any], asyncio.Future[Body]]] = []
         self._flow: Flow[Any] = Flow(
             runner.executor,
@@ -77,11 +78,17 @@ class ManyReads:
             first, future = self._answered.pop()
             for asked in self._places[_place(first.request)]:
                 try:
-                    self._results[asked.position] = outcome(asked.operation, future)
+                    self._results[asked.position] = await self._given(outcome(asked.operation, future), asked)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
                     own = error if asked is first else copy.copy(error)
                     self._failures.append(ItemFailure(asked.position, asked.subject, own))
                 await self._flow.pace()
+
+    async def _given(self, result: Any, asked: Asked[Any]) -> Any:
+        """Return a result after the hooks on what was read, if there are any."""
+        if self._hooks.follow(read := asked.operation.read(result)):
+            await self._flow.hold(self._hooks.read(read))
+        return result
 
 
 def _place(request: Request) -> Place:

@@ -3,11 +3,31 @@
 from typing import Any, TypeVar, cast
 
 from dynamap_async.errors import ItemValidationError, OperationError
-from dynamap_async.executor import Executor, MergedPages, Pages, SegmentPages
-from dynamap_async.operations import Context, Count, Operation, PagedOperation, Query, Reading, SingleRequest, Write
+from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
+from dynamap_async.models import AfterRead, Model
+from dynamap_async.operations import (
+    Context,
+    Count,
+    Operation,
+    PagedOperation,
+    Query,
+    Reading,
+    ReadSpec,
+    SingleRequest,
+    Statement,
+    Statements,
+    ThenGet,
+    Transact,
+    TransactWrite,
+    Write,
+)
 from dynamap_async.request import Position
+from dynamap_async.session.bound_statement import BoundStatement
+from dynamap_async.session.hooks import SessionHooks, run_on_each
+from dynamap_async.session.sending import send
+from dynamap_async.session.stating import state
 from dynamap_async.session.stream import ItemStream, PageDecoding
-from dynamap_async.session.writing import Writing, send
+from dynamap_async.session.writing import Writing
 
 R = TypeVar("R")
 M = TypeVar("M")
@@ -17,39 +37,93 @@ ItemT = TypeVar("ItemT")
 class Runner:
     """An executor, and what a session adds to each operation."""
 
-    def __init__(self, executor: Executor, context: Context) -> None:
+    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks) -> None:
         self.executor = executor
         self.context = context
-        self.writing = Writing(executor, context)
+        self.hooks = hooks
+        self.writing = Writing(executor, context, hooks)
+
+    def without_hooks(self) -> "Runner":
+        """Return a runner that shares everything with this one and runs no hooks."""
+        other = Runner(self.executor, self.context, SessionHooks(off=True))
+        other.writing.numbers = self.writing.numbers
+        return other
 
     async def execute(self, operation: Operation[R], /) -> R:
         """Carry out an operation and return its result."""
         if isinstance(operation, Write):
             return await self.writing.write(operation)
+        if isinstance(operation, Transact):
+            return cast("R", await self._transact(operation))
+        if isinstance(operation, ThenGet):
+            return cast("R", await self._write_then_get(operation))
         if isinstance(operation, SingleRequest):
-            return await send(self.executor, self.context, operation)
+            result: R = await send(self.executor, self.context, operation)
+            await self.hooks.read(operation.read(result))
+            return result
+        if isinstance(operation, Statement | Statements):
+            return cast("R", await self._state(cast("Any", operation)))
         if isinstance(operation, Count):
             return cast("R", await self._count(operation))  # R is int here, which no checker concludes
         if isinstance(operation, PagedOperation):
             return await self._read(operation)
         raise OperationError(f"{operation!r} is not an operation; write Get(...), Put(...), Query(...) and so on")
 
+    def statement(self, statement: Statement[ItemT]) -> BoundStatement[ItemT]:
+        """Return a statement that is ready to be awaited or iterated over."""
+        return BoundStatement(self.executor, self.context, self.hooks, statement)
+
+    async def _state(self, operation: Statement[Any] | Statements[Any]) -> Any:
+        if isinstance(operation, Statement):
+            return await self.statement(operation)
+        return await state(self.executor, self.context, self.hooks, operation)
+
+    async def _write_then_get(self, operation: ThenGet[Any]) -> Any:
+        await self._transact(operation.write)
+        return await self.execute(operation.get())
+
+    async def _transact(self, operation: Transact[Any]) -> Any:
+        if not operation.parts:
+            return operation.nothing()
+        if isinstance(operation, TransactWrite):
+            return await self.writing.transact(operation)
+        result = await send(self.executor, self.context, operation)
+        await self.hooks.read(operation.read(result))
+        return result
+
     def stream(self, query: Query[M, ItemT]) -> ItemStream[ItemT]:
         """Return the items of a query as they arrive."""
         reading = query.reading(self.context)
-        return ItemStream(self._pages(reading), reading.decode, checkpoint=reading.checkpoint)
+        hooks = self._after_read(query.spec)
+        pages = self._pages(reading, eager=False)
+        return ItemStream(pages, reading.decode, checkpoint=reading.checkpoint, hooks=hooks)
 
-    def _pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
+    def _pages(self, reading: Reading[Any], *, eager: bool) -> Pages | MergedPages | SegmentPages | CompletedPages:
+        """Return the pages of a read; ``eager`` if all of its items are certain to be taken."""
+        pages = self._plain_pages(reading)
+        completion = reading.completion
+        if completion is None:
+            return pages
+        return CompletedPages(pages, self.executor.submit, completion.request, completion.item, eager=eager)
+
+    def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
         if reading.branches and not counting:
-            return self.executor.merged_pages(reading, want=reading.want, begin=reading.begin)
+            return self.executor.merged_pages(reading, want=reading.want, begin=reading.begin, sieve=reading.sieve)
         if reading.total:
-            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin)
+            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, sieve=reading.sieve)
         want = 0 if reading.exhausted else reading.want
-        return self.executor.pages(reading.request, reading.position, want=want, start=reading.start)
+        return self.executor.pages(
+            reading.request, reading.position, want=want, start=reading.start, sieve=reading.sieve
+        )
+
+    def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
+        """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
+        given = spec.model if spec.selected is None and spec.card is None else spec.card
+        return self.hooks.after(given) if given is not None and issubclass(given, Model) else ()
 
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading = operation.reading(self.context)
-        pages = self._pages(reading)
+        pages = self._pages(reading, eager=True)
         items: list[Any] = []
         position: Position | None = None
         try:
@@ -61,10 +135,12 @@ class Runner:
             raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
         finally:
             await pages.aclose()
+        if hooks := self._after_read(operation.spec):
+            await run_on_each(hooks, items)
         return operation.finish(items, position, reading)
 
     async def _count(self, operation: Count) -> int:
-        pages = self._pages(operation.reading(self.context), counting=True)  # a count has no order
+        pages = self._plain_pages(operation.reading(self.context), counting=True)  # a count has no order
         total = 0
         try:
             while not pages.ended:

@@ -1,18 +1,28 @@
 """``Session``: one verb, ``execute``, and one-line sugar over it. Composition only."""
 
-from collections.abc import Awaitable
+import copy
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy, Credentials, RetryPolicy
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition
-from dynamap_async.models import KeyValue, Model
+from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
 from dynamap_async.operations import Context, Create, Delete, Find, Get, Operation, Put, Query, Scan
 from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.counting import Counting
+from dynamap_async.session.hooks import SessionHooks
 from dynamap_async.session.many import ManyItems
 from dynamap_async.session.runner import Runner
+from dynamap_async.session.saving import Saving
+from dynamap_async.session.statements import Statements
+from dynamap_async.session.transactions import Transactions
+from dynamap_async.session.updates import Updates
+from dynamap_async.statistics import Statistics
 from dynamap_async.tables import Tables
 from dynamap_async.transport import (
     AioClient,
@@ -33,7 +43,7 @@ D = TypeVar("D")
 E = TypeVar("E")
 
 
-class Session(ManyItems):
+class Session(ManyItems, Transactions, Updates, Counting, Statements, Saving):
     """A connection to DynamoDB, for any number of tasks of one event loop.
 
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
@@ -59,6 +69,10 @@ class Session(ManyItems):
         batching: BatchPolicy | None = None,
         retry: RetryPolicy | None = None,
         close_timeout_seconds: float = 5.0,
+        observer: Observer | Sequence[Observer] = (),
+        before_write: Iterable[BeforeWrite] = (),
+        after_read: Iterable[AfterRead] = (),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         """Describe the session; nothing is looked up or opened before it is entered.
 
@@ -77,26 +91,25 @@ class Session(ManyItems):
             batching: which single-item requests share a call.
             retry: how often and how fast failed requests are sent again.
             close_timeout_seconds: how long closing waits for writes that are under way.
+            observer: one or several functions that are told of each request's way as ``Event`` values.
+            before_write: functions, async or plain, that get each item, and the kind of write, before it is written.
+            after_read: functions that get each item after it is read.
+            clock: the time of day in epoch seconds, which decides what is expired; tests give another.
 
         Raises:
-            ConfigurationError: two settings contradict each other.
+            ConfigurationError: two settings contradict each other, or an observer cannot be one.
         """
-        connection = Connection(
-            region=region,
-            endpoint_url=endpoint_url,
-            profile=profile,
-            credentials=credentials,
-            aio_session=aio_session,
-            aio_config=aio_config,
-        )
-        secret = cursor_secret.encode() if isinstance(cursor_secret, str) else cursor_secret
-        if secret is not None and not secret:
-            raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
+        settings: dict[str, Any] = {"credentials": credentials, "aio_session": aio_session, "aio_config": aio_config}
+        connection = Connection(region=region, endpoint_url=endpoint_url, profile=profile, **settings)
         self._batching = batching or BatchPolicy()
         self._executor = Executor(
-            _transport(connection, client, transport), retry=retry or RetryPolicy(), batching=self._batching
+            _transport(connection, client, transport),
+            retry=retry or RetryPolicy(),
+            batching=self._batching,
+            observer=observer,
         )
-        self._runner = Runner(self._executor, Context(table_prefix=table_prefix, cursor_secret=secret))
+        context = Context(table_prefix=table_prefix, cursor_secret=_secret(cursor_secret), clock=clock)
+        self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
         self._close_timeout_seconds = close_timeout_seconds
         self.tables = Tables(self._executor, self._runner.context)
 
@@ -121,6 +134,24 @@ class Session(ManyItems):
         Closing twice is no error.
         """
         await self._executor.close(self._close_timeout_seconds)
+        await self._runner.writing.numbers.ended()
+
+    def without_hooks(self) -> Self:
+        """Return this session once more, but running no hooks, neither its own nor the models'.
+
+        It shares everything else: ``await session.without_hooks().put(item)``. It is not opened or closed itself.
+        """
+        other = copy.copy(self)
+        runner = self._runner.without_hooks()
+        other._runner = runner  # noqa: SLF001 - a copy of this object
+        return other
+
+    def statistics(self) -> Statistics:
+        """Return what the session has done until now, as a value that does not change. Sends nothing.
+
+        It can be asked at any time, also before the session is open and when it is closed.
+        """
+        return self._executor.statistics()
 
     async def execute(self, operation: Operation[R], /) -> R:
         """Carry out an operation and return its result; every other method is sugar for this one.
@@ -158,16 +189,16 @@ class Session(ManyItems):
         """Read one item by its key; None if there is none. See ``Find``."""
         return await self.execute(Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce))
 
-    async def put(self, item: M, /, *, where: Condition | None = None) -> M:
+    async def put(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M:
         """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``."""
-        return await self.execute(Put(item, where=where))
+        return await self.execute(Put(item, where=where, read_first=read_first))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``."""
         return await self.execute(Create(item, where=where))
 
     @overload
-    async def delete(self, item: Model, /, *, where: Condition | None = None) -> None: ...
+    async def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
     @overload
     async def delete(
         self,
@@ -177,10 +208,11 @@ class Session(ManyItems):
         /,
         *,
         where: Condition | None = None,
+        read_first: bool = False,
     ) -> None: ...
-    async def delete(self, target: Any, /, *key: Any, where: Condition | None = None) -> None:
+    async def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
         """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``."""
-        await self.execute(Delete(target, *key, where=where))
+        await self.execute(Delete(target, *key, where=where, read_first=read_first))
 
     def query(self, model: type[M], /) -> BoundQuery[M, M]:
         """Begin a query on a model's table or indexes. See ``Query``."""
@@ -218,6 +250,13 @@ class Session(ManyItems):
             OperationError: one of them cannot be awaited.
         """
         return tuple(await together(awaitables))
+
+
+def _secret(given: str | bytes | None) -> bytes | None:
+    secret = given.encode() if isinstance(given, str) else given
+    if secret is not None and not secret:
+        raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
+    return secret
 
 
 def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:

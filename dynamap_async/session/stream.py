@@ -11,8 +11,10 @@ from typing import Final, Generic, Self, TypeVar
 import anyio.lowlevel
 
 from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
-from dynamap_async.executor import MergedPages, Pages, SegmentPages
+from dynamap_async.executor import CompletedPages, MergedPages, Pages, SegmentPages
+from dynamap_async.models import AfterRead
 from dynamap_async.request import Positions
+from dynamap_async.session.hooks import run_after_read
 from dynamap_async.wire import WireItem
 
 ItemT = TypeVar("ItemT")
@@ -67,12 +69,14 @@ class ItemStream(Generic[ItemT]):
 
     def __init__(
         self,
-        pages: Pages | MergedPages | SegmentPages,
+        pages: Pages | MergedPages | SegmentPages | CompletedPages,
         decode: Decode[ItemT],
         *,
         checkpoint: Callable[[Positions], str],
+        hooks: Sequence[AfterRead] = (),
     ) -> None:
         self._pages = pages
+        self._hooks = hooks
         self._decode = decode
         self._checkpoint = checkpoint
         self._items: deque[ItemT] = deque()
@@ -105,9 +109,19 @@ class ItemStream(Generic[ItemT]):
                         raise StopAsyncIteration
                     self._page = PageDecoding(self._decode, (await self._pages.next_page()).items)
                 await self._take_page(self._page)
+            if self._hooks:
+                await self._run_hooks(self._items[0])
             return self._items.popleft()
         finally:
             self._advancing = False
+
+    async def _run_hooks(self, item: ItemT) -> None:
+        """Run the hooks on the next item: it stays the next one if that is cancelled, and is dropped if one raises."""
+        try:
+            await run_after_read(self._hooks, item)
+        except Exception:
+            self._items.popleft()
+            raise
 
     async def _take_page(self, page: PageDecoding[ItemT]) -> None:
         try:
@@ -125,13 +139,15 @@ class ItemStream(Generic[ItemT]):
         Raises:
             OperationError: the stream is not of a scan in segments.
         """
-        if not isinstance(self._pages, SegmentPages):
+        unread = len(self._items) if self._page is None else len(self._page.wire)
+        pages = self._pages
+        positions = pages.positions(unread) if isinstance(pages, SegmentPages | CompletedPages) else None
+        if positions is None:
             raise OperationError(
                 "only the stream of session.scan(...).segments(n) has a checkpoint; read page(size=..., after=cursor) "
                 "to go on later"
             )
-        unread = len(self._items) if self._page is None else len(self._page.wire)
-        return self._checkpoint(self._pages.positions(unread))
+        return self._checkpoint(positions)
 
     async def aclose(self) -> None:
         """End the stream; no request is under way afterwards."""

@@ -6,13 +6,15 @@
 4. A refusal becomes the caller's error, with the stored item as an instance; an acknowledgement moves the instance on.
 """
 
-import asyncio
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from dynamap_async.errors import ServiceError
-from dynamap_async.executor import Executor
-from dynamap_async.operations import Context, Put, SingleRequest, Write
-from dynamap_async.wire import Body
+from dynamap_async.errors import ConditionalCheckFailedError, OperationError, TransactionCanceledError
+from dynamap_async.executor import Executor, together
+from dynamap_async.operations import Check, Context, TransactWrite, Write
+from dynamap_async.session.hooks import SessionHooks, run_before_write
+from dynamap_async.session.numbering import Numbers, all_collided, collided, too_many
+from dynamap_async.session.sending import send
+from dynamap_async.session.uniques import GuardedWriting, check_knowledge
 
 R = TypeVar("R")
 
@@ -20,41 +22,90 @@ R = TypeVar("R")
 class Writing:
     """Makes writes ready, and carries them out."""
 
-    def __init__(self, executor: Executor, context: Context) -> None:
+    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks) -> None:
         self._executor = executor
         self._context = context
+        self._hooks = hooks
+        self.numbers = Numbers(executor, context)
+        """Where items that lack a number get one."""
+        self._guarded = GuardedWriting(executor, context)
 
-    async def ready(self, write: Write[R]) -> Write[R]:
-        """Return a write that can be encoded now: the same one where nothing has to be done before."""
-        if not write.definition.prepares:
+    def prepares(self, write: Write[Any]) -> bool:
+        """Return whether a write has to be made ready before it can be encoded."""
+        return write.definition.prepares or bool(self._hooks.before(write.definition))
+
+    async def hooked(self, write: Write[R]) -> Write[R]:
+        """Return a write after its hooks, encoded unless it still lacks a number.
+
+        Raises:
+            OperationError: it does not know the unique values that it may change, and was not told to read them.
+        """
+        if self.prepares(write):
+            await self._before(write)
+            write = write if write.needs_number else write.encoded()
+        if write.guarded and not write.needs_number:
+            check_knowledge(write)
+        return write
+
+    async def all_ready(self, transaction: TransactWrite) -> TransactWrite:
+        """Return a transaction whose writes can be encoded now; hooks run one after the other."""
+        if not any(map(self.prepares, transaction.actions)):
+            return transaction
+        for write in transaction.actions:
+            await self._before(write)
+        # At the same time, so that items of one model take their numbers together.
+        return transaction.of(await together([self._encoded(write) for write in transaction.actions]))
+
+    async def _before(self, write: Write[Any]) -> None:
+        if write.item is not None and write.kind is not None:
+            await run_before_write(self._hooks.before(write.definition), write.item, write.kind)
+
+    async def _encoded(self, write: Write[R]) -> Write[R]:
+        if not self.prepares(write):
             return write
-        return write.encoded() if isinstance(write, Put) else write
+        return write.numbered(await self.numbers.next_of(write)) if write.needs_number else write.encoded()
+
+    async def _send(self, write: Write[R]) -> R:
+        if write.guarded:
+            return await self._guarded.write(write)
+        return await send(self._executor, self._context, write)
 
     async def write(self, write: Write[R]) -> R:
         """Carry out the write of one item."""
-        return await send(self._executor, self._context, await self.ready(write))
+        if isinstance(write, Check):
+            raise OperationError(f"{write!r} is part of a transaction: session.transact_write([Check(...), Put(...)])")
+        if self.prepares(write):
+            await self._before(write)
+        return await self.after_hooks(write)
 
+    async def after_hooks(self, write: Write[R]) -> R:
+        """Carry out a write whose hooks have run; one that got a number which is taken gets the next."""
+        ready = await self._encoded(write)
+        if ready.unneeded:
+            return ready.result({})
+        collisions = 0
+        while True:
+            try:
+                result = await self._send(ready)
+            except ConditionalCheckFailedError as error:
+                collisions += 1
+                if not collided(ready, error) or too_many(collisions, error, write):
+                    raise
+                ready = await self._encoded(write)
+            else:
+                await self._hooks.read(ready.read(result))
+                return result
 
-async def send(executor: Executor, context: Context, operation: SingleRequest[R]) -> R:
-    """Carry out an operation of one request; a refusal is raised as the operation explains it."""
-    try:
-        response = await executor.send(operation.request(context))
-    except ServiceError as error:
-        _explain(operation, error)
-    return operation.result(response)
-
-
-def outcome(operation: SingleRequest[R], future: asyncio.Future[Body]) -> R:
-    """Return the result of an operation whose request was settled by this future, or raise its error."""
-    try:
-        response = future.result()
-    except ServiceError as error:
-        _explain(operation, error)
-    return operation.result(response)
-
-
-def _explain(operation: SingleRequest[Any], error: ServiceError) -> NoReturn:
-    failure = operation.failed(error)
-    if failure is error:
-        raise error
-    raise failure from error
+    async def transact(self, transaction: TransactWrite) -> None:
+        """Carry out a transaction; items that got numbers which are taken get the next ones, in another transaction."""
+        ready = await self.all_ready(transaction)
+        collisions = 0
+        while True:
+            sent = await self._guarded.with_guards(ready)
+            try:
+                return await send(self._executor, self._context, sent)
+            except (TransactionCanceledError, ConditionalCheckFailedError) as error:
+                collisions += 1
+                if not (sent.token is None and all_collided(sent, error)) or too_many(collisions, error, *sent.actions):
+                    raise
+                ready = transaction.of(await together([self._encoded(write) for write in transaction.actions]))

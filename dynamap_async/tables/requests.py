@@ -79,9 +79,9 @@ def table_request(operation: str, table: str, *, writes: bool = False) -> Reques
     return Request(operation=operation, body={"TableName": table}, table=table, writes=writes, resendable=not writes)
 
 
-def ttl_request(table: str, attribute: str) -> Request:
-    """Return the request that turns time to live on."""
-    specification = {"Enabled": True, "AttributeName": attribute}
+def ttl_request(table: str, attribute: str, *, enabled: bool = True) -> Request:
+    """Return the request that turns time to live on or off."""
+    specification = {"Enabled": enabled, "AttributeName": attribute}
     body = {"TableName": table, "TimeToLiveSpecification": specification}
     return Request(operation="UpdateTimeToLive", body=body, table=table, writes=True, resendable=False)
 

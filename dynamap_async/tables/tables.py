@@ -1,14 +1,15 @@
 """``session.tables``: creates, describes and deletes the tables of models."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 import anyio
 
-from dynamap_async.errors import OperationError, RequestRejectedError, ResourceNotFoundError, TableWaitTimeoutError
+from dynamap_async.errors import OperationError, ResourceInUseError, ResourceNotFoundError, TableWaitTimeoutError
 from dynamap_async.executor import Executor
 from dynamap_async.models import Model, definition_of
-from dynamap_async.operations import Context
+from dynamap_async.operations import Context, needs_own_table, own_table
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.requests import (
     TableDescription,
@@ -16,9 +17,8 @@ from dynamap_async.tables.requests import (
     merged,
     read_description,
     table_request,
-    ttl_request,
 )
-from dynamap_async.wire import Body
+from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
 
 _FIRST_POLL_SECONDS: Final = 0.02
 _LONGEST_POLL_SECONDS: Final = 5.0
@@ -41,7 +41,9 @@ class Tables:
     ) -> None:
         """Create the tables of models, with their indexes, and turn on time to live where a model declares it.
 
-        A table is on-demand unless it, or ``throughput``, says otherwise.
+        A table is on-demand unless it, or ``throughput``, says otherwise. Models with ``attr(autoincrement=True)`` or
+        ``Unique`` also need the library's own table, ``dynamap`` behind the session's prefix: it is made, on-demand, if
+        it does not exist.
 
         Args:
             models: models with a table; those that share one are created as one.
@@ -66,15 +68,40 @@ class Tables:
             raise OperationError(
                 f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
             )
+        own = [own_table(self._prefix)] if any(needs_own_table(definition_of(model)) for model in models) else []
         for schema in schemas:
             request = create_request(schema, throughput=throughput or schema.throughput, tags=tags or {})
             await self._executor.send(request)
+        for schema in own:
+            with suppress(ResourceInUseError):  # another model, or another process, made it
+                await self._executor.send(create_request(schema, throughput=None, tags=tags or {}))
         if not wait:
             return
-        for schema in schemas:
+        for schema in (*schemas, *own):
             await self._until_active(schema.name, timeout_seconds)
-            if schema.ttl_attribute is not None:
-                await self._executor.send(ttl_request(schema.name, schema.ttl_attribute))
+        for schema in schemas:
+            await begin_time_to_live(self._executor, schema)
+
+    async def update_time_to_live(self, *models: type[Model], enabled: bool = True) -> None:
+        """Turn time to live on or off, on tables that exist; nothing is changed where it is so already.
+
+        It takes DynamoDB up to an hour, which is not waited for. Meanwhile, and for the rest of that hour, it takes no
+        other change of the same table.
+
+        Args:
+            models: models with a table; those that share one count as one.
+            enabled: whether items are to be deleted after the time that their ``TimeToLive`` field says.
+
+        Raises:
+            OperationError: no model of a table declares a ``TimeToLive``, or it is on for another attribute.
+            RequestRejectedError: it was changed less than an hour ago, or the engine does not have it.
+            ResourceNotFoundError: a table does not exist.
+
+        Cost: one DescribeTimeToLive per table, and one UpdateTimeToLive where something changes; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
+        """
+        for schema in self._schemas(models):
+            await update_time_to_live(self._executor, schema, enabled=enabled)
 
     async def exists(self, model: type[Model]) -> bool:
         """Return whether the model's table exists, in whatever status.
@@ -95,7 +122,7 @@ class Tables:
         """
         name = self._name(model)
         answer = await self._executor.send(table_request("DescribeTable", name))
-        return read_description(answer, await self._time_to_live(name))
+        return read_description(answer, await describe_time_to_live(self._executor, name))
 
     async def delete(self, *models: type[Model], wait: bool = True, timeout_seconds: float = 300.0) -> None:
         """Delete the tables of models, with every item in them.
@@ -129,14 +156,6 @@ class Tables:
             schema = definition_of(model).require_table("created or deleted").prefixed(self._prefix)
             by_name.setdefault(schema.name, []).append(schema)
         return [merged(schemas) for schemas in by_name.values()]
-
-    async def _time_to_live(self, name: str) -> Body | None:
-        try:
-            return await self._executor.send(table_request("DescribeTimeToLive", name))
-        except RequestRejectedError as error:
-            if error.service_code == "UnknownOperationException":  # an engine without time to live
-                return None
-            raise
 
     async def _described(self, name: str) -> TableDescription | None:
         try:

@@ -1,11 +1,15 @@
-"""Real local engines for tests and trials of programs that use this library.
+"""Real local engines, and the rest of a test kit, for tests and trials of programs that use this library.
 
-This package owns the engines and the sessions aimed at them. It owns no fixtures and no fakes: an engine is a context
-manager that fits into any test framework.
+This package owns the engines and the sessions aimed at them, and what tests ask besides: seeds, a log of requests, a
+clock that stands still, and scripted faults (``dynamap_async.testing.faults``). Nothing here needs pytest; the fixtures
+made of it are in the module ``_dynamap_pytest``, which pytest finds by itself.
 """
 
+from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.local import LocalEngine
 from dynamap_async.testing.native import NativeEngine
+from dynamap_async.testing.request_log import RequestLog
+from dynamap_async.testing.seeding import read_items, seed
 
-__all__ = ["Engine", "LocalEngine", "NativeEngine"]
+__all__ = ["Engine", "FrozenClock", "LocalEngine", "NativeEngine", "RequestLog", "read_items", "seed"]

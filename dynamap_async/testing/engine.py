@@ -17,6 +17,17 @@ CREDENTIALS = Credentials(access_key_id="local", secret_access_key="local")  # n
 """The access key that sessions of local engines sign with."""
 
 
+def local_settings(endpoint_url: str) -> dict[str, Any]:
+    """Return the arguments of ``Session`` that aim it at an engine, and need no AWS account."""
+    return {
+        "region": REGION,
+        "endpoint_url": endpoint_url,
+        "credentials": CREDENTIALS,
+        # No proxy of the environment stands between two programs of one machine.
+        "aio_config": AioConfig(proxies={}),
+    }
+
+
 class Engine(ABC):
     """A DynamoDB on this machine that runs between entering and leaving a ``with`` block.
 
@@ -43,14 +54,7 @@ class Engine(ABC):
         Args:
             settings: further arguments of ``Session``, such as ``table_prefix``; they win over the engine's own.
         """
-        own: dict[str, Any] = {
-            "region": REGION,
-            "endpoint_url": self.endpoint_url,
-            "credentials": CREDENTIALS,
-            # No proxy of the environment stands between two programs of one machine.
-            "aio_config": AioConfig(proxies={}),
-        }
-        return Session(**own | settings)
+        return Session(**local_settings(self.endpoint_url) | settings)
 
     @abstractmethod
     def reset(self) -> None:

@@ -4,6 +4,7 @@ from dynamap_async.transport.client import ClientTransport
 from dynamap_async.transport.connection import AioClient, AioConfig, AioSession, Connection
 from dynamap_async.transport.http import WireTransport
 from dynamap_async.transport.protocol import Transport
+from dynamap_async.transport.statements import statement_error, statement_responses
 
 __all__ = [
     "AioClient",
@@ -13,4 +14,6 @@ __all__ = [
     "Connection",
     "Transport",
     "WireTransport",
+    "statement_error",
+    "statement_responses",
 ]

@@ -30,12 +30,12 @@ def cancellation_reasons(
     request: Request, facts: Mapping[str, Any], translate: Translate
 ) -> tuple[CancellationReason, ...]:
     """Return one reason for each action, in order; nothing where the answer tells none."""
-    listed: Any = facts.get("CancellationReasons")
-    if not isinstance(listed, Sequence) or not listed:
+    listed = _list_of_objects(facts.get("CancellationReasons"))
+    if not listed:
         listed = _told_by_message(str(facts.get("message") or facts.get("Message") or ""))
     actions = _actions(request, len(listed))
     return tuple(
-        _reason(position, entry if isinstance(entry, Mapping) else {}, action, translate)
+        _reason(position, entry, action, translate)
         for position, (entry, action) in enumerate(zip(listed, actions, strict=True))
     )
 
@@ -46,7 +46,13 @@ def only_passing(reasons: Sequence[CancellationReason]) -> bool:
     return bool(codes) and codes <= PASSING_CODES
 
 
-def _told_by_message(message: str) -> list[dict[str, str]]:
+def _list_of_objects(value: Any) -> Sequence[Mapping[str, Any]]:
+    """Return a list of JSON objects; an empty one where the answer holds something else."""
+    entries: list[Any] = value if issubclass(type(value), list) else []
+    return [entry if issubclass(type(entry), dict) else {} for entry in entries]
+
+
+def _told_by_message(message: str) -> Sequence[Mapping[str, Any]]:
     """Return the codes that end the service's message: ``... specific reasons [None, ConditionalCheckFailed]``."""
     found = _CODES_IN_MESSAGE.search(message)
     return [] if found is None else [{"Code": code.strip()} for code in found[1].split(",")]
@@ -54,8 +60,8 @@ def _told_by_message(message: str) -> list[dict[str, str]]:
 
 def _actions(request: Request, count: int) -> list[Request]:
     """Return each action as a request of its own, as far as errors name it."""
-    entries: Any = request.body.get("TransactItems")
-    if not isinstance(entries, Sequence) or len(entries) != count:  # statements of PartiQL do not say their table
+    entries = _list_of_objects(request.body.get("TransactItems"))
+    if len(entries) != count:  # statements of PartiQL do not say their table
         return [request] * count
     return [
         Request(operation=_OPERATIONS.get(kind, kind), body=body, table=str(body.get("TableName", "")))

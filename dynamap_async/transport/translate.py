@@ -10,6 +10,7 @@ from dynamap_async.errors import (
     AccessDeniedError,
     ConditionalCheckFailedError,
     CredentialsRejectedError,
+    DuplicateItemError,
     IdempotentParameterMismatchError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
@@ -52,9 +53,11 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     "TransactionCanceledException": TransactionCanceledError,
     "TransactionInProgressException": TransactionInProgressError,
     "IdempotentParameterMismatchException": IdempotentParameterMismatchError,
+    "DuplicateItemException": DuplicateItemError,
     "ReplicatedWriteConflictException": ReplicatedWriteConflictError,
     "ItemCollectionSizeLimitExceededException": ItemCollectionSizeLimitExceededError,
     "ResourceNotFoundException": ResourceNotFoundError,
+    "ResourceNotFound": ResourceNotFoundError,
     "ResourceInUseException": ResourceInUseError,
     "LimitExceededException": LimitExceededError,
     "AccessDeniedException": AccessDeniedError,
@@ -84,6 +87,7 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
 
 _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ConditionalCheckFailedError: "Nothing was written; read the item again before deciding what to do.",
+    DuplicateItemError: "Nothing was written; UPDATE the item, or DELETE it first.",
     TransactionCanceledError: "Nothing was written; `reasons` tells for each action what it met with.",
     IdempotentParameterMismatchError: "Nothing was written; use a client request token for one transaction only.",
     ThrottledError: "Ask for less at a time, or raise the capacity of the table or index.",
@@ -127,13 +131,13 @@ def service_error(
     elif isinstance(error, ThrottledError):
         error.reasons = _reasons(facts.get("ThrottlingReasons") or facts.get("throttlingReasons"))
     elif isinstance(error, TransactionCanceledError):
-        error.reasons = cancellation_reasons(request, facts, _of_action)
+        error.reasons = cancellation_reasons(request, facts, error_of_part)
         error.retryable = only_passing(error.reasons)
     return error
 
 
-def _of_action(action: Request, code: str, facts: Mapping[str, Any]) -> ServiceError:
-    """Return what one action of a cancelled transaction would have met on its own; reasons have codes of their own."""
+def error_of_part(action: Request, code: str, facts: Mapping[str, Any]) -> ServiceError:
+    """Return what one part of a transaction or batch would have met on its own; such parts have codes of their own."""
     spellings = (code, f"{code}Exception", f"{code.removesuffix('Error')}Exception")
     known = next((spelled for spelled in spellings if spelled in ERRORS), code)
     return service_error(action, code=known, status=400, facts=facts, request_id=None)

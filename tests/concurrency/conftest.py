@@ -1,11 +1,6 @@
-"""A virtual clock and a scripted transport: nothing here sleeps, and nothing here is a real DynamoDB.
-
-Every ``async def`` test of this folder runs on an event loop whose time jumps ahead whenever the loop has nothing to
-do, and fails if it leaves a task behind.
-"""
+"""A scripted transport: nothing here sleeps, and nothing here is a real DynamoDB."""
 
 import asyncio
-import inspect
 import re
 from collections import deque
 
@@ -14,46 +9,6 @@ import pytest
 from dynamap_async import Attr, Model, PartitionKey, Session, SortKey, attr
 from dynamap_async.errors import ThrottledError
 from dynamap_async.executor.retry import Retries
-
-
-class VirtualClockLoop(asyncio.SelectorEventLoop):
-    """An event loop that never waits: where it would sleep, its clock jumps to the next timer."""
-
-    def __init__(self):
-        super().__init__()
-        self._now = 1000.0
-        self._select = self._selector.select
-        self._selector.select = self._jump
-
-    def time(self):
-        return self._now
-
-    def _jump(self, timeout):
-        found = self._select(0)
-        if found or timeout == 0:
-            return found
-        if timeout is None:
-            raise RuntimeError("every task waits for something that will never happen")
-        self._now += timeout
-        return found
-
-
-async def _leaving_nothing(test, arguments):
-    await test(**arguments)
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    assert left == set(), "the test left tasks behind"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    with asyncio.Runner(loop_factory=VirtualClockLoop, debug=True) as runner:
-        runner.run(_leaving_nothing(pyfuncitem.obj, arguments))
-    return True
 
 
 class ScriptedTransport:

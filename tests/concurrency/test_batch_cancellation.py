@@ -142,6 +142,40 @@ async def test_a_write_cancelled_in_its_backoff_delays_nobody(
     assert asyncio.get_running_loop().time() == begun + 1
 
 
+async def test_a_timeout_of_asyncio_works_by_cancellation_only(
+    transport, served, open_session, model, throttled, no_jitter
+):
+    transport.script(throttled())
+    async with open_session(retry=RetryPolicy(base_delay_seconds=5.0)) as session:
+        begun = asyncio.get_running_loop().time()
+
+        async def hurried():
+            async with asyncio.timeout(3):
+                await session.get(model, "s", 0)
+
+        first, second = await ended(started([hurried(), session.get(model, "s", 1)]))
+        # Its deadline is not known beforehand, so the wait begins, and ends as a cancellation: no throttle is told.
+        assert isinstance(first, TimeoutError)
+        assert second.at == 1
+    assert transport.times == [begun, begun + 5]
+    assert [request.operation for request in transport.requests] == ["BatchGetItem", "GetItem"]
+
+
+async def _within(awaitable, delay):
+    async with asyncio.timeout(delay):
+        await awaitable
+
+
+@pytest.mark.parametrize("way", [asyncio.wait_for, _within])
+async def test_a_write_that_timed_out_on_its_way_completes(transport, served, open_session, model, way):
+    transport.latency = 2.0
+    async with open_session() as session:
+        with pytest.raises(TimeoutError):
+            await way(session.put(model(sensor="s", at=77)), 1.0)
+        assert served.values(77) == []
+    assert served.values(77) == [0]
+
+
 async def test_a_task_of_the_executor_cancelled_from_outside_leaves_nobody_waiting(
     transport, served, open_session, model, idle
 ):

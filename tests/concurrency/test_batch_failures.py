@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import traceback
 
 import anyio
 import pytest
@@ -100,7 +101,7 @@ async def test_what_stays_unprocessed_fails_each_caller_with_an_error_of_its_own
 
 
 async def test_what_was_cut_for_its_size_is_sent_again_at_once(transport, service, open_session, outcomes, model):
-    service.limit = 40
+    service.limit = 41
 
     def answer(request):
         body = service(request)
@@ -212,6 +213,19 @@ async def test_what_is_accepted_alone_only_is_sent_alone_for_five_minutes(
     assert operations(transport)[-1] == "BatchGetItem"
 
 
+async def test_writes_that_are_accepted_alone_only_are_sent_alone_and_reads_are_not(
+    transport, service, open_session, outcomes, puts, finds, refusal
+):
+    transport.otherwise = lambda request: (
+        refusal(AccessDeniedError) if request.operation == "BatchWriteItem" else service(request)
+    )
+    async with open_session() as session:
+        for _ in range(2):
+            assert [item.at for item in await outcomes(*puts(session, 3))] == [0, 1, 2]
+        await outcomes(*finds(session, 3))
+    assert operations(transport) == ["BatchWriteItem"] + ["PutItem"] * 6 + ["BatchGetItem"]
+
+
 @pytest.mark.parametrize("kind", [CredentialsRejectedError])
 async def test_rejected_credentials_are_not_multiplied(transport, open_session, outcomes, finds, refusal, kind):
     transport.otherwise = lambda request: refusal(kind)
@@ -288,6 +302,22 @@ async def test_a_defect_of_the_transport_fails_those_who_wait_and_nothing_else(
         assert await session.find(Label, "a") is None
         await asyncio.sleep(0)
         assert session._executor._slots.free == transport.max_connections
+
+
+async def test_the_tracebacks_of_one_failure_do_not_grow_into_each_other(
+    transport, open_session, outcomes, finds, refusal
+):
+    def deep(awaitable, levels):
+        async def inner():
+            return await (awaitable if levels == 0 else deep(awaitable, levels - 1))
+
+        return inner()
+
+    transport.otherwise = lambda request: refusal(InternalServerError)
+    async with open_session(retry=RetryPolicy(max_attempts=1)) as session:
+        errors = await outcomes(*(deep(each, n) for n, each in enumerate(finds(session, 4))))
+    depths = [len(traceback.extract_tb(error.__traceback__)) for error in errors]
+    assert depths == list(range(depths[0], depths[0] + 4))
 
 
 async def test_a_failure_is_not_remembered(transport, service, open_session, outcomes, finds, refusal):

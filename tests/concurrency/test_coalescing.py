@@ -2,16 +2,24 @@
 
 import asyncio
 import contextvars
+import gc
+from decimal import Decimal
 
 import anyio
 import pytest
 
 from dynamap_async import Attr, BatchPolicy, Model, PartitionKey, RetryPolicy, attr
+from dynamap_async.errors import EncodeError, ItemTooLargeError
 
 
 class Label(Model, table="labels"):
     name: PartitionKey[str]
     words: Attr[list[str]] = attr(default_factory=list)
+
+
+class Level(Model, table="levels"):
+    height: PartitionKey[Decimal]
+    order: Attr[int] = 0
 
 
 async def together(*awaitables):
@@ -220,3 +228,149 @@ async def test_a_batch_has_no_deadline_of_its_own(transport, served, open_sessio
     async with open_session() as session:
         _, found = await together(hurried(), session.get(model, "s", 1))
     assert found.at == 1
+
+
+async def test_a_read_joins_another_only_until_that_one_is_sent(transport, served, open_session, model):
+    served.fill(1)
+    transport.latency = 2.0
+    async with open_session() as session:
+        early = asyncio.create_task(session.get(model, "s", 0))
+        await asyncio.sleep(1)
+        late = asyncio.create_task(session.get(model, "s", 0))
+        await asyncio.sleep(1.5)
+        assert (early.done(), late.done()) == (True, False)
+        await late
+    assert operations(transport) == ["GetItem"] * 2
+
+
+async def test_equal_numbers_are_one_key(transport, served, open_session):
+    async with open_session() as session:
+        keys = [Decimal(1), Decimal("1.0"), Decimal("10e-1"), Decimal("-0"), Decimal("0.00")]
+        await together(*(session.find(Level, key) for key in keys))
+        assert sizes(transport) == [2]
+        await together(*(session.put(Level(height=key, order=n)) for n, key in enumerate(keys)))
+    written = [item["order"]["N"] for _, item in served.history]
+    assert written.index("0") < written.index("1") < written.index("2")
+    assert written.index("3") < written.index("4")
+
+
+async def test_each_write_returns_when_it_was_acknowledged_itself(transport, served, open_session, model, no_jitter):
+    served.limit = 6
+    begun = asyncio.get_running_loop().time()
+
+    async def put(n):
+        await session.put(model(sensor="s", at=n))
+        assert served.values(n) == [0]
+        return asyncio.get_running_loop().time() - begun
+
+    async with open_session(retry=RetryPolicy(base_delay_seconds=4.0)) as session:
+        assert await together(*map(put, range(10))) == [0.0] * 6 + [4.0] * 4
+
+
+async def test_a_write_that_is_sent_again_keeps_its_place(transport, served, open_session, model, throttled, no_jitter):
+    transport.script(throttled(), {"UnprocessedItems": {}}, throttled())
+    async with open_session(retry=RetryPolicy(base_delay_seconds=4.0)) as session:
+        await together(*(session.put(model(sensor="s", at=1, value=n)) for n in range(3)))
+    assert [request.body["Item"]["value"]["N"] for request in transport.requests] == ["0", "0", "1", "1", "2"]
+
+
+async def test_what_is_written_is_the_item_as_it_was_when_its_operation_began(
+    transport, served, open_session, model, throttled
+):
+    transport.max_connections, transport.latency = 1, 1.0
+    transport.script(throttled())
+    async with open_session() as session:
+        item = model(sensor="s", at=1, value=1)
+        busy = asyncio.create_task(session.find(model, "s", 9))
+        await asyncio.sleep(0.5)
+        writing = asyncio.create_task(session.put(item))
+        await asyncio.sleep(0)
+        item.value = 2
+        await asyncio.wait((busy, writing))
+    assert served.values(1) == [1]
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["one by one", "at once"])
+async def test_conditional_writes_are_never_batched(transport, served, open_session, model, many):
+    async with open_session() as session:
+        writes = [session.create(model(sensor="s", at=n)) for n in range(3)]
+        writes += [session.put(model(sensor="s", at=9), where=model.value == 1), session.delete(model, "s", 1)]
+        if many:
+            await together(*writes)
+        else:
+            for each in writes:
+                await each
+    assert sorted(operations(transport)) == ["DeleteItem"] + ["PutItem"] * 4
+
+
+@pytest.mark.parametrize("bad", [5, "", "x" * 2049, None], ids=["of another type", "empty", "too long", "none"])
+async def test_a_bad_key_does_not_fail_its_neighbours(transport, served, open_session, model, bad):
+    served.fill(3)
+    async with open_session() as session:
+        tasks = [asyncio.create_task(session.get(model, key, n)) for n, key in enumerate(["s", bad, "s"])]
+        await asyncio.wait(tasks)
+    assert isinstance(tasks.pop(1).exception(), EncodeError)
+    assert [task.result().at for task in tasks] == [0, 2]
+    assert sizes(transport) == [2]
+
+
+async def test_a_bad_item_does_not_fail_its_neighbours(transport, served, open_session, model):
+    async with open_session() as session:
+        items = [Label(name="a"), Label(name="b", words=["x" * 500_000]), Label(name="c")]
+        tasks = [asyncio.create_task(session.put(item)) for item in items]
+        await asyncio.wait(tasks)
+    assert [type(task.exception()) for task in tasks] == [type(None), ItemTooLargeError, type(None)]
+    assert sizes(transport) == [2]
+
+
+async def test_no_slot_is_held_between_the_pages_of_a_query(transport, served, table, open_session, model, readings):
+    transport.max_connections = 1
+    pages = table(30)
+    transport.otherwise = lambda request: (pages if request.operation == "Query" else served)(request)
+    async with open_session() as session, asyncio.timeout(10):
+        async for item in readings(session):
+            await session.put(item)
+            assert await session.get(model, "s", item.at) == item
+    assert len(served.items) == 30
+
+
+async def test_what_carries_a_batch_is_not_collected_as_garbage(transport, served, open_session, model):
+    served.fill(2)
+    transport.latency = 1.0
+    async with open_session() as session:
+        tasks = [asyncio.create_task(session.get(model, "s", n)) for n in range(2)]
+        await asyncio.sleep(0.5)
+        gc.collect()
+        assert [(await task).at for task in tasks] == [0, 1]
+
+
+@pytest.mark.parametrize("busy", [1, 3])
+async def test_nothing_waits_for_more_than_what_came_before_it(transport, served, open_session, model, busy):
+    served.fill(100)
+    transport.max_connections, transport.latency = busy, 1.0
+
+    async def crowd(session, *, consistent_read):
+        for _ in range(200):
+            crowd_ = [
+                asyncio.create_task(session.find(model, "s", n, consistent_read=consistent_read)) for n in range(10, 20)
+            ]
+            await asyncio.wait(crowd_)
+
+    async with open_session() as session:
+        crowds = [asyncio.create_task(crowd(session, consistent_read=flag)) for flag in (True, False)]
+        crowds += [asyncio.create_task(crowd(session, consistent_read=True)) for _ in range(busy)]
+        await asyncio.sleep(5.5)
+        for ask in (
+            session.find(model, "s", 1),
+            session.find(model, "s", 1, consistent_read=True),
+            session.find(model, "s", 1, coalesce=False),
+            session.put(model(sensor="s", at=1)),
+            session.query(model).where(model.sensor == "s"),
+        ):
+            begun = asyncio.get_running_loop().time()
+            await ask
+            # At most each kind of request once, and its own: coalesced, consistent, single, written, a page.
+            assert asyncio.get_running_loop().time() - begun <= 6.0
+        for task in crowds:
+            task.cancel()
+        await asyncio.wait(crowds)

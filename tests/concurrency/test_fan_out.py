@@ -1,10 +1,11 @@
 """One query over several partitions: concurrent, merged, with one cursor."""
 
 import asyncio
+import random
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, RetryPolicy, attr
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, RetryPolicy, SortKey, attr
 from dynamap_async.errors import CursorError, OperationError, ThrottledError
 
 ONCE = RetryPolicy(max_attempts=1)
@@ -16,6 +17,11 @@ class Wide(Model, table="wide"):
     kind: Attr[str] = attr(default="")
 
     by_both = GlobalIndex(partition_key=("shard", "kind"))
+
+
+class Journal(Model, table="journals"):
+    owner: PartitionKey[str]
+    entry: SortKey[str]
 
 
 class Answers:
@@ -88,6 +94,23 @@ async def test_a_slow_consumer_stops_the_requests(transport, open_session, query
         await asyncio.sleep(1000)
         assert len(transport.requests) == 4 + 3
         await stream.aclose()
+
+
+async def test_nothing_is_under_way_when_a_limit_was_reached(transport, open_session, query):
+    answers, under_way, pages = Answers(SENSORS, page=2), [], iter(range(100))
+
+    async def send(request):
+        under_way.append(request)
+        try:
+            await asyncio.sleep(next(pages))
+            return answers(request)
+        finally:
+            under_way.remove(request)
+
+    transport.send = send
+    async with open_session() as session:
+        assert len(await query(session).limit(3)) == 3
+        assert under_way == []
 
 
 async def test_leaving_early_leaves_no_task_and_no_request(transport, open_session, query):
@@ -198,15 +221,22 @@ async def test_several_attributes_multiply_up_to_100_queries(open_session):
             query.where(Wide.kind.is_in(*"abcdefghijk")).explain()
 
 
-async def test_a_cursor_over_4_kb_is_refused_with_a_remedy(transport, open_session, model):
-    sensors = {"x" * 100 + str(n): range(10**30 + n, 10**30 + 1000, 100) for n in range(100)}
-    transport.otherwise = Answers(sensors, page=1)
+async def test_a_cursor_over_4_kb_is_refused_with_a_remedy(transport, open_session):
+    chance = random.Random(0)
+
+    def answer(request):
+        [owner] = request.body["ExpressionAttributeValues"].values()
+        key = {"owner": owner, "entry": {"S": f"{chance.getrandbits(256):064x}"}}
+        return {"Items": [key], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": key}
+
+    transport.otherwise = answer
     async with open_session() as session:
-        few = session.query(model).where(model.sensor.is_in(*list(sensors)[:20]))
-        assert len((await few.page(size=30)).cursor) < 4096
-        many = session.query(model).where(model.sensor.is_in(*sensors))
+        owners = [str(n) for n in range(100)]
+        few = session.query(Journal).where(Journal.owner.is_in(*owners[:50]))
+        assert len((await few.page(size=500)).cursor) < 4096
+        many = session.query(Journal).where(Journal.owner.is_in(*owners))
         with pytest.raises(OperationError, match="of 100 queries in .* bytes.*fewer partitions at a time"):
-            await many.page(size=150)
+            await many.page(size=1000)
 
 
 async def test_a_cursor_is_bound_to_its_partitions(transport, open_session, query, model):

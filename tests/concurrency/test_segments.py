@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import random
+import uuid
 
 import pytest
 
@@ -147,6 +148,23 @@ async def test_aclose_returns_when_the_requests_have_ended(transport, segmented,
         assert await anext(stream, None) is None
 
 
+async def test_nothing_is_under_way_when_a_limit_was_reached(transport, segmented, open_session, model):
+    answers, under_way = segmented(200), []
+
+    async def send(request):
+        under_way.append(request)
+        try:
+            await asyncio.sleep(1 if request.body["Segment"] == 0 else 9)
+            return answers(request)
+        finally:
+            under_way.remove(request)
+
+    transport.send = send
+    async with open_session() as session:
+        assert len(await session.scan(model).segments(4).limit(20)) == 20
+        assert under_way == []
+
+
 async def test_a_closed_session_ends_the_stream(transport, segmented, open_session, model):
     transport.otherwise, transport.latency = segmented(200), 1.0
     async with open_session() as session:
@@ -258,6 +276,31 @@ async def test_a_checkpoint_passes_the_page_of_an_item_that_does_not_fit(transpo
         checkpoint = stream.checkpoint()
         rest = [item.at async for item in stream]
         assert sorted(numbers(await session.scan(model).segments(3).resume(checkpoint))) == sorted(rest)
+
+
+@pytest.mark.parametrize("segments", [200, 1_000_000])
+async def test_a_checkpoint_is_short_however_many_segments_there_are(transport, open_session, model, segments):
+    chance, asked = random.Random(0), []
+
+    def endless(request):
+        asked.append(request.body["Segment"])
+        key = {"sensor": {"S": str(uuid.UUID(int=chance.getrandbits(128)))}, "at": {"N": str(chance.randrange(10**9))}}
+        return {"Items": [{**key, "value": {"N": "0"}}], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": key}
+
+    transport.otherwise = endless
+    async with open_session(cursor_secret="secret") as session:
+        scan = session.scan(model).segments(segments)
+        async with scan.stream() as stream:
+            for _ in range(500):
+                await anext(stream)
+            checkpoint = stream.checkpoint()
+        assert len(set(asked)) == transport.max_connections
+        assert len(checkpoint) < 4096
+        asked.clear()
+        async with scan.resume(checkpoint).stream() as stream:
+            await anext(stream)
+            assert sorted(asked) == list(range(transport.max_connections))
+            assert stream.checkpoint() != checkpoint
 
 
 async def test_a_checkpoint_of_another_scan_is_refused(transport, segmented, open_session, model):

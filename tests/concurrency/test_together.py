@@ -143,3 +143,11 @@ async def test_a_plain_operation_is_refused_and_the_others_are_not_begun(transpo
                 await session.gather(session.get(model, "s", 1), Query(model))
             gc.collect()
     assert transport.requests == []
+
+
+async def test_what_is_gathered_shares_the_connections_of_the_session(transport, table, open_session, readings):
+    transport.otherwise, transport.latency, transport.max_connections = table(30), 1.0, 2
+    async with open_session() as session:
+        results = await session.gather(*(readings(session) for _ in range(10)))
+    assert [len(result) for result in results] == [30] * 10
+    assert transport.most_under_way == 2

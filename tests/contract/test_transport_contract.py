@@ -1,8 +1,15 @@
 """What every transport promises: the same answers and the same errors, in wire form."""
 
+from uuid import uuid4
+
 import pytest
 
-from dynamap_async.errors import ConditionalCheckFailedError, RequestRejectedError, ResourceNotFoundError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    RequestRejectedError,
+    ResourceNotFoundError,
+    TransactionCanceledError,
+)
 from dynamap_async.request import Request
 
 KEY = {"user": {"S": "ada"}, "id": {"N": "7"}}
@@ -85,6 +92,33 @@ async def test_failed_condition_carries_the_stored_item(ask, table):
     assert error.wire_item == ITEM
     assert (error.operation, error.table, error.status) == ("PutItem", table, 400)
     assert (error.service_code, error.attempts) == ("ConditionalCheckFailedException", 1)
+
+
+@pytest.mark.asyncio
+async def test_cancelled_transaction_carries_a_reason_for_each_action_and_the_stored_item(ask, transport, table):
+    await ask("PutItem", table, Item=ITEM)
+    other = {**KEY, "id": {"N": "8"}}
+    refused = {
+        "Item": KEY,
+        "ConditionExpression": "attribute_not_exists(id)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    actions = [{"Put": {"TableName": table, "Item": other}}, {"Put": {"TableName": table, **refused}}]
+    body = {"TransactItems": actions, "ClientRequestToken": str(uuid4())}
+    with pytest.raises(TransactionCanceledError) as raised:
+        await transport.send(Request(operation="TransactWriteItems", body=body, table=table, writes=True))
+    first, second = raised.value.reasons
+    assert (first.code, second.code, second.wire_item) == (None, "ConditionalCheckFailed", ITEM)
+    assert (second.operation, second.table) == ("PutItem", table)
+    assert not raised.value.retryable
+
+
+@pytest.mark.asyncio
+async def test_transactional_read_keeps_the_places_of_its_items(ask, transport, table):
+    await ask("PutItem", table, Item=ITEM)
+    reads = [{"Get": {"TableName": table, "Key": {**KEY, "id": {"N": number}}}} for number in ("8", "7")]
+    answer = await transport.send(Request(operation="TransactGetItems", body={"TransactItems": reads}, table=table))
+    assert answer["Responses"] == [{}, {"Item": ITEM}]
 
 
 @pytest.mark.asyncio

@@ -49,22 +49,6 @@ FAULTS = {
 }
 
 
-class VirtualClockLoop(asyncio.SelectorEventLoop):
-    def __init__(self):
-        super().__init__()
-        self._now = 0.0
-        self._select = self._selector.select
-        self._selector.select = self._jump
-
-    def time(self):
-        return self._now
-
-    def _jump(self, timeout):
-        assert timeout is not None, "every task waits for something that will never happen"
-        self._now += timeout
-        return self._select(0)
-
-
 def key_of(number):
     return {"id": {"N": str(number)}}
 
@@ -91,6 +75,8 @@ class Service:
         """For each key, what it held since when."""
         self.applied = defaultdict(list)
         """For each key, what was written, resent writes included."""
+        self.tokens = set()
+        """Those of the transactions that were carried out."""
         self.created_over = []
         self.under_way = 0
         self.writing = Counter()
@@ -102,7 +88,7 @@ class Service:
     async def close(self): ...
 
     async def send(self, request):
-        parts = list(parts_of(request))
+        parts = parts_of(request)
         keys = [key for key, _, _, _ in parts]
         self.check(request, keys)
         self.under_way += 1
@@ -116,7 +102,7 @@ class Service:
             self.writing.subtract(writes)
 
     def check(self, request, keys):
-        most = {"BatchGetItem": 100, "BatchWriteItem": 25}.get(request.operation, 1)
+        most = {"BatchGetItem": 100, "BatchWriteItem": 25, "TransactWriteItems": 100}.get(request.operation, 1)
         if len(set(keys)) < len(keys):
             self.broken.append(f"duplicates in {request.operation}")
         if len(keys) > most or (len(keys) == 1) != (most == 1):
@@ -141,6 +127,11 @@ class Service:
     def apply(self, request, parts, left):
         now = asyncio.get_running_loop().time()
         found = []
+        token = request.body.get("ClientRequestToken")
+        if token in self.tokens:
+            return {}
+        if token is not None:
+            self.tokens.add(token)
         for key, operation, item, conditional in parts:
             timeline = self.items[key]
             if operation == "get":
@@ -155,22 +146,25 @@ class Service:
 
 
 def parts_of(request):
-    """Yield (key, operation, item, conditional) of everything that a request is about."""
-    body = request.body
-    if request.operation == "GetItem":
-        yield (request.table, body["Key"]["id"]["N"]), "get", None, False
-    elif request.operation == "BatchGetItem":
-        for table, entry in body["RequestItems"].items():
-            yield from (((table, key["id"]["N"]), "get", None, False) for key in entry["Keys"])
-    elif request.operation == "PutItem":
-        yield (request.table, body["Item"]["id"]["N"]), "put", body["Item"], "ConditionExpression" in body
-    elif request.operation == "DeleteItem":
-        yield (request.table, body["Key"]["id"]["N"]), "delete", None, False
-    else:
-        for table, entries in body["RequestItems"].items():
-            for entry in entries:
-                item = entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
-                yield (table, item["id"]["N"]), "put" if "PutRequest" in entry else "delete", item, False
+    """Return (key, operation, item, conditional) of everything that a request is about."""
+    body, tables = request.body, request.body.get("RequestItems", {}).items()
+    match request.operation:
+        case "BatchGetItem":
+            return [((table, key["id"]["N"]), "get", None, False) for table, entry in tables for key in entry["Keys"]]
+        case "BatchWriteItem":
+            return [part_of_batch(table, entry) for table, entries in tables for entry in entries]
+        case "TransactWriteItems":
+            puts = [action["Put"] for action in body["TransactItems"]]
+            return [((put["TableName"], put["Item"]["id"]["N"]), "put", put["Item"], False) for put in puts]
+        case "PutItem":
+            return [((request.table, body["Item"]["id"]["N"]), "put", body["Item"], "ConditionExpression" in body)]
+        case operation:
+            return [((request.table, body["Key"]["id"]["N"]), operation.removesuffix("Item").lower(), None, False)]
+
+
+def part_of_batch(table, entry):
+    item = entry["PutRequest"]["Item"] if "PutRequest" in entry else entry["DeleteRequest"]["Key"]
+    return (table, item["id"]["N"]), "put" if "PutRequest" in entry else "delete", item, False
 
 
 def answer_to(request, found, left):
@@ -221,6 +215,8 @@ class Program:
         try:
             if operation == "get":
                 await self.read(table, number, batchable)
+            elif operation == "transact":
+                await self.transact([number % 6, (number + 1) % 6, (number + 3) % 6])
             else:
                 await self.write(operation, table, number, batchable)
         except (ServiceError, TransportError, SessionClosedError, RuntimeError) as error:
@@ -255,20 +251,42 @@ class Program:
             writes=True,
             conditional=conditional,
         )
-        write = Write(operation, (table, str(number)), None if operation == "delete" else order, order)
-        self.writes.append(write)
+        await self.send(
+            [Write(operation, (table, str(number)), None if operation == "delete" else order, order)], request
+        )
+
+    async def transact(self, numbers):
+        order = next(self.numbers)
+        places = [(TABLES[number % 3 == 0], number) for number in numbers]
+        puts = [{"TableName": table, "Item": {**key_of(number), "v": {"N": str(order)}}} for table, number in places]
+        request = Request(
+            operation="TransactWriteItems",
+            body={"TransactItems": [{"Put": put} for put in puts], "ClientRequestToken": str(order)},
+            table="a, b",
+            targets=tuple(Target(key_of(number), identity_of(table, key_of(number))) for table, number in places),
+            writes=True,
+            resendable_seconds=540,
+        )
+        await self.send([Write("transact", (table, str(number)), order, order) for table, number in places], request)
+
+    async def send(self, writes, request):
+        self.writes += writes
+        done = {}
         try:
             await self.executor.send(request)
-            write.acknowledged = True
+            done = {"acknowledged": True}
         except ServiceError as error:
-            write.not_done = not error.outcome_unknown
+            done = {"not_done": not error.outcome_unknown}
             raise
         except TransportError as error:
-            write.not_done = error.outcome is Outcome.NOT_SENT
+            done = {"not_done": error.outcome is Outcome.NOT_SENT}
             raise
         except SessionClosedError:
-            write.not_done = True
+            done = {"not_done": True}
             raise
+        finally:
+            for write in writes:
+                write.__dict__.update(done)
 
     def check(self):
         assert self.wrong + self.service.broken == []
@@ -328,7 +346,7 @@ async def run(steps, faults, connections, policy, close_timeout, seed):
 
 PHASES = [Phase.explicit, Phase.generate]
 STEPS = st.tuples(
-    st.sampled_from(["get", "put", "delete", "create", "put", "get"]),
+    st.sampled_from(["get", "put", "delete", "create", "put", "get", "transact"]),
     st.integers(0, 5),
     st.sampled_from([None, None, None, None, 0.0, 0.3, 2.0]),
     st.sampled_from([None, None, None, 0.0, 0.2, 0.7, 1.5]),
@@ -346,6 +364,8 @@ POLICIES = [BatchPolicy(), BatchPolicy(), BatchPolicy(window_seconds=0.4, max_ke
     close_timeout=st.sampled_from([None, None, 0.0, 3.0]),
     seed=st.integers(0, 2**16),
 )
-def test_whatever_fails_each_caller_is_told_the_truth(steps, faults, connections, policy, close_timeout, seed):
-    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+def test_whatever_fails_each_caller_is_told_the_truth(
+    virtual_clock, steps, faults, connections, policy, close_timeout, seed
+):
+    with asyncio.Runner(loop_factory=virtual_clock) as runner:
         runner.run(run(steps, faults, connections, policy, close_timeout, seed))

@@ -27,6 +27,7 @@ from dynamap_async import (
     Session,
     SortKey,
     TimeToLive,
+    Update,
     Version,
     attr,
     include,
@@ -259,6 +260,12 @@ def two_times_to_live() -> None:
         closes_at: TimeToLive[datetime]
 
 
+@raises(ModelDefinitionError, "hides expired items, but has no field that says when they expire")
+def hiding_what_never_expires() -> None:
+    class Shop(Model, table="shops", hide_expired=True):
+        name: PartitionKey[str]
+
+
 @raises(ModelDefinitionError, "has no partition key; mark one field PartitionKey[...]")
 def no_partition_key() -> None:
     class Shop(Model, table="shops"):
@@ -329,6 +336,49 @@ def document_written() -> object:
 @raises(ModelDefinitionError, "Address has no table, so it cannot be queried")
 def document_queried() -> object:
     return Query(Address).explain()
+
+
+# Updates.
+
+
+@raises(ExpressionError, "User.name is a field of User, but the operation is on Tweet")
+def field_of_another_model_in_an_update() -> object:
+    return Update(Tweet, "a", 1).set(User.name, "x")
+
+
+@raises(ExpressionError, "Tweet.user_id is part of the item's key, which never changes")
+def key_that_is_set() -> object:
+    return Update(Tweet, "a", 1).set(Tweet.user_id, "x")
+
+
+@raises(ExpressionError, "Tweet.version is counted by the session")
+def version_that_is_set() -> object:
+    return Update(Tweet, "a", 1).set(Tweet.version, 3)
+
+
+@raises(ExpressionError, "the update changes Tweet.likes twice")
+def field_that_is_changed_twice() -> object:
+    return Update(Tweet, "a", 1).set(Tweet.likes, 1).add(Tweet.likes, 1)
+
+
+@raises(EncodeError, "Tweet.limited: Input should be greater than or equal to 0")
+def number_out_of_range() -> object:
+    return Update(Tweet, "a", 1).set(Tweet.limited, -1)
+
+
+@raises(ExpressionError, "Tweet.posted_at is required, so an item without it could not be read")
+def required_field_that_is_removed() -> object:
+    return Update(Tweet, "a", 1).remove(Tweet.posted_at)
+
+
+@raises(ExpressionError, "User.active holds bool; only numbers (int, float, Decimal) can be added to")
+def sum_of_a_boolean() -> object:
+    return User.active + 1
+
+
+@raises(ExpressionError, "an update adds or subtracts two numbers, not more")
+def sum_of_three() -> object:
+    return Tweet.likes + 1 + 1
 
 
 # Numbers.

@@ -81,6 +81,22 @@ async def write_and_read(session: Session, tweet: Tweet) -> None:
     assert missed == {"name": "ada"}
 
 
+async def transact(session: Session, a: Tweet, b: Tweet) -> None:
+    await session.put_many([User(name="ada"), b])
+    await session.put(Tweet(user_id="ada", tweet_id=70, posted_at=START))
+    async with session.transaction() as tx:
+        tx.put(a)
+        tx.update(Tweet, "ada", 70).add(Tweet.likes, 1)
+        tx.check(User, "ada", where=User.active.is_(True))
+        tx.delete(b)
+    user, tweet = await session.transact_get((User, "ada"), (Tweet, "ada", 70))
+    assert (user.name, tweet.likes) == ("ada", 1)
+    assert await session.transact_find((Tweet, b.user_id, b.tweet_id)) == (None,)
+    await session.update(Tweet, "ada", 70).add(Tweet.likes, 1).exactly_once()
+    assert (await session.update(Tweet, "ada", 70).add(Tweet.likes, 1).exactly_once().then_get()).likes == 3
+    await session.delete_many(Tweet, [("ada", 70), (a.user_id, a.tweet_id)])
+
+
 async def query(session: Session, since: datetime) -> None:
     ada = session.query(Tweet).where(Tweet.user_id == "ada")
     recent = await ada.where(Tweet.posted_at >= since).index(Tweet.by_time).descending().limit(20)
@@ -104,6 +120,7 @@ async def query(session: Session, since: datetime) -> None:
 async def run(session: Session) -> None:
     await session.tables.create(Tweet, User, wait=True)
     await write_and_read(session, Tweet(user_id="ada", tweet_id=7, posted_at=START))
+    await transact(session, *(Tweet(user_id="ada", tweet_id=n, posted_at=START) for n in (71, 72)))
     for tweet in tweets():
         await session.put(tweet)
     await query(session, START)

@@ -116,3 +116,18 @@ class Entity(Model, Generic[K], abstract=True):
 
 class Thing(Entity[UUID], table="things"):
     size: Attr[int] = attr(default=0)
+
+
+class Ticket(Model, table="tickets"):
+    number: PartitionKey[int] = attr(autoincrement=True)
+    created_at: Attr[datetime] = attr(on_create=datetime.now, name="born")
+    updated_at: Attr[datetime | None] = attr(on_update=datetime.now)
+    title: Attr[str]
+    weight: Attr[float] = attr(default=0.0)
+
+
+class Import(Model, table="imports"):
+    number: PartitionKey[int] = attr(autoincrement=True, default=...)
+    created_at: Attr[datetime] = attr(on_create=datetime.now, default=...)
+    updated_at: Attr[datetime | None] = attr(on_update=datetime.now, default=...)
+    title: Attr[str]

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar, assert_type
 from uuid import UUID, uuid4
 
-from models import Address, Geo, Plain, Retweet, Thing, Tweet, User
+from models import Address, Geo, Import, Plain, Retweet, Thing, Ticket, Tweet, User
 from pydantic import TypeAdapter
 
 from dynamap_async import (
@@ -15,10 +15,16 @@ from dynamap_async import (
     Answers,
     Attr,
     Batch,
+    BatchExecuteStatement,
+    BoundExactlyOnce,
     BoundQuery,
+    BoundStatement,
+    BoundUpdate,
+    Change,
     Condition,
     Create,
     Delete,
+    Event,
     Expr,
     Find,
     Get,
@@ -28,15 +34,36 @@ from dynamap_async import (
     Key,
     KeyValue,
     Model,
+    Observer,
     Operation,
+    OperationStatistics,
     Page,
+    PartitionKey,
     Plan,
     Put,
     Query,
+    RequestAnswered,
+    RequestEnded,
+    RequestSent,
+    Reserve,
+    Save,
     Scan,
     Session,
+    Statement,
+    Statistics,
     StoredForm,
+    TimeToLive,
+    TransactFind,
+    TransactGet,
+    Transaction,
+    TransactionUpdate,
+    TransactWrite,
+    Unique,
+    Update,
+    WriteKind,
+    after_read,
     attr,
+    before_write,
     fields,
     path,
 )
@@ -320,6 +347,195 @@ async def concurrently(session: Session) -> None:
     assert_type(asyncio.run_coroutine_threadsafe(feed, asyncio.get_running_loop()).result(), list[Tweet])
 
 
+async def statements(session: Session) -> None:
+    found = session.execute_statement("SELECT * FROM tweets", into=Tweet)
+    assert_type(found, BoundStatement[Tweet])
+    assert_type(await found, list[Tweet])
+    assert_type([tweet async for tweet in found], list[Tweet])
+    assert_type(await asyncio.wait_for(found, 3), list[Tweet])
+    assert_type(await session.execute_statement("SELECT * FROM tweets", [1, "x"], limit=3), list[dict[str, Any]])
+    one = Statement("SELECT * FROM tweets WHERE id = ?", (3,), into=Tweet, consistent_read=True)
+    assert_type(one, Statement[Tweet])
+    assert_type(await session.execute(one), list[Tweet])
+    assert_type(await session.batch_execute_statement([one, one]), list[Tweet | None])
+    assert_type(await session.execute(BatchExecuteStatement([one])), list[Tweet | None])
+    plain = Statement("SELECT * FROM tweets WHERE id = ?", [3])
+    assert_type(await session.execute_transaction([plain], client_request_token="x"), list[dict[str, Any] | None])
+    assert_type(session.table_name(Tweet), str)
+
+
+def expiring() -> None:
+    tweet = Tweet(user_id="ada", tweet_id=1, posted_at=now, expires_at=timedelta(days=30))
+    assert_type(tweet.expires_at, datetime | None)
+    tweet.expires_at = now + timedelta(days=1)
+    tweet.expires_at = None
+    assert_type(Tweet.expires_at, Expr[datetime | None])
+
+
+class Fading(Model, table="fading", hide_expired=True):
+    id: PartitionKey[str]
+    ends: TimeToLive[datetime] = attr(default_factory=lambda: now)
+
+
+class Counting:
+    """An observer with a state."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def __call__(self, event: Event, /) -> None:
+        self.seen += 1
+
+
+def observing() -> None:
+    def observe(event: Event) -> None:
+        match event:
+            case RequestSent():
+                assert_type(event.waiter_ids, tuple[int, ...])
+                assert_type(event.queued_seconds, float)
+            case RequestAnswered(error=None):
+                assert_type(event.exchange_id, int)
+            case RequestEnded():
+                assert_type(event.error, type[BaseException] | None)
+            case _:
+                assert_type(event.at, float)
+
+    seen: list[Event] = []
+    one: Observer = seen.append
+    Session(region="eu-west-1", observer=one)
+    Session(region="eu-west-1", observer=observe)
+    session = Session(region="eu-west-1", observer=[Counting(), observe, seen.append])
+    statistics = session.statistics()
+    assert_type(statistics, Statistics)
+    assert_type(statistics.in_flight, int)
+    assert_type(statistics.of("GetItem", "tweets"), OperationStatistics)
+    assert_type(statistics.by_operation, tuple[OperationStatistics, ...])
+
+
+async def transactions(session: Session, tweet: Tweet, user: User, actions: list[Put[Tweet] | Delete]) -> None:
+    async with session.transaction(client_request_token="t") as tx:
+        assert_type(tx, Transaction)
+        tx.put(tweet, where=Tweet.likes < 3)
+        tx.create(user)
+        tx.save(tweet)
+        tx.delete(tweet)
+        tx.delete(Tweet, "ada", 7)
+        tx.check(User, "ada", where=User.active.is_(True))
+        tx.add(Put(tweet))
+        assert_type(tx.update(Tweet, "ada", 7), TransactionUpdate[Tweet])
+        assert_type(tx.update(tweet).add(Tweet.likes, 1).where(Tweet.likes < 9), TransactionUpdate[Tweet])
+        tx.update(Tweet, "ada", 7).set(Tweet.text, "x").remove(Tweet.city).upsert()
+    await session.transact_write([Put(tweet), Update(Tweet, "ada", 7).add(Tweet.likes, 1), Delete(user)])
+    await session.transact_write(actions, client_request_token="t")
+    await session.execute(TransactWrite(Put(each) for each in (tweet, user)))
+    a, b = await session.transact_get((User, "ada"), (Tweet, "ada", 7))
+    assert_type(a, User)
+    assert_type(b, Tweet)
+    assert_type(await session.transact_get(Get(User, "ada")), tuple[User])
+    assert_type(await session.transact_get(Get(User, "ada"), (Tweet, "a", 1)), tuple[User, Tweet])
+    assert_type(await session.transact_find((User, "ada"), Find(Tweet, "a", 1)), tuple[User | None, Tweet | None])
+    assert_type(await session.transact_get(*((User, name) for name in "ab")), tuple[User, ...])
+    assert_type(await session.transact_find(*[Find(User, "a")]), tuple[User | None, ...])
+    assert_type(TransactGet((User, "a"), (Tweet, "a", 1), (User, "b")), TransactGet[tuple[User, Tweet, User]])
+    assert_type(await session.execute(TransactGet((User, "a"), (Tweet, "a", 1))), tuple[User, Tweet])
+    assert_type(await session.execute(TransactFind((User, "a"))), tuple[User | None])
+
+
+async def exactly_once(session: Session, tweet: Tweet) -> None:
+    counted = session.update(Tweet, "ada", 7).add(Tweet.likes, 1).exactly_once()
+    assert_type(counted, BoundExactlyOnce[Tweet, None])
+    assert_type(await counted.then_get(), Tweet)
+    assert_type(asyncio.create_task(counted.then_get()), asyncio.Task[Tweet])
+    assert_type(await session.execute(Put(tweet).exactly_once().then_get()), Tweet)
+    update = Update(Tweet, "ada", 7).add(Tweet.likes, 1).exactly_once(client_request_token="t")
+    assert_type(await session.execute(update.then_get()), Tweet)
+    await session.execute(update)
+    await session.execute(Delete(tweet).exactly_once())
+
+
+def changes() -> None:
+    assert_type(Tweet.likes + 1, Change[int])
+    assert_type(1 + Tweet.likes, Change[int])
+    assert_type(10 - Tweet.likes, Change[int])
+    assert_type(Tweet.likes - Tweet.limited, Change[int])
+    assert_type(Tweet.price + 1, Change[Decimal])
+    assert_type(Tweet.price - Decimal("0.5"), Change[Decimal])
+    assert_type(Tweet.counts["a"] + 1, Change[int])
+    assert_type(Tweet.home.geo.lat + 1, Change[Decimal])
+    assert_type(Tweet.likes.if_not_exists(0), Change[int])
+    assert_type(Tweet.likes.if_not_exists(0) + 1, Change[int])
+    assert_type(1 - Tweet.likes.if_not_exists(0), Change[int])
+    assert_type(Tweet.city.if_not_exists("x"), Change[str | None])
+    assert_type(Tweet.words.append(["x"]), Change[list[str]])
+    assert_type(Tweet.words.prepend(("x",)).append(["y"]), Change[list[str]])
+    assert_type(Tweet.history.append([Address(city="x")]), Change[list[Address]])
+    assert_type(path(Tweet.home).if_not_exists(Address(city="x")), Change[Address])
+
+
+def updates(tweet: Tweet) -> None:
+    update = Update(Tweet, "ada", 7)
+    assert_type(update, Update[Tweet, Tweet])
+    assert_type(Update(tweet), Update[Tweet, Tweet])
+    assert_type(Update(Thing, UUID(int=1)), Update[Thing, Thing])
+    update.set(Tweet.likes, 3).set(Tweet.text, "x").set(Tweet.city, None).set(Tweet.price, Decimal(3))
+    update.set(Tweet.likes, Tweet.limited).set(Tweet.posted_at, now).set(Tweet.tags, {"a"})
+    update.set(Tweet.address, Address(city="x")).set(Tweet.home, Address(city="x")).set(
+        Tweet.plain, Plain(colour="red")
+    )
+    Update(Tweet, "a", 1).set(Tweet.home.city, "x").set(Tweet.home.zip, None).set(Tweet.home.geo, Geo(lat=Decimal(1)))
+    Update(Tweet, "a", 1).set(Tweet.words[0], "x").set(Tweet.history[0], Address(city="x"))
+    Update(Tweet, "a", 1).set(Tweet.history[0].city, "x").set(Tweet.counts["a"], 3).set(Tweet.places["x"].city, "x")
+    update.set(path(Tweet.home), Address(city="x"))
+    update.set(Tweet.likes, Tweet.likes + 1).set(Tweet.price, Tweet.price.if_not_exists(Decimal(0)) - 1)
+    update.set(Tweet.words, Tweet.words.append(["x"])).set(Tweet.counts["a"], Tweet.counts["a"].if_not_exists(0))
+    update.set(Tweet.city, Tweet.city.if_not_exists("x")).set(Tweet.history, Tweet.history.append([Address(city="x")]))
+    update.add(Tweet.likes, 1).add(Tweet.price, Decimal("0.5")).add(Tweet.tags, {"a"}).add(Tweet.counts["a"], 1)
+    update.delete(Tweet.tags, {"a"})
+    update.remove(Tweet.city, Tweet.address, Tweet.words[0], Tweet.counts["a"], Tweet.home.zip)
+    same: Update[Tweet, Tweet] = update.set(Tweet.likes, 3).where(Tweet.likes < 3).upsert().expect_version(3)
+    assert_type(same.returning("new"), Update[Tweet, Tweet])
+    assert_type(same.returning("old"), Update[Tweet, Tweet | None])
+    assert_type(same.returning("changed"), Update[Tweet, dict[str, Any]])
+    assert_type(same.returning("nothing"), Update[Tweet, None])
+
+
+async def bound_updates(session: Session, tweet: Tweet) -> None:
+    update = session.update(Tweet, "ada", 7)
+    assert_type(update, BoundUpdate[Tweet, Tweet])
+    assert_type(await update.set(Tweet.likes, 3), Tweet)
+    assert_type(await session.update(tweet).add(Tweet.likes, 1).where(Tweet.likes < 3), Tweet)
+    assert_type(await session.update(Retweet, "a", 1).add(Tweet.likes, 1), Retweet)
+    assert_type(await session.update(Tweet, "ada", 7).set(Tweet.likes, 3).upsert().returning("old"), Tweet | None)
+    assert_type(await session.update(Tweet, "ada", 7).set(Tweet.likes, 3).returning("changed"), dict[str, Any])
+    await session.update(Tweet, "ada", 7).set(Tweet.likes, 3).returning("nothing")
+    assert_type(await session.execute(Update(Tweet, "ada", 7).set(Tweet.likes, 3)), Tweet)
+    assert_type(await session.execute(Update(tweet).set(Tweet.likes, 3).returning("old")), Tweet | None)
+    assert_type(asyncio.create_task(update), asyncio.Task[Tweet])
+    assert_type(await session.gather(update, session.get(User, "a")), tuple[Tweet, User])
+    coroutine: Coroutine[Any, Any, Tweet] = update
+    _ = coroutine
+
+
+async def numbered(session: Session) -> None:
+    ticket = await session.create(Ticket(title="a"))
+    assert_type(ticket.number, int)
+    assert_type(ticket.updated_at, datetime | None)
+    assert_type(Ticket.number, Expr[int])
+    ticket.number = 5
+    Import(title="a")
+    Import(title="a", number=5, created_at=now, updated_at=None)
+    assert_type(await session.reserve(Ticket, 5), range)
+    assert_type(await session.execute(Reserve(Ticket, 5)), range)
+
+
+async def incremented(session: Session) -> None:
+    assert_type(await session.increment(Tweet, "ada", 7, Tweet.likes), int)
+    assert_type(await session.increment(Tweet, "ada", 7, Tweet.counts["x"], by=-2, upsert=True), int)
+    assert_type(await session.increment(Tweet, "ada", 7, Tweet.price, by=Decimal("0.5")), Decimal)
+    assert_type(await session.increment(Tweet, "ada", 7, Tweet.price, by=1), Decimal)
+    assert_type(await session.increment(Ticket, 5, Ticket.weight, by=0.5), float)
+
+
 class Subclassed(User, table="more"):
     by_name = GlobalIndex(partition_key="name")
     rank: Attr[int] = attr(default=1)
@@ -329,3 +545,52 @@ def subclassed() -> None:
     Subclassed(name="a", created_at=now, rank=3)
     assert_type(Subclassed.by_name, Index[Subclassed])
     assert_type(Subclassed.rank, Expr[int])
+
+
+class Account(Model, table="accounts"):
+    id: PartitionKey[str]
+    email: Attr[str | None] = attr(default=None)
+
+    by_email = Unique("email")
+
+    @before_write
+    def tidy(self, write: WriteKind) -> None:
+        self.email = None if write == "delete" else self.email
+
+    @before_write
+    async def check(self, write: str) -> None: ...
+
+    @after_read
+    async def seen(self) -> None: ...
+
+
+def on_write(item: Model, write: WriteKind) -> None: ...
+async def on_read(item: Model) -> None: ...
+
+
+def hooks() -> None:
+    session = Session(region="eu-west-1", before_write=[on_write], after_read=[on_read, print])
+    assert_type(session.without_hooks(), Session)
+    assert_type(Account.by_email.fields, tuple[str, ...])
+
+
+async def unique_values(session: Session, account: Account) -> None:
+    await account.check("put")
+    assert_type(await session.put(account, read_first=True), Account)
+    assert_type(await session.update(Account, "a").set(Account.email, "b").read_first(), Account)
+    await session.delete(Account, "a", read_first=True)
+    assert_type(await session.put_many([account], read_first=True), int)
+
+
+async def saving(session: Session, tweet: Tweet) -> None:
+    assert_type(await session.save(tweet), Tweet)
+    assert_type(await session.save(tweet, where=Tweet.likes < 10), Tweet)
+    assert_type(await session.replace(tweet), Tweet)
+    assert_type(await session.refresh(tweet), Tweet)
+    assert_type(await session.execute(Save(tweet)), Tweet)
+
+    async def edit() -> Tweet:
+        return await session.save(await session.get(Tweet, "ada", 7))
+
+    assert_type(await session.retry_on_conflict(edit), Tweet)
+    assert_type(await session.retry_on_conflict(lambda: session.save(tweet), attempts=3), Tweet)

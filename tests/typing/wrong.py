@@ -5,13 +5,14 @@ import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from models import Address, Geo, Plain, Retweet, Thing, Tweet, User
+from models import Address, Geo, Import, Plain, Retweet, Thing, Ticket, Tweet, User
 from pydantic import Field
 
 from dynamap_async import (
     Attr,
     Create,
     Delete,
+    Event,
     Expr,
     Find,
     Get,
@@ -26,10 +27,15 @@ from dynamap_async import (
     Scan,
     Session,
     SortKey,
+    Statement,
     StoredForm,
     Throughput,
+    Unique,
+    Update,
     Version,
+    after_read,
     attr,
+    before_write,
     fields,
     include,
     path,
@@ -319,6 +325,130 @@ async def concurrently(session: Session) -> None:
     session.gather(query, query)  # error
 
 
+async def transactions(session: Session, tweet: Tweet) -> None:
+    async with session.transaction() as tx:
+        tx.put(Tweet)  # error
+        tx.put("ada")  # error
+        tx.check(User, "ada")  # error: a check needs a condition
+        tx.check(User, "ada", where="active")  # error
+        tx.delete("ada")  # error
+        tx.update(Tweet, "ada", 7).add(Tweet.likes, "x")  # error
+        tx.update(Tweet, "ada", 7).set(Tweet.text, 5)  # error
+        tx.update(Tweet, "ada", 7).returning("new")  # error: a transaction gives nothing back
+        await tx.update(Tweet, "ada", 7)  # error
+        tx.add(Get(Tweet, "ada", 7))  # error
+        nothing: Tweet = tx.put(tweet)  # error
+    with session.transaction() as tx:  # error
+        pass
+    session.transact_write([Put(tweet)])  # error
+    session.transact_get((User, "ada"))  # error
+    await session.transact_write([Get(Tweet, "ada", 7)])  # error
+    await session.transact_write(Put(tweet))  # error
+    await session.transact_write([Put(tweet)], client_request_token=5)  # error
+    user: User
+    found: Tweet
+    found, user = await session.transact_get((User, "ada"), (Tweet, "ada", 7))  # error
+    user, found = await session.transact_find((User, "ada"), (Tweet, "ada", 7))  # error: either may be None
+    await session.transact_get((Tweet, [1]))  # error
+    await session.transact_get((Tweet,))  # error
+    await session.transact_get(Tweet, "ada", 7)  # error
+    await session.transact_get(Find(Tweet, "ada", 7))  # error: it gives an item, or raises
+
+
+async def exactly_once(session: Session, tweet: Tweet) -> None:
+    session.update(Tweet, "ada", 7).add(Tweet.likes, 1).exactly_once().then_get().likes  # error
+    result: Tweet = await session.update(Tweet, "ada", 7).add(Tweet.likes, 1).exactly_once()  # error
+    user: User = await session.execute(Put(tweet).exactly_once().then_get())  # error
+    await Put(tweet).exactly_once()  # error: it has no session
+
+
+def changes() -> None:
+    Tweet.likes + 1.5  # error
+    Tweet.likes + "x"  # error
+    Tweet.text + "x"  # error pyright
+    Tweet.likes + Tweet.price  # error
+    Tweet.price + 1.5  # error
+    Tweet.posted_at + 1  # error pyright
+    1.5 + Tweet.likes  # error
+    Tweet.likes.if_not_exists("x")  # error
+    Tweet.text.if_not_exists(None)  # error
+    Tweet.likes.append([1])  # error
+    Tweet.tags.append(["x"])  # error
+    Tweet.words.append("x")  # error
+    Tweet.words.append([1])  # error
+    Tweet.words.prepend({"x"})  # error
+
+
+def updates(tweet: Tweet) -> None:
+    update = Update(Tweet, "ada", 7)
+    update.set(Tweet.likes, "x")  # error
+    update.set(Tweet.text, None)  # error
+    update.set(Tweet.city, 3)  # error
+    update.set(Tweet.address, Geo(lat=Decimal(1)))  # error
+    update.set(Tweet.home.city, 3)  # error
+    update.set(Tweet.words[0], 3)  # error
+    update.set(Tweet.history[0], Geo(lat=Decimal(1)))  # error
+    update.set(Tweet.counts["a"], "x")  # error
+    update.set(Tweet.likes, Tweet.text)  # error
+    update.set(Tweet.text, Tweet.likes + 1)  # error
+    update.set(Tweet.words, Tweet.history.append([Address(city="x")]))  # error
+    update.set("likes", 3)  # error
+    update.set(Tweet.likes)  # error
+    update.set(Tweet.likes == 3)  # error
+    update.add(Tweet.text, 1)  # error
+    update.add(Tweet.likes, "x")  # error
+    update.add(Tweet.likes, 1.5)  # error
+    update.add(Tweet.tags, {1})  # error
+    update.add(Tweet.tags, "a")  # error
+    update.add(Tweet.words, ["x"])  # error
+    update.delete(Tweet.likes, {1})  # error
+    update.delete(Tweet.tags, ["a"])  # error
+    update.delete(Tweet.tags, {1})  # error
+    update.remove("likes")  # error
+    update.where(True)  # error
+    update.returning("all")  # error
+    update.expect_version("1")  # error
+    update.upsert(True)  # error
+    Update(Tweet)  # error: no key
+    Update(tweet, "ada")  # error
+    Update(Tweet, ["ada"], 7)  # error
+    Update("tweets", "ada", 7)  # error
+    Update(Tweet, "ada", 7).likes  # error
+
+
+async def bound_updates(session: Session, tweet: Tweet) -> None:
+    session.update(Tweet, "ada", 7).set(Tweet.likes, "x")  # error
+    session.update(Tweet)  # error
+    session.update(tweet, "ada")  # error
+    user: User = await session.update(Tweet, "ada", 7).set(Tweet.likes, 3)  # error
+    old: Tweet = await session.update(Tweet, "ada", 7).set(Tweet.likes, 3).returning("old")  # error
+    new: Tweet = await session.update(Tweet, "ada", 7).set(Tweet.likes, 3).returning("changed")  # error
+    await Update(Tweet, "ada", 7).set(Tweet.likes, 3)  # error: it has no session
+    await session.execute(session.update(Tweet, "ada", 7).set(Tweet.likes, 3))  # error: it is to be awaited itself
+
+
+async def numbers(session: Session) -> None:
+    Ticket()  # error
+    Ticket(title="a", number=5)  # error: it takes default=... beside autoincrement
+    Import(number=5)  # error
+    Import(title="a", number="x")  # error
+    await session.reserve(Ticket, "5")  # error
+    await session.reserve(Ticket)  # error
+    await session.increment(Tweet, "ada", 7)  # error
+    await session.increment(Tweet, "ada", 7, Tweet.text)  # error
+    await session.increment(Tweet, "ada", 7, Tweet.likes, by="x")  # error
+    session.increment(Tweet, "ada", 7, Tweet.likes)  # error
+
+
+class Assigned(Model, table="assigned"):
+    id: PartitionKey[str] = attr(autoincrement=True)  # error
+    text: Attr[str] = attr(on_create=int)  # error
+    takes: Attr[str] = attr(on_create=str.lower)  # error
+    both: Attr[int] = attr(autoincrement=True, default=5)  # error
+    two: Attr[str] = attr(on_create=str, on_update=str)  # error
+    never: Attr[int] = attr(autoincrement=False)  # error
+
+
 class Subclass(Tweet, table="subclass"):
     likes: Attr[str] = attr(default="")  # error: another type than the base's
 
@@ -349,6 +479,42 @@ class Defaults(Model, table="defaults"):
     by_field = GlobalIndex(partition_key="id", projection=include(3))  # error
 
 
+async def observe_later(event: Event) -> None:
+    pass
+
+
+def observe_text(event: str) -> None:
+    pass
+
+
+def observing(session: Session) -> None:
+    Session(observer=3)  # error
+    Session(observer=observe_later)  # error
+    Session(observer=observe_text)  # error
+    Session(observer=[observe_later])  # error
+    session.statistics().requests = 3  # error
+    session.statistics().of("GetItem")  # error
+    session.statistics().hits  # error
+
+
+async def statements(session: Session) -> None:
+    session.execute_statement(3)  # error
+    session.execute_statement("SELECT * FROM tweets", 3)  # error
+    session.execute_statement("SELECT * FROM tweets", into=Plain)  # error
+    session.execute_statement("SELECT * FROM tweets", into="Tweet")  # error
+    session.execute_statement("SELECT * FROM tweets", limits=3)  # error
+    await session.batch_execute_statement(["SELECT * FROM tweets"])  # error
+    await session.execute_transaction([Statement("x")], token="x")  # error
+    session.table_name("tweets")  # error
+    await session.tables.update_time_to_live("tweets")  # error
+
+
+def expiring(tweet: Tweet) -> None:
+    Tweet(user_id="ada", tweet_id=1, posted_at=now, expires_at="tomorrow")  # error
+    tweet.expires_at = 5  # error
+    Tweet.expires_at > 5  # error
+
+
 def values() -> None:
     Throughput(10, 2)  # error
     Throughput(read="10", write=2)  # error
@@ -357,3 +523,36 @@ def values() -> None:
     Session(region=3)  # error
     Session("eu-west-1")  # error
     Model.fields  # error
+
+
+class Misused(Model, table="misused"):
+    id: PartitionKey[str]
+    by_id = Unique(3)  # error
+
+    @before_write  # error
+    def no_kind(self) -> None: ...
+    @before_write  # error
+    def another_kind(self, write: int) -> None: ...
+    @after_read  # error
+    def two_arguments(self, item: Model) -> None: ...
+
+
+def no_hook(item: Model) -> None: ...
+
+
+async def hooks(session: Session, user: User) -> None:
+    Session(region="eu-west-1", before_write=[no_hook])  # error
+    Session(region="eu-west-1", after_read=no_hook)  # error
+    await session.put(user, read_first="yes")  # error
+    await session.create(user, read_first=True)  # error
+    session.without_hooks().puts(user)  # error
+
+
+async def saving(session: Session, tweet: Tweet) -> None:
+    await session.save(Tweet)  # error
+    await session.save(tweet, where="likes < 10")  # error
+    session.save(tweet)  # error
+    await session.refresh("ada")  # error
+    await session.retry_on_conflict(tweet)  # error
+    await session.retry_on_conflict(lambda: tweet)  # error
+    await session.retry_on_conflict(lambda: session.save(tweet), attempts="3")  # error

@@ -1,6 +1,7 @@
 """Cursors: opaque text, bound to one query, of no use once it was touched."""
 
 import base64
+import zlib
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -10,7 +11,8 @@ import pytest
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
 from dynamap_async.errors import CursorError
 from dynamap_async.operations import Context
-from dynamap_async.operations.cursors import decode_cursor, encode_cursor
+from dynamap_async.operations.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
+from dynamap_async.request import Positions
 
 POSITION = {"user_id": {"S": "a"}, "tweet_id": {"N": "5"}}
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -45,6 +47,27 @@ def text(content):
 def test_a_cursor_gives_back_its_position(position, secret):
     cursor = encode_cursor(position, "binding", secret)
     assert decode_cursor(cursor, "binding", secret, names=position.keys()) == position
+
+
+@pytest.mark.parametrize("secret", [None, b"secret"])
+@pytest.mark.parametrize("unfinished", [1, 100])
+def test_the_positions_of_many_parts_come_back_and_not_if_a_character_is_changed(unfinished, secret):
+    names = ("attribute_one", "attribute_two")
+    at = {n: None if n % 7 == 3 else {name: {"S": f"key {n}"} for name in names} for n in range(unfinished)}
+    positions = Positions(unfinished, at)
+    cursor = encode_positions(positions, 1000, "binding", secret)
+    assert decode_positions(cursor, "binding", secret, total=1000, names=names) == positions
+    assert len(cursor) < 1500
+    for place in range(len(cursor)):
+        changed = cursor[:place] + ("A" if cursor[place] != "A" else "B") + cursor[place + 1 :]
+        with pytest.raises(CursorError):
+            decode_positions(changed, "binding", secret, total=1000, names=names)
+
+
+def test_a_forged_text_does_not_fill_the_memory(tweet):
+    forged = text(b"\0" * 16 + zlib.compress(b"[" + b" " * 50_000_000 + b"1, {}]"))
+    with pytest.raises(CursorError, match="damaged"):
+        reading(Query(tweet).where(tweet.user_id == "a"), forged)
 
 
 def test_a_cursor_is_text_for_a_url():

@@ -1,57 +1,11 @@
-"""A virtual clock and a small service in memory: nothing here sleeps, and every request is counted.
-
-Every ``async def`` test of this folder fails if it leaves a task behind.
-"""
+"""A small service in memory: nothing here sleeps, and every request is counted."""
 
 import asyncio
-import inspect
 from collections import Counter
 
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Session, SortKey, attr
-
-
-class VirtualClockLoop(asyncio.SelectorEventLoop):
-    """An event loop that never waits: where it would sleep, its clock jumps to the next timer."""
-
-    def __init__(self):
-        super().__init__()
-        self._now = 1000.0
-        self._select = self._selector.select
-        self._selector.select = self._jump
-
-    def time(self):
-        return self._now
-
-    def _jump(self, timeout):
-        found = self._select(0)
-        if found or timeout == 0:
-            return found
-        if timeout is None:
-            raise RuntimeError("every task waits for something that will never happen")
-        self._now += timeout
-        return found
-
-
-async def _leaving_nothing(test, arguments):
-    await test(**arguments)
-    for _ in range(3):
-        await asyncio.sleep(0)
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    assert left == set(), "the test left tasks behind"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    with asyncio.Runner(loop_factory=VirtualClockLoop, debug=True) as runner:
-        runner.run(_leaving_nothing(pyfuncitem.obj, arguments))
-    return True
 
 
 class Reading(Model, table="readings"):

@@ -279,6 +279,24 @@ async def test_leaving_each_early_withdraws_what_was_not_sent(open_session, serv
         assert len(service.requests) <= 2
 
 
+@pytest.mark.parametrize("ticks", range(8))
+async def test_each_gives_out_nothing_after_aclose(open_session, service, model, stored, ticks):
+    stored(500)
+    service.gate = asyncio.Event()
+    async with open_session() as session:
+        pairs = session.each(model, [("s", n) for n in range(500)])
+        first = asyncio.create_task(anext(pairs))
+        await asyncio.sleep(1)
+        service.gate.set()
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        await pairs.aclose()
+        await asyncio.wait((first,))
+        assert isinstance(first.exception(), StopAsyncIteration | None)
+        with pytest.raises(StopAsyncIteration):
+            await anext(pairs)
+
+
 async def test_each_tells_of_failures_after_the_last_pair(open_session, stored, model):
     stored(3)
     async with open_session() as session:

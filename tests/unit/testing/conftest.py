@@ -1,8 +1,13 @@
 """A transport without a network: it remembers what reached it and answers from a table."""
 
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import orjson
 import pytest
 
 from dynamap_async.request import Request
+from dynamap_async.testing import probe
 from dynamap_async.testing.faults import Faults
 
 
@@ -70,3 +75,18 @@ def puts():
         return [{"PutRequest": {"Item": {"id": {"N": str(number)}}}} for number in numbers]
 
     return of
+
+
+@pytest.fixture
+def tables_at():
+    """Ask an engine by its URL for the names of all its tables, with no client of ours."""
+
+    def ask(endpoint_url):
+        connection = HTTPConnection(urlsplit(endpoint_url).netloc, timeout=10)
+        connection.request("POST", "/", body=b"{}", headers=probe._HEADERS)
+        try:
+            return orjson.loads(connection.getresponse().read())["TableNames"]
+        finally:
+            connection.close()
+
+    return ask

@@ -1,0 +1,227 @@
+"""The pytest plugin: an option, a marker, and the fixtures of ``dynamap_async.testing``.
+
+pytest imports it at the start of every run in an environment that has this library. So it stands beside the package,
+not in it, and imports nothing of it before a test asks for a fixture: start-up stays quick, and coverage of the package
+begins before its import. (Hypothesis does the same.)
+
+An async fixture belongs to the plugin that runs the test's event loop, and neither of the two takes the other's. So
+``dynamap_session`` is a plain fixture that asks, when it is set up, for an async one made by the public means of the
+plugin that runs this test: ``pytest_asyncio.fixture`` with the test's own loop scope, or ``pytest.fixture`` where the
+test has an ``anyio_backend``. These are registered when first needed, so neither plugin has to be there.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from dynamap_async import Model, Session
+    from dynamap_async.testing import FrozenClock, RequestLog
+    from dynamap_async.testing.faults import Faults
+    from dynamap_async.testing.prepared import Prepared
+    from dynamap_async.testing.seeding import Seed
+
+ENGINE: Final = "DYNAMAP_ENGINE"
+_BY_ANYIO: Final = "_dynamap_opened_by_anyio"
+_BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
+_LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that chooses the engine."""
+    parser.getgroup("dynamap", "DynamoDB for tests (dynamap_async)").addoption(
+        "--dynamap-engine",
+        metavar="moto|native|URL",
+        help=f"the engine behind dynamap_session; otherwise the environment variable {ENGINE}, otherwise moto",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the marker."""
+    config.addinivalue_line(
+        "markers",
+        "dynamap(models=(), seed=None): the models whose tables dynamap_session creates, and what they hold: a JSON "
+        "file beside the test, items, or a function that makes them",
+    )
+
+
+@pytest.fixture(scope="session")
+def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
+    """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
+    from dynamap_async.testing.choice import running_engine
+
+    chosen: str | None = pytestconfig.getoption("--dynamap-engine")
+    with running_engine(chosen or os.environ.get(ENGINE) or "moto") as endpoint_url:
+        yield endpoint_url
+
+
+@pytest.fixture
+def dynamap_models() -> "Sequence[type[Model]]":
+    """Models whose tables dynamap_session creates, besides those of the markers: none. Override it with yours."""
+    return ()
+
+
+@pytest.fixture
+def dynamap_settings() -> dict[str, Any]:
+    """Further arguments of dynamap_session's ``Session``, such as ``retry``: none. Override it with yours."""
+    return {}
+
+
+@pytest.fixture
+def dynamap_faults() -> "Faults":
+    """The script through which all requests of dynamap_session go; it is empty, and the test writes it."""
+    from dynamap_async.testing.faults import Faults
+
+    return Faults()
+
+
+@pytest.fixture
+def dynamap_requests() -> "RequestLog":
+    """The requests that dynamap_session has sent, to assert on; those for its tables and seeds are not there."""
+    from dynamap_async.testing import RequestLog
+
+    return RequestLog()
+
+
+@pytest.fixture
+def _dynamap_clock() -> "FrozenClock":
+    from dynamap_async.testing import FrozenClock
+
+    clock = FrozenClock()
+    clock.run()
+    return clock
+
+
+@pytest.fixture
+def dynamap_clock(_dynamap_clock: "FrozenClock") -> "FrozenClock":
+    """The time of day of dynamap_session, which stands still for a test that asks for it."""
+    _dynamap_clock.freeze()
+    return _dynamap_clock
+
+
+@pytest.fixture
+def _dynamap_prepared(
+    request: pytest.FixtureRequest,
+    dynamodb_endpoint: str,
+    dynamap_settings: dict[str, Any],
+    dynamap_models: "Sequence[type[Model]]",
+    dynamap_faults: "Faults",
+    dynamap_requests: "RequestLog",
+    _dynamap_clock: "FrozenClock",
+) -> "Prepared":
+    from dynamap_async.testing.prepared import Prepared
+
+    models, seeds = _marked(request)
+    models = list(dict.fromkeys([*dynamap_models, *models]))
+    return Prepared(
+        endpoint_url=dynamodb_endpoint,
+        settings=dynamap_settings,
+        models=models,
+        seeds=[_seed(each, models, request.path.parent) for each in seeds],
+        faults=dynamap_faults,
+        requests=dynamap_requests,
+        clock=_dynamap_clock,
+    )
+
+
+@pytest.fixture
+def dynamap_session(request: pytest.FixtureRequest, _dynamap_prepared: "Prepared") -> "Session":
+    """An open session with tables of its own, on the test's event loop; afterwards it is closed, and they are dropped.
+
+    It needs pytest-asyncio, in either mode, or anyio's plugin; with trio the test is skipped.
+    """
+    session: Session = request.getfixturevalue(_opened_by(request))
+    return session
+
+
+def _marked(request: pytest.FixtureRequest) -> "tuple[list[type[Model]], list[Any]]":
+    """Return the models and the seeds of the test's markers, those of the module first."""
+    models: list[type[Model]] = []
+    seeds: list[Any] = []
+    for mark in reversed(list(request.node.iter_markers("dynamap"))):
+        if mark.args or set(mark.kwargs) - {"models", "seed"}:
+            pytest.fail("pytest.mark.dynamap takes models=[...] and seed=..., and nothing else", pytrace=False)
+        models += mark.kwargs.get("models", ())
+        seeds += [mark.kwargs["seed"]] if mark.kwargs.get("seed") is not None else []
+    return models, seeds
+
+
+def _seed(marked: Any, models: "Sequence[type[Model]]", folder: Path) -> "Seed":
+    from dynamap_async import Model
+    from dynamap_async.testing import read_items
+
+    if isinstance(marked, str | Path):
+        return read_items(folder / marked, *models)
+    if callable(marked):
+        factory: Callable[[], Any] = marked
+        return factory
+    # A write moves an instance on, to its next version: each test begins with copies of its own.
+    items: list[Model] = [marked] if isinstance(marked, Model) else marked
+    return [item.model_copy(deep=True) for item in items]
+
+
+def _opened_by(request: pytest.FixtureRequest) -> str:
+    """Return the name of the async fixture that opens the session on this test's loop, and see that it exists."""
+    plugins = request.config.pluginmanager
+    marker = request.node.get_closest_marker("asyncio")
+    if "anyio_backend" in request.fixturenames:
+        if marker is not None:
+            pytest.fail(
+                "this test is marked for anyio and for pytest-asyncio, by asyncio_mode=auto or by hand, and each would "
+                "give it a loop of its own: set asyncio_mode=strict, or take one of the marks away",
+                pytrace=False,
+            )
+        if request.getfixturevalue("anyio_backend_name") != "asyncio":
+            pytest.skip("dynamap_session: sessions run on asyncio, not on trio")
+        if not plugins.has_plugin("dynamap-anyio"):
+            plugins.register(_for_anyio(), "dynamap-anyio")
+        return _BY_ANYIO
+    if not plugins.has_plugin("asyncio"):
+        pytest.fail(
+            "dynamap_session opens on a test's event loop, and this test has none: mark it with pytest.mark.anyio, or "
+            "install pytest-asyncio and mark it with pytest.mark.asyncio",
+            pytrace=False,
+        )
+    if not plugins.has_plugin("dynamap-asyncio"):
+        plugins.register(_for_asyncio(), "dynamap-asyncio")
+    return _BY_ASYNCIO + _loop_scope(request.config, marker)
+
+
+def _loop_scope(config: pytest.Config, marker: pytest.Mark | None) -> str:
+    """Return the scope of the loop that the test runs on, as pytest-asyncio documents it."""
+    if marker is not None:
+        scope: str | None = marker.kwargs.get("loop_scope")
+        return scope or config.getini("asyncio_default_test_loop_scope")
+    # A plain test whose async fixtures use the session: they run on the loop of fixtures.
+    default: str | None = config.getini("asyncio_default_fixture_loop_scope")
+    return default if default in _LOOP_SCOPES else "function"
+
+
+def _opening() -> "Callable[[Prepared], AsyncGenerator[Session]]":
+    """Return a new function for an async fixture: a plugin may leave its notes on it."""
+
+    async def opened(_dynamap_prepared: "Prepared") -> "AsyncGenerator[Session]":
+        async with _dynamap_prepared.open() as session:
+            yield session
+
+    return opened
+
+
+def _for_anyio() -> ModuleType:
+    fixtures = ModuleType("dynamap_anyio_fixtures")
+    vars(fixtures)["opened"] = pytest.fixture(name=_BY_ANYIO)(_opening())
+    return fixtures
+
+
+def _for_asyncio() -> ModuleType:
+    import pytest_asyncio
+
+    fixtures = ModuleType("dynamap_asyncio_fixtures")
+    for scope in _LOOP_SCOPES:
+        fixture = pytest_asyncio.fixture(loop_scope=scope, name=_BY_ASYNCIO + scope)
+        vars(fixtures)[f"opened_per_{scope}"] = fixture(_opening())
+    return fixtures

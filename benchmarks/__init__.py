@@ -1,0 +1,1 @@
+"""What this library costs beside its peers, measured in one run."""

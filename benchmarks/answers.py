@@ -1,0 +1,107 @@
+"""What the stub server answers. Pages are made once; only batch reads, whose keys must match, are put together."""
+
+import zlib
+from typing import Any
+
+import orjson
+
+from benchmarks.items import PAGE, PYNAMODB_TABLE, STREAM, wire, wire_key
+
+_HEAD = (
+    b"HTTP/1.1 200 OK\r\nServer: stub\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: STUB\r\n"
+    b"x-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n"
+)
+
+
+def http(body: bytes, checksum: int | None = None) -> bytes:
+    """Return a whole response."""
+    return _HEAD % (zlib.crc32(body) if checksum is None else checksum, len(body)) + body
+
+
+class Pages:
+    """Pages of a query or scan: one prepared body, and an end that says whether and where it goes on."""
+
+    def __init__(self, user_id: str, zone: str) -> None:
+        items = [wire(user_id, number, zone) for number in range(PAGE)]
+        self._open = orjson.dumps({"Count": PAGE, "ScannedCount": PAGE, "Items": items})[:-1]
+        self._checksum = zlib.crc32(self._open)
+        self._last = http(self._open + b"}")
+        self._user_id = user_id
+        self._zone = zone
+
+    def page(self, body: bytes, count: int) -> bytes:
+        """Return the page that the request asks for, of ``count`` pages."""
+        number = 0
+        if count > 1 and b'"ExclusiveStartKey"' in body:
+            # The number of the page lies in the microseconds of the sort key, which no client looks at.
+            start = orjson.loads(body)["ExclusiveStartKey"]["posted_at"]["S"]
+            number = int(start.removesuffix(self._zone)[-6:])
+        if number + 1 >= count:
+            return self._last
+        key = wire_key(self._user_id, PAGE - 1, self._zone)
+        key["posted_at"]["S"] = key["posted_at"]["S"].replace(".000000", f".{number + 1:06d}")
+        tail = b',"LastEvaluatedKey":' + orjson.dumps(key) + b"}"
+        return http(self._open + tail, zlib.crc32(tail, self._checksum))
+
+
+class Answers:
+    """The answers to every operation that the libraries under measure send."""
+
+    def __init__(self, *, scanned: int, streamed: int) -> None:
+        """Prepare the bodies.
+
+        Args:
+            scanned: how many items a scan finds, all segments together.
+            streamed: how many items the long query finds.
+        """
+        self._scanned = scanned
+        self._streamed = streamed
+        nothing = http(b"{}")
+        self._fixed = {
+            "putitem": nothing,
+            "updateitem": nothing,
+            "deleteitem": nothing,
+            "transactwriteitems": nothing,
+            "batchwriteitem": http(b'{"UnprocessedItems":{}}'),
+            "listtables": http(b'{"TableNames":[]}'),
+            "describeendpoints": http(b'{"Endpoints":[{"Address":"127.0.0.1","CachePeriodInMinutes":1440}]}'),
+        }
+        self._items = {zone: http(orjson.dumps({"Item": wire("user-000000", 0, zone)})) for zone in ("Z", "+0000")}
+        self._updated = http(orjson.dumps({"Attributes": wire("user-000000")}))
+        self._pages = {zone: Pages("user-000000", zone) for zone in ("Z", "+0000")}
+        self._stream = {zone: Pages(STREAM, zone) for zone in ("Z", "+0000")}
+        key = wire_key("")
+        self._rest = {
+            zone: orjson.dumps({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in ("Z", "+0000")
+        }
+
+    def answer(self, operation: str, body: bytes) -> bytes:
+        """Return the response to a request."""
+        fixed = self._fixed.get(operation)
+        if fixed is not None:
+            return self._updated if b'"ALL_NEW"' in body else fixed
+        zone = "+0000" if PYNAMODB_TABLE.encode() in body else "Z"
+        if operation == "getitem":
+            return self._items[zone]
+        if operation == "query":
+            if b'{"S":"%b"}' % STREAM.encode() in body.replace(b" ", b""):
+                return self._stream[zone].page(body, self._streamed // PAGE)
+            return self._pages[zone].page(body, 1)
+        if operation == "scan":
+            segments = int(orjson.loads(body).get("TotalSegments", 1))
+            return self._pages[zone].page(body, self._scanned // segments // PAGE)
+        if operation == "batchgetitem":
+            return self._batch(body, zone)
+        raise ValueError(f"the stub has no answer to {operation}")
+
+    def _batch(self, body: bytes, zone: str) -> bytes:
+        (asked,) = orjson.loads(body)["RequestItems"].items()
+        table, keys = asked[0], asked[1]["Keys"]
+        rest = self._rest[zone]
+        found = b",".join(
+            b'{"user_id":{"S":"%b"},"posted_at":{"S":"%b"},%b'
+            % (key["user_id"]["S"].encode(), key["posted_at"]["S"].encode(), rest)
+            for key in keys
+        )
+        return http(b'{"Responses":{"%b":[%b]},"UnprocessedKeys":{}}' % (table.encode(), found))
+

@@ -1,0 +1,14 @@
+"""Write 10,000 items; the cost is that of one item."""
+
+from benchmarks.questions.question import Question
+from benchmarks.runs import Effort, Run, calls
+from benchmarks.subjects import Subject
+
+
+async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
+    return await calls(
+        lambda _: subject.batch_write(effort.many), callers=1, seconds=effort.seconds, distinct=1, per=effort.many
+    )
+
+
+QUESTION = Question(asks="batch write, per item", floor="BatchWriteItem of 25, side by side", run=_run, distinct=0)

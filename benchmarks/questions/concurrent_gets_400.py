@@ -1,0 +1,12 @@
+"""Get single items from 400 tasks at the same time: what a busy service does."""
+
+from benchmarks.questions.question import Question
+from benchmarks.runs import Effort, Run, calls
+from benchmarks.subjects import Subject
+
+
+async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
+    return await calls(subject.get, callers=400, seconds=effort.seconds, distinct=10_000)
+
+
+QUESTION = Question(asks="concurrent gets, 400 callers", floor="GetItem for each", run=_run, distinct=10_000)

@@ -1,0 +1,86 @@
+"""The tables that a run prints."""
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.budgets import BUDGETS, judge
+from benchmarks.questions import Question
+from benchmarks.results import Results
+from benchmarks.subjects import FLOOR, NAMES, OURS
+
+
+def show(results: Results, asked: dict[str, Question], *, rounds: int, seconds: float, busy: float) -> None:
+    """Print costs, speeds, what was not measured, and how the budgets were kept."""
+    console = Console(width=None if Console().is_terminal else 160)
+    medians = results.medians()
+    console.print(_costs(results, asked, medians))
+    console.print(_speeds(medians, asked))
+    for question, absent in results.absent.items():
+        for subject, why in absent.items():
+            console.print(f"{subject}, {asked[question].asks}: {why}", style="dim", highlight=False)
+    console.print(_verdicts(results, asked, medians))
+    console.print(f"{rounds} rounds in {seconds:.0f} s; load of the machine at the end {busy:.1f}", highlight=False)
+
+
+def _costs(results: Results, asked: dict[str, Question], medians: dict[str, dict[str, dict[str, float]]]) -> Table:
+    table = Table(
+        title="CPU per operation: median, (x the floor), spread of the runs",
+        caption="Spread: from the least to the greatest run, in percent of the median. Reads give: "
+        + "; ".join(f"{name} {returns}" for name, returns in results.returns.items()),
+    )
+    table.add_column("question")
+    table.add_column("unit")
+    for name in NAMES:
+        table.add_column(name, justify="right", style="bold" if name == OURS else None)
+    for question, each in asked.items():
+        floor = medians.get(question, {}).get(FLOOR, {}).get("cost")
+        cells = []
+        for name in NAMES:
+            cost = medians.get(question, {}).get(name, {}).get("cost")
+            if cost is None:
+                cells.append(results.absent.get(question, {}).get(name, "").partition(":")[0])
+                continue
+            ratio = f" ({cost / floor:.2f})" if floor and name != FLOOR else ""
+            cells.append(f"{_figure(cost)}{ratio} {results.spread(question, name):.0%}")
+        table.add_row(each.asks, each.unit, *cells)
+        peaks = {name: figures.get("peak_mib") for name, figures in medians.get(question, {}).items()}
+        if any(peaks.values()):
+            table.add_row("  most memory held", "MiB", *(_figure(peaks.get(name)) for name in NAMES))
+    return table
+
+
+def _speeds(medians: dict[str, dict[str, dict[str, float]]], asked: dict[str, Question]) -> Table:
+    table = Table(title="Operations per second, p50 / p99 of a call in milliseconds")
+    table.add_column("question")
+    for name in NAMES:
+        table.add_column(name, justify="right", style="bold" if name == OURS else None)
+    for question, each in asked.items():
+        figures = medians.get(question, {})
+        if any("rate" in figure for figure in figures.values()):
+            table.add_row(each.asks, *(_speed(figures.get(name, {})) for name in NAMES))
+    return table
+
+
+def _speed(figures: dict[str, float]) -> str:
+    if "rate" not in figures:
+        return ""
+    times = f" {_figure(figures['p50_ms'])}/{_figure(figures['p99_ms'])}" if "p50_ms" in figures else ""
+    return f"{figures['rate']:,.0f}{times}"
+
+
+def _verdicts(results: Results, asked: dict[str, Question], medians: dict[str, dict[str, dict[str, float]]]) -> Table:
+    table = Table(title="Budgets")
+    for title in ("question", "budget", "measured", "beside", "kept"):
+        table.add_column(title)
+    for verdict in judge(BUDGETS, medians, results.returns):
+        kept = "met" if verdict.met else f"missed by {verdict.missed_by:.0%}"
+        style = None if verdict.met else "red"
+        asks = asked[verdict.budget.question].asks
+        table.add_row(asks, str(verdict.budget), f"{verdict.ratio:.2f}", verdict.beside, kept, style=style)
+    return table
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,106 @@
+"""The runs of all rounds, put together: medians, spreads, and the file that is kept."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FIGURES = ("cost", "rate", "p50_ms", "p99_ms", "peak_mib")
+
+
+@dataclass(slots=True)
+class Results:
+    """Everything that was measured, and on what."""
+
+    runs: dict[str, dict[str, list[dict[str, float]]]] = field(default_factory=dict)
+    """Question -> library -> runs."""
+    absent: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Question -> library -> why there is no figure."""
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Library -> distribution -> version."""
+    returns: dict[str, str] = field(default_factory=dict)
+    """Library -> what its reads give."""
+    pythons: set[str] = field(default_factory=set)
+
+    def add(self, subject: str, told: dict[str, Any]) -> None:
+        """Take what a worker told."""
+        self.versions[subject] = told["versions"]
+        self.returns[subject] = told["returns"]
+        self.pythons.add(told["python"])
+        for question, run in told["runs"].items():
+            if "cannot" in run:
+                self.absent.setdefault(question, {})[subject] = f"cannot: {run['cannot']}"
+            elif "failed" in run:
+                self.absent.setdefault(question, {})[subject] = f"failed: {run['failed']}"
+            else:
+                self.runs.setdefault(question, {}).setdefault(subject, []).append(run)
+
+    def refuse(self, subject: str, questions: Sequence[str], why: str) -> None:
+        """Note why there is no figure."""
+        for question in questions:
+            self.absent.setdefault(question, {})[subject] = why
+
+    def medians(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return question -> library -> figure -> median of the runs."""
+        return {
+            question: {subject: _medians(runs) for subject, runs in subjects.items()}
+            for question, subjects in self.runs.items()
+        }
+
+    def spread(self, question: str, subject: str) -> float:
+        """Return the distance from the least to the greatest cost, as a share of the median."""
+        costs = [run["cost"] for run in self.runs[question][subject]]
+        return (max(costs) - min(costs)) / statistics.median(costs)
+
+    def write(self, path: Path, *, command: str) -> None:
+        """Write everything as JSON."""
+        content = {
+            "command": command,
+            "commit": _git("rev-parse", "HEAD"),
+            "changed_since": bool(_git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
+            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "machine": machine(),
+            "pythons": sorted(self.pythons),
+            "versions": self.versions,
+            "returns": self.returns,
+            "medians": self.medians(),
+            "absent": self.absent,
+            "runs": self.runs,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+
+def _medians(runs: list[dict[str, float]]) -> dict[str, float]:
+    return {
+        figure: statistics.median(run[figure] for run in runs)
+        for figure in FIGURES
+        if all(figure in run for run in runs)
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures depend on: cores, processor, system, and how busy it was."""
+    processor = platform.processor()
+    listed = Path("/proc/cpuinfo")
+    if listed.exists():
+        lines = [line for line in listed.read_text("utf-8").splitlines() if line.startswith("model name")]
+        processor = lines[0].partition(":")[2].strip() if lines else processor
+    return {
+        "cores": os.cpu_count(),
+        "processor": processor,
+        "system": f"{platform.system()} {platform.release()}",
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+    }
+
+
+def _git(*arguments: str) -> str:
+    folder = Path(__file__).parent
+    ran = subprocess.run(["git", *arguments], cwd=folder.parent, capture_output=True, text=True, check=False)
+    return ran.stdout.strip()

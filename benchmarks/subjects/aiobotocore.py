@@ -1,0 +1,119 @@
+"""aiobotocore's client: wire dicts in and out."""
+
+import asyncio
+from typing import Any
+
+from aiobotocore.config import AioConfig
+from aiobotocore.session import get_session
+
+from benchmarks.items import PAGE, STREAM, TABLE, users, wire, wire_key
+from benchmarks.subjects.subject import Subject
+
+
+def _query(user_id: str) -> dict[str, Any]:
+    return {
+        "TableName": TABLE,
+        "KeyConditionExpression": "#p = :p",
+        "ExpressionAttributeNames": {"#p": "user_id"},
+        "ExpressionAttributeValues": {":p": {"S": user_id}},
+    }
+
+
+class Aiobotocore(Subject):
+    """The AWS client itself."""
+
+    label = "aiobotocore"
+    returns = "wire dicts"
+    imports = "aiobotocore.session"
+    distributions = ("aiobotocore", "botocore", "aiohttp")
+    cannot = {
+        "encode": "takes wire dicts",
+        "decode": "gives wire dicts",
+        "render": "takes rendered expressions",
+        "define": "has no models",
+    }
+
+    def prepare(self, distinct: int) -> None:
+        """Make wire keys and items."""
+        self._keys = [wire_key(name) for name in users(distinct)]
+        self._items = [wire(name) for name in users(distinct)]
+
+    async def open(self, endpoint: str) -> None:
+        """Create a client."""
+        self._context = get_session().create_client(
+            "dynamodb",
+            region_name="eu-west-1",
+            endpoint_url=endpoint,
+            aws_access_key_id="AKIAEXAMPLE",
+            aws_secret_access_key="secret",
+            config=AioConfig(max_pool_connections=64),
+        )
+        self._client = await self._context.__aenter__()
+
+    async def close(self) -> None:
+        """Close it."""
+        await self._context.__aexit__(None, None, None)
+
+    async def get(self, key: int) -> object:
+        """GetItem."""
+        return (await self._client.get_item(TableName=TABLE, Key=self._keys[key]))["Item"]
+
+    async def query(self) -> object:
+        """Query."""
+        return (await self._client.query(**_query("user-000000"), Limit=PAGE))["Items"]
+
+    async def put(self, number: int) -> object:
+        """PutItem."""
+        return await self._client.put_item(TableName=TABLE, Item=self._items[number])
+
+    async def update(self, key: int) -> object:
+        """UpdateItem."""
+        answer = await self._client.update_item(
+            TableName=TABLE,
+            Key=self._keys[key],
+            UpdateExpression="SET #a = :a ADD #b :b",
+            ExpressionAttributeNames={"#a": "title", "#b": "likes"},
+            ExpressionAttributeValues={":a": {"S": "new"}, ":b": {"N": "1"}},
+            ReturnValues="ALL_NEW",
+        )
+        return answer["Attributes"]
+
+    async def batch_get(self, count: int) -> object:
+        """Full BatchGetItem requests at the same time."""
+        requests = [{TABLE: {"Keys": self._keys[at : at + 100]}} for at in range(0, count, 100)]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._client.batch_get_item(RequestItems=each)) for each in requests]
+        return [item for task in tasks for item in task.result()["Responses"][TABLE]]
+
+    async def batch_write(self, count: int) -> object:
+        """Full BatchWriteItem requests at the same time."""
+        puts = [{"PutRequest": {"Item": item}} for item in self._items[:count]]
+        requests = [{TABLE: puts[at : at + 25]} for at in range(0, count, 25)]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._client.batch_write_item(RequestItems=each)) for each in requests]
+        return len(tasks)
+
+    async def transact(self) -> object:
+        """TransactWriteItems."""
+        puts = [{"Put": {"TableName": TABLE, "Item": item}} for item in self._items[:10]]
+        return await self._client.transact_write_items(TransactItems=puts)
+
+    async def scan(self) -> int:
+        """One paginator for each segment, at the same time."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._pages("scan", TableName=TABLE, Segment=n, TotalSegments=self.segments))
+                for n in range(self.segments)
+            ]
+        return sum(task.result() for task in tasks)
+
+    async def stream(self) -> int:
+        """The paginator."""
+        return await self._pages("query", **_query(STREAM))
+
+    async def _pages(self, operation: str, **parameters: Any) -> int:
+        count = 0
+        async for page in self._client.get_paginator(operation).paginate(**parameters):
+            for _ in page["Items"]:
+                count += 1
+        return count

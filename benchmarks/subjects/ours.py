@@ -1,0 +1,146 @@
+"""This library."""
+
+from datetime import datetime
+
+import orjson
+
+from benchmarks.items import PAGE, START, STREAM, TABLE, instant, plain, users
+from benchmarks.subjects.plain_model import Place
+from benchmarks.subjects.subject import Subject
+from dynamap_async import Attr, BatchPolicy, Credentials, Model, PartitionKey, Query, Session, SortKey
+from dynamap_async.models import definition_of
+
+
+class Post(Model, table=TABLE):
+    """The reference item."""
+
+    user_id: PartitionKey[str]
+    posted_at: SortKey[datetime]
+    title: Attr[str]
+    likes: Attr[int]
+    score: Attr[float]
+    public: Attr[bool]
+    tags: Attr[set[str]]
+    place: Attr[Place]
+    history: Attr[list[int]]
+    text: Attr[str]
+
+
+class Ours(Subject):
+    """Validated Pydantic models; concurrent calls share requests."""
+
+    label = "dynamap_async"
+    returns = "models, validated"
+    imports = "dynamap_async"
+    distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "orjson", "pydantic", "pydantic_core")
+
+    def prepare(self, distinct: int) -> None:
+        """Make keys and models."""
+        self._users = users(distinct)
+        self._keys = [(name, START) for name in self._users]
+        self._posts = [Post(**plain(name)) for name in self._users]
+
+    async def open(self, endpoint: str) -> None:
+        """Enter a session."""
+        self._unshared: Session | None = None
+        self._endpoint = endpoint
+        self._session = await self._entered()
+
+    async def _entered(self, batching: BatchPolicy | None = None) -> Session:
+        credentials = Credentials(access_key_id="AKIAEXAMPLE", secret_access_key="secret")
+        session = Session(
+            endpoint_url=self._endpoint, region="eu-west-1", credentials=credentials, batching=batching
+        )
+        return await session.__aenter__()
+
+    async def close(self) -> None:
+        """Leave it."""
+        await self._session.close()
+        if self._unshared is not None:
+            await self._unshared.close()
+
+    async def get_alone(self, key: int) -> object:
+        """`get`, kept out of batches."""
+        return await self._session.get(Post, self._users[key], START, coalesce=False)
+
+    async def put_alone(self, number: int) -> object:
+        """`put` of a session without batches."""
+        if self._unshared is None:
+            self._unshared = await self._entered(BatchPolicy(enabled=False))
+        return await self._unshared.put(self._posts[number])
+
+    async def get(self, key: int) -> object:
+        """`get`: a lone one is a GetItem, concurrent ones share a BatchGetItem."""
+        return await self._session.get(Post, self._users[key], START)
+
+    async def query(self) -> object:
+        """Await a query with a limit."""
+        return await self._session.query(Post).where(Post.user_id == "user-000000").limit(PAGE)
+
+    async def put(self, number: int) -> object:
+        """`put`: concurrent ones share a BatchWriteItem."""
+        return await self._session.put(self._posts[number])
+
+    async def update(self, key: int) -> object:
+        """`update`, which gives the new item."""
+        return await self._session.update(Post, self._users[key], START).set(Post.title, "new").add(Post.likes, 1)
+
+    async def batch_get(self, count: int) -> object:
+        """`get_many`."""
+        return await self._session.get_many(Post, self._keys[:count])
+
+    async def batch_write(self, count: int) -> object:
+        """`put_many`."""
+        return await self._session.put_many(self._posts[:count])
+
+    async def transact(self) -> object:
+        """A transaction block."""
+        async with self._session.transaction() as tx:
+            for post in self._posts[:10]:
+                tx.put(post)
+        return None
+
+    async def scan(self) -> int:
+        """A scan in segments."""
+        count = 0
+        async for _ in self._session.scan(Post).segments(self.segments):
+            count += 1
+        return count
+
+    async def stream(self) -> int:
+        """Iterate a query."""
+        count = 0
+        async for _ in self._session.query(Post).where(Post.user_id == STREAM):
+            count += 1
+        return count
+
+    def encode(self) -> object:
+        """Encode the instances and dump them."""
+        encode = definition_of(Post).items.encode
+        return [orjson.dumps(encode(post)) for post in self._posts[:PAGE]]
+
+    def decode(self, page: bytes) -> object:
+        """Parse, decode by table, validate the page."""
+        return definition_of(Post).items.decode(orjson.loads(page)["Items"])
+
+    def render(self) -> object:
+        """Build a query and make its request."""
+        query = Query(Post).where(Post.user_id == "user-000000", Post.posted_at.between(START, instant(1000)))
+        return query.where((Post.likes > 10) & Post.title.begins_with("An")).explain()
+
+    def define(self) -> object:
+        """Define the model."""
+
+        class Fresh(Model, table=TABLE):
+            user_id: PartitionKey[str]
+            posted_at: SortKey[datetime]
+            title: Attr[str]
+            likes: Attr[int]
+            score: Attr[float]
+            public: Attr[bool]
+            tags: Attr[set[str]]
+            place: Attr[Place]
+            history: Attr[list[int]]
+            text: Attr[str]
+
+        return Fresh

@@ -1,0 +1,106 @@
+"""What a library is asked to do. Each one answers in the way that its own documentation recommends."""
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class CannotError(Exception):
+    """The library does not offer this; the text says what is missing, and is printed in place of a figure."""
+
+
+class Subject(ABC):  # noqa: B024 - a library that offers nothing of this would still be a subject
+    """One library. What it does not override it cannot do, and says so.
+
+    ``key`` and ``number`` are positions below the ``distinct`` that ``prepare`` was told: making keys and items is the
+    caller's work, which is not measured.
+    """
+
+    label: ClassVar[str]
+    returns: ClassVar[str]
+    """What reads give: bytes parsed, wire dicts, dicts or models."""
+    imports: ClassVar[str]
+    """What a program imports to use it."""
+    distributions: ClassVar[Sequence[str]]
+    """What is installed for it, for the versions in the results."""
+    cannot: ClassVar[dict[str, str]] = {}
+    """Name of a method -> why the library has no such thing, or none of its own."""
+    zone: ClassVar[str] = "Z"
+    """How the instants end that it writes and reads."""
+    segments: ClassVar[int] = 8
+
+    def prepare(self, distinct: int) -> None:
+        """Make the keys and items that are used later."""
+        self._missing("prepare")
+
+    async def open(self, endpoint: str) -> None:
+        """Open the client."""
+        self._missing("open")
+
+    async def close(self) -> None:
+        """Close it."""
+
+    async def get(self, key: int) -> object:
+        """Read one item."""
+        return self._missing("get")
+
+    async def get_alone(self, key: int) -> object:
+        """Read one item with a request of its own."""
+        return await self.get(key)
+
+    async def put_alone(self, number: int) -> object:
+        """Write one item with a request of its own."""
+        return await self.put(number)
+
+    async def query(self) -> object:
+        """Read a page of 100 items."""
+        return self._missing("query")
+
+    async def put(self, number: int) -> object:
+        """Write one item."""
+        return self._missing("put")
+
+    async def update(self, key: int) -> object:
+        """Set one attribute of an item and add to another."""
+        return self._missing("update")
+
+    async def batch_get(self, count: int) -> object:
+        """Read the first so many items."""
+        return self._missing("batch_get")
+
+    async def batch_write(self, count: int) -> object:
+        """Write the first so many items."""
+        return self._missing("batch_write")
+
+    async def transact(self) -> object:
+        """Write 10 items in one transaction."""
+        return self._missing("transact")
+
+    async def scan(self) -> int:
+        """Read the whole table in ``segments`` parts at a time; return how many items there were."""
+        self._missing("scan")
+        return 0
+
+    async def stream(self) -> int:
+        """Read the items of the long query one by one, keeping none; return how many there were."""
+        self._missing("stream")
+        return 0
+
+    def encode(self) -> object:
+        """Turn 100 items into the JSON that is sent."""
+        return self._missing("encode")
+
+    def decode(self, page: bytes) -> object:
+        """Turn the JSON of a page of 100 items into what the library returns."""
+        return self._missing("decode")
+
+    def render(self) -> object:
+        """Build a query with a key range and a filter, and render its expressions."""
+        return self._missing("render")
+
+    def define(self) -> object:
+        """Define the model of the reference item."""
+        return self._missing("define")
+
+    def _missing(self, method: str) -> None:
+        raise CannotError(self.cannot.get(method, "not asked yet"))

@@ -1,0 +1,156 @@
+"""Events: what an observer is told of requests, as frozen values. No event holds keys, items or credentials.
+
+Two numbers tie them together. A *waiter* is one caller that waits for one request: of one item, of one page, of one
+table; ``waiter_id`` is its number. An *exchange* is one HTTP request and its answer; ``exchange_id`` is its number. A
+batch carries many waiters in one exchange, and ``waiter_ids`` lists them. Both numbers begin at 1 in each session.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dynamap_async.errors import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to a request. New kinds may come: an observer ignores those that it does not know."""
+
+    at: float
+    """When, by the clock of the event loop, in seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestQueued(Event):
+    """A request was asked for. Told in the context of whoever asks, so that its context variables can be read."""
+
+    waiter_id: int
+    operation: str
+    """The API operation as it was asked for, such as ``GetItem``, also where a batch carries it in the end."""
+    table: str
+    """The full table name."""
+    index: str | None = None
+    """The index that is read, if any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeEvent(Event):
+    """What ``RequestSent`` and ``RequestAnswered`` have in common."""
+
+    exchange_id: int
+    waiter_ids: tuple[int, ...]
+    """Who waited for it when it was sent. The callers of joined equal reads are there one by one."""
+    operation: str
+    """The API operation that is sent, such as ``BatchGetItem``."""
+    tables: tuple[str, ...]
+    """The full names of its tables, each once."""
+    index: str | None = None
+    """The index that is read, if any."""
+    attempt: int
+    """Which attempt it is, from 1; of a batch the highest among what it carries."""
+    items: int | None = None
+    """How many items it is about; None for queries, scans and tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestSent(ExchangeEvent):
+    """A request is put on the wire."""
+
+    queued_seconds: float
+    """How long those who wait for it have waited since they asked: the longest of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered(ExchangeEvent):
+    """An exchange is over, by an answer, a refusal, a failure or a cancellation. Each ``RequestSent`` has one."""
+
+    duration_seconds: float
+    """How long the exchange took."""
+    error: type[BaseException] | None = None
+    """The class of the error in which it ended: CancelledError where nobody waited any more; None for an answer."""
+    service_code: str | None = None
+    """The service's own name of the error."""
+    outcome: Outcome | None = None
+    """Where no usable answer came: what is known of the request."""
+    unprocessed: int = 0
+    """How many of its items the answer of a batch left over."""
+    count: int | None = None
+    """How many items a query or scan gave."""
+    scanned_count: int | None = None
+    """How many items a query or scan read, before its filter."""
+    consumed_capacity: tuple[Mapping[str, Any], ...] = ()
+    """The ``ConsumedCapacity`` of the answer in wire form, one for each table; empty where it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRetried(Event):
+    """Requests of one operation and table failed, or were left over, and wait to be sent again."""
+
+    exchange_id: int
+    """The exchange that failed."""
+    waiter_ids: tuple[int, ...]
+    operation: str
+    """The API operation as it was asked for."""
+    table: str
+    """The full table name."""
+    attempt: int
+    """Which attempt failed, from 1; the highest among them."""
+    items: int | None = None
+    """How many items they are about; None for queries, scans and tables."""
+    delay_seconds: float
+    """How long they wait, at least, before they are sent again."""
+    error: type[Exception]
+    """The class of the failure; ``UnprocessedError`` for what a batch left over."""
+    service_code: str | None = None
+    """The service's own name of the error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSplit(Event):
+    """A batch was refused, and its parts are sent apart, to find the item at fault."""
+
+    exchange_id: int
+    """The exchange that was refused."""
+    waiter_ids: tuple[int, ...]
+    operation: str
+    """``BatchGetItem`` or ``BatchWriteItem``."""
+    tables: tuple[str, ...]
+    """The full names of its tables, each once."""
+    items: int
+    """How many items it was about."""
+    parts: int
+    """How many requests are made of it."""
+    error: type[Exception]
+    """The class of the refusal."""
+    service_code: str
+    """The service's own name of the error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestEnded(Event):
+    """A waiter has its answer or its error, or waits no more. Each ``RequestQueued`` has one, told in its context."""
+
+    waiter_id: int
+    operation: str
+    """The API operation as it was asked for."""
+    table: str
+    """The full table name."""
+    index: str | None = None
+    """The index that is read, if any."""
+    attempts: int
+    """How often it was sent; 0 for never."""
+    duration_seconds: float
+    """How long it took since it was asked for, waits included."""
+    error: type[BaseException] | None = None
+    """The class of the error that the caller gets; CancelledError for a caller that was cancelled."""
+
+
+class Observer(Protocol):
+    """What ``Session(observer=...)`` takes: a function, or an object that can be called, with one argument."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Take note of an event, quickly: it is called on the event loop, between a request and its caller.
+
+        What it raises is logged and goes no further.
+        """
+        ...

@@ -1,0 +1,252 @@
+"""The journal: what happens to requests is counted, logged and told to observers here, each fact in one place.
+
+Invariant: every RequestQueued is followed by one RequestEnded of the same waiter. Without observers no event is made.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from dynamap_async.errors import ServiceError, TransportError
+from dynamap_async.events import BatchSplit, Event, Observer, RequestEnded, RequestQueued, RequestRetried, RequestSent
+from dynamap_async.executor.observers import Observers
+from dynamap_async.executor.sending import Sending
+from dynamap_async.request import Request
+from dynamap_async.statistics import OperationStatistics, Statistics
+from dynamap_async.wire import Body
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+
+Place = tuple[str, str]
+"""An API operation and a table."""
+Failure = tuple[Sending, ServiceError | TransportError]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts while they grow; ``dynamap_async.statistics`` says what they mean."""
+
+    accepted: int = 0
+    coalesced: int = 0
+    requests: int = 0
+    failures: int = 0
+    retries: int = 0
+    unprocessed: int = 0
+    splits: int = 0
+
+
+class Journal:
+    """What happened in a session: its counts, and who is told."""
+
+    def __init__(self, observer: Observer | Sequence[Observer] = ()) -> None:
+        """Begin with nothing; each observer is told of every event, in order.
+
+        Raises:
+            ConfigurationError: an observer is none.
+        """
+        self._observers: Final = Observers(observer)
+        self._tallies: Final[defaultdict[Place, Tally]] = defaultdict(Tally)
+        self._total: Final = Tally()
+        """What concerns several tables counts once here, and once for each of them in ``_tallies``."""
+        self._since: Final[dict[int, float]] = {}
+        """Waiters, each with the time at which it asked; only where there are observers."""
+
+    @property
+    def observed(self) -> bool:
+        """Whether there is any observer."""
+        return bool(self._observers)
+
+    def tell(self, event: Event) -> None:
+        """Tell the observers of an event."""
+        self._observers.tell(event)
+
+    def queued(self, request: Request) -> int:
+        """Take note that somebody asks for a request; return the number of that waiter."""
+        self._total.accepted += 1
+        waiter_id = self._total.accepted
+        for place in _places(request):
+            self._tallies[place].accepted += 1
+        if self._observers:
+            now = self._since[waiter_id] = _now()
+            self.tell(
+                RequestQueued(
+                    at=now,
+                    waiter_id=waiter_id,
+                    operation=request.operation,
+                    table=request.table,
+                    index=request.index,
+                )
+            )
+        return waiter_id
+
+    def sent(self, request: Request, carried: Sequence[Sending]) -> RequestSent | None:
+        """Take note that a request is put on the wire; return what the observers were told, if there are any."""
+        self._total.requests += 1
+        exchange_id = self._total.requests
+        for place in _places(request):
+            self._tallies[place].requests += 1
+        together = len(carried) > 1 or carried[0].waiting > 1
+        for sending in carried:
+            sending.exchange_id = exchange_id
+            if together and not sending.coalesced:
+                sending.coalesced = True
+                self._total.coalesced += sending.waiting
+                for place in _places(sending.request):
+                    self._tallies[place].coalesced += sending.waiting
+        if not self._observers:
+            return None
+        now, waiter_ids = _now(), _waiter_ids(carried)
+        event = RequestSent(
+            at=now,
+            exchange_id=exchange_id,
+            waiter_ids=waiter_ids,
+            operation=request.operation,
+            tables=_tables(request),
+            index=request.index,
+            attempt=max(sending.attempts for sending in carried),
+            items=_items(carried),
+            queued_seconds=max((now - self._since[each] for each in waiter_ids), default=0.0),
+        )
+        self.tell(event)
+        return event
+
+    def failed(self, request: Request) -> None:
+        """Count an exchange that ended in an error."""
+        self._total.failures += 1
+        for place in _places(request):
+            self._tallies[place].failures += 1
+
+    def left_over(self, left_over: Sequence[Sending]) -> None:
+        """Count what the answer of a batch left over."""
+        self._total.unprocessed += len(left_over)
+        for sending in left_over:
+            for place in _places(sending.request):
+                self._tallies[place].unprocessed += 1
+
+    def retried(self, failed: Iterable[Failure], delay_seconds: float) -> None:
+        """Take note that requests that failed together wait to be sent again."""
+        groups: defaultdict[Place, list[Failure]] = defaultdict(list)
+        for sending, error in failed:
+            groups[sending.request.operation, sending.request.table].append((sending, error))
+        for group in groups.values():
+            self._retried([sending for sending, _ in group], group[0][1], delay_seconds)
+
+    def _retried(self, group: Sequence[Sending], error: ServiceError | TransportError, delay_seconds: float) -> None:
+        request, attempt = group[0].request, max(sending.attempts for sending in group)
+        self._total.retries += len(group)
+        for place in _places(request):
+            self._tallies[place].retries += len(group)
+        logger.debug(
+            "%s on %s failed (%s), attempt %d; %d sent again in %.3f s",
+            request.operation,
+            request.table,
+            type(error).__name__,
+            attempt,
+            len(group),
+            delay_seconds,
+        )
+        if self._observers:
+            self.tell(
+                RequestRetried(
+                    at=_now(),
+                    exchange_id=group[0].exchange_id,
+                    waiter_ids=_waiter_ids(group),
+                    operation=request.operation,
+                    table=request.table,
+                    attempt=attempt,
+                    items=_items(group),
+                    delay_seconds=delay_seconds,
+                    error=type(error),
+                    service_code=error.service_code if isinstance(error, ServiceError) else None,
+                )
+            )
+
+    def split(self, request: Request, batch: Sequence[Sending], parts: int, error: ServiceError) -> None:
+        """Take note that a refused batch is sent again in parts."""
+        self._total.splits += 1
+        for place in _places(request):
+            self._tallies[place].splits += 1
+        logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), error.service_code, parts)
+        if self._observers:
+            self.tell(
+                BatchSplit(
+                    at=_now(),
+                    exchange_id=batch[0].exchange_id,
+                    waiter_ids=_waiter_ids(batch),
+                    operation=request.operation,
+                    tables=_tables(request),
+                    items=len(batch),
+                    parts=parts,
+                    error=type(error),
+                    service_code=error.service_code,
+                )
+            )
+
+    def ended(self, waiter_id: int, sending: Sending, error: type[BaseException] | None) -> None:
+        """Take note that a waiter has its answer or its error, or waits no more."""
+        if not self._observers:
+            return
+        now, request = _now(), sending.request
+        self.tell(
+            RequestEnded(
+                at=now,
+                waiter_id=waiter_id,
+                operation=request.operation,
+                table=request.table,
+                index=request.index,
+                attempts=sending.attempts,
+                duration_seconds=now - self._since.pop(waiter_id),
+                error=error,
+            )
+        )
+
+    def settled(self, waiter_id: int, sending: Sending, future: asyncio.Future[Body]) -> None:
+        """Take note that the future of a waiter is done."""
+        if future.cancelled():
+            self.ended(waiter_id, sending, asyncio.CancelledError)
+        else:
+            error = future.exception()
+            self.ended(waiter_id, sending, None if error is None else type(error))
+
+    def statistics(self, unfinished: Iterable[Sending]) -> Statistics:
+        """Return the counts, with what is queued and in flight among the requests that are not finished."""
+        queued: defaultdict[Place | None, int] = defaultdict(int)
+        in_flight: defaultdict[Place | None, int] = defaultdict(int)
+        for sending in unfinished:
+            # What was sent is in flight even if nobody waits for it any more.
+            counts, number = (in_flight, max(1, sending.waiting)) if sending.on_the_wire else (queued, sending.waiting)
+            for place in (None, *_places(sending.request)):
+                counts[place] += number
+        entries = tuple(
+            OperationStatistics(
+                operation=place[0], table=place[1], queued=queued[place], in_flight=in_flight[place], **asdict(tally)
+            )
+            for place, tally in sorted(self._tallies.items(), key=lambda entry: entry[0])
+        )
+        return Statistics(queued=queued[None], in_flight=in_flight[None], **asdict(self._total), by_operation=entries)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _tables(request: Request) -> tuple[str, ...]:
+    # Of a batch or a transaction the names are joined; no table's name holds a comma.
+    return tuple(dict.fromkeys(request.table.split(", ")))
+
+
+def _places(request: Request) -> Sequence[Place]:
+    return [(request.operation, table) for table in _tables(request)]
+
+
+def _waiter_ids(carried: Iterable[Sending]) -> tuple[int, ...]:
+    return tuple(each for sending in carried for each in sending.waiter_ids)
+
+
+def _items(carried: Sequence[Sending]) -> int | None:
+    """Return how many items requests are about: each about one, or a transaction about several, or none at all."""
+    request = carried[0].request
+    return len(carried) if request.target is not None else len(request.targets) or None

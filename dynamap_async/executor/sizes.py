@@ -1,0 +1,40 @@
+"""Sizes: how large the items of each table have been, so that a call asks for no more than one answer may hold.
+
+What was learned is an estimate: a call that asks for too much costs another call, never an item. It rises at once and
+falls slowly, for items of one table differ, and asking for too little costs less than asking twice.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+import orjson
+
+from dynamap_async.limits import ITEM_SIZE_BYTES
+from dynamap_async.wire import WireItem
+
+UNKNOWN_BYTES: Final = 4_096
+"""What an item of a table is taken for that was not read yet: 100 of them share a call."""
+_SAMPLE: Final = 8
+_FALL: Final = 8
+
+
+class Sizes:
+    """The sizes of the items of each table, as they were last read."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[str, float] = {}
+
+    def of(self, table: str) -> int:
+        """Return how many bytes an item of a table is taken for."""
+        return int(self._bytes.get(table, UNKNOWN_BYTES))
+
+    def learn(self, table: str, items: Sequence[WireItem]) -> None:
+        """Take note of items that were read, of some of them where there are many."""
+        # Their JSON is never shorter than what the service counts, and no item is over its limit.
+        sizes = [min(len(orjson.dumps(item)), ITEM_SIZE_BYTES) for item in islice(items, _SAMPLE)]
+        if not sizes:
+            return
+        average = sum(sizes) / len(sizes)
+        known = self._bytes.get(table, 0.0)
+        self._bytes[table] = max(average, known + (average - known) / _FALL)

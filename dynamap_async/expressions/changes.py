@@ -1,0 +1,133 @@
+"""Changes: what an update sets a field to where that is made of the stored item, typed: ``Tweet.likes + 1``."""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+from dynamap_async.expressions.conditions import Size, path_in
+from dynamap_async.expressions.paths import Path
+from dynamap_async.expressions.sources import Made, Start, arithmetic, list_at, longer
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+V = TypeVar("V")
+N = TypeVar("N", int, float, Decimal, int | None, float | None, Decimal | None)
+
+
+class Exactly(Generic[T]):
+    """A witness of a type, invariant: neither a wider nor a narrower type will do."""
+
+    slot: T
+
+
+class PathTo(Protocol[T]):
+    """What names one field that holds a T: its expression, or the nested model that class access gives a checker."""
+
+    def __holds__(self) -> Exactly[T]:
+        """Name the type."""
+        ...
+
+
+class Changeable(Generic[T]):
+    """What an update can set a field to, made of a field; invariant, so that only number fields have sums."""
+
+    __slots__ = ()
+
+    _operand: Path | Size
+
+    if TYPE_CHECKING:
+
+        def __holds__(self) -> Exactly[T]: ...
+
+    def __add__(
+        self: "Changeable[N]",
+        other: "N | int | Changeable[N] | Change[N]",
+        /,
+    ) -> "Change[N]":
+        return Change(arithmetic(self._operand, "+", made_of(other)))
+
+    def __sub__(
+        self: "Changeable[N]",
+        other: "N | int | Changeable[N] | Change[N]",
+        /,
+    ) -> "Change[N]":
+        return Change(arithmetic(self._operand, "-", made_of(other)))
+
+    def __radd__(self: "Changeable[N]", other: N | int, /) -> "Change[N]":
+        return Change(arithmetic(made_of(other), "+", self._operand))
+
+    def __rsub__(self: "Changeable[N]", other: N | int, /) -> "Change[N]":
+        return Change(arithmetic(made_of(other), "-", self._operand))
+
+    def if_not_exists(self, value: T, /) -> "Change[T]":
+        """Return the stored value, or this one where the item has none, as what an update sets a field to.
+
+        Args:
+            value: the start value.
+        """
+        return Change(Start(path_in(self._operand, "if_not_exists"), value))
+
+    @overload
+    def append(self: "Changeable[list[V]]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
+    @overload
+    def append(self: "Changeable[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
+    def append(self: Any, elements: Any, /) -> "Change[list[Any]]":
+        """Return the stored list with these elements behind it, as what an update sets a field to.
+
+        An item without the list counts as one with an empty list.
+
+        Args:
+            elements: at least one.
+
+        Raises:
+            ExpressionError: the field holds no list.
+        """
+        return Change(longer(list_at(path_in(self._operand, "append"), []), after=elements))
+
+    @overload
+    def prepend(self: "Changeable[list[V]]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
+    @overload
+    def prepend(self: "Changeable[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
+    def prepend(self: Any, elements: Any, /) -> "Change[list[Any]]":
+        """Return the stored list with these elements before it; otherwise as ``append``."""
+        return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=elements))
+
+
+class Change(Generic[T_co]):
+    """What an update sets a field to, made of the stored item: ``Tweet.likes + 1``."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, made: Made, /) -> None:
+        self._made = made
+
+    def __repr__(self) -> str:
+        return f"<Change {self._made}>"
+
+    def __add__(self: "Change[N]", other: "N | int | Changeable[N] | Change[N]", /) -> "Change[N]":
+        return Change(arithmetic(self._made, "+", made_of(other)))
+
+    def __sub__(self: "Change[N]", other: "N | int | Changeable[N] | Change[N]", /) -> "Change[N]":
+        return Change(arithmetic(self._made, "-", made_of(other)))
+
+    def __radd__(self: "Change[N]", other: N | int, /) -> "Change[N]":
+        return Change(arithmetic(made_of(other), "+", self._made))
+
+    def __rsub__(self: "Change[N]", other: N | int, /) -> "Change[N]":
+        return Change(arithmetic(made_of(other), "-", self._made))
+
+    def append(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
+        """Return the list with these elements behind it, as what an update sets a field to."""
+        return Change(longer(self._made, after=elements))
+
+    def prepend(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
+        """Return the list with these elements before it, as what an update sets a field to."""
+        return Change(longer(self._made, before=elements))
+
+
+def made_of(value: object) -> object:
+    """Return what a change or a field stands for, and any other value as it is."""
+    if isinstance(value, Change):
+        return value._made  # noqa: SLF001 - what the class is made of is this file's concern
+    if isinstance(value, Changeable):
+        return value._operand  # noqa: SLF001 - the operators and their operand are one concept
+    return value

@@ -1,0 +1,211 @@
+"""Sources: what an update sets a field to where that is made of the stored item: sums, start values, longer lists.
+
+They hold their constants as the program wrote them, until an update takes them: it knows the field that is set, and so
+how they are stored.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final, Literal, TypeAlias
+
+from dynamap_async.codec import ALL_TAGS
+from dynamap_async.errors import ExpressionError
+from dynamap_async.expressions.conditions import Size, Value, path_in
+from dynamap_async.expressions.paths import Path
+from dynamap_async.expressions.updates import Call, Source, Sum
+
+Sign: TypeAlias = Literal["+", "-"]
+Encode: TypeAlias = Callable[[Path, object], Value]
+"""Stores a constant as a path does; raises EncodeError."""
+
+_NUMBERS: Final[frozenset[type[Any]]] = frozenset((int, float, Decimal, type(None)))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The value at a path, or a constant where there is none."""
+
+    path: Path
+    value: object
+
+    def __str__(self) -> str:
+        return f"{self.path}.if_not_exists({self.value!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The sum or the difference of two numbers."""
+
+    left: "Term"
+    sign: Sign
+    right: "Term"
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.sign} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Longer:
+    """A list with more elements before and after those that it has."""
+
+    list: Start
+    before: tuple[object, ...] = ()
+    after: tuple[object, ...] = ()
+
+    def __str__(self) -> str:
+        before = f".prepend({[*self.before]!r})" if self.before else ""
+        after = f".append({[*self.after]!r})" if self.after else ""
+        return f"{self.list.path}{before}{after}"
+
+
+Term: TypeAlias = Path | Value | Start
+Made: TypeAlias = Path | Start | Arithmetic | Longer
+"""What a change is made of."""
+
+
+def source_of(made: Made, target: Path, encode: Encode) -> Source:
+    """Return what a path is set to, every constant in its stored form.
+
+    Args:
+        made: what the change is made of.
+        target: the path that is set.
+        encode: stores the constants that may become the value of a path, or an element of it.
+
+    Raises:
+        ExpressionError: the change is of another type than the path.
+        EncodeError: a constant is.
+    """
+    match made:
+        case Path():
+            return _fitting(made, target)
+        case Start():
+            return _start(made, target, encode)
+        case Arithmetic(left=left, sign=sign, right=right):
+            return Sum(_term(left, target), sign, _term(right, target))
+        case Longer(list=start, before=before, after=after):
+            joined: Source = _start(start, target, encode)
+            if after:
+                joined = Call("list_append", (joined, _elements(target, after, encode)))
+            if before:
+                joined = Call("list_append", (_elements(target, before, encode), joined))
+            return joined
+
+
+def is_number(path: Path) -> bool:
+    """Return whether the values at a path are numbers that DynamoDB can add to."""
+    converter = path.converter
+    return converter.tags == ALL_TAGS or (
+        converter.tags <= {"N", "NULL"} and _NUMBERS.issuperset(converter.types) and "N" in converter.tags
+    )
+
+
+def amount(path: Path, value: object) -> Value:
+    """Return a number that is added to, or taken from, the number at a path. It may be outside the field's range.
+
+    Raises:
+        ExpressionError: the path holds no number.
+        EncodeError: the amount is no number of the path's type.
+    """
+    if not is_number(path):
+        raise ExpressionError(
+            f"{path} holds {path.converter.label}; only numbers (int, float, Decimal) can be added to and subtracted "
+            "from",
+            expression=str(path),
+        )
+    stored = path.encode(value)
+    if "N" not in stored:
+        raise ExpressionError(f"{path}: {value!r} is not a number that can be added", expression=str(path))
+    return Value(stored)
+
+
+def arithmetic(left: object, sign: Sign, right: object) -> Arithmetic:
+    """Return a sum or a difference; one side at least is a path, or one with a start value.
+
+    Raises:
+        ExpressionError: a side is no number, or a sum itself.
+        EncodeError: the constant is of another type than the other side.
+    """
+    for each in (left, right):
+        if isinstance(each, Size):
+            path_in(each, "arithmetic")
+        if isinstance(each, Arithmetic | Longer):
+            raise ExpressionError(f"({left}) {sign} ({right}): an update adds or subtracts two numbers, not more")
+    path = next(
+        each.path if isinstance(each, Start) else each for each in (left, right) if isinstance(each, Path | Start)
+    )
+    return Arithmetic(_operand(left, path), sign, _operand(right, path))
+
+
+def _operand(value: object, path: Path) -> Term:
+    if isinstance(value, Path | Start):
+        amount(value.path if isinstance(value, Start) else value, 0)
+        return value
+    return amount(path, value)
+
+
+def list_at(path: Path, start: object) -> Longer:
+    """Return the list at a path, with the one that it begins as where there is none.
+
+    Raises:
+        ExpressionError: the path holds no list.
+    """
+    if path.converter.step(0) is None or (path.converter.member is None and path.converter.tags != ALL_TAGS):
+        raise ExpressionError(
+            f"{path} holds {path.converter.label}, not a list; only lists are appended to (and sets are added to, with "
+            "update.add(field, members))",
+            expression=str(path),
+        )
+    return Longer(Start(path, start))
+
+
+def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
+    """Return a list with more elements.
+
+    Raises:
+        ExpressionError: it is no list, or no element is given.
+    """
+    elements: Any = before or after
+    if not isinstance(elements, list | tuple) or not elements:
+        raise ExpressionError(
+            f"({made}) takes one or more elements in a list, as in .append([element]), not {elements!r}"
+        )
+    match made:
+        case Longer():
+            found = made
+        case Start(path=path, value=value):
+            found = list_at(path, value)
+        case _:
+            raise ExpressionError(f"({made}) is no list, so nothing can be appended to it")
+    if before:
+        return replace(found, before=(*elements, *found.before))
+    return replace(found, after=(*found.after, *elements))
+
+
+def _fitting(path: Path, target: Path) -> Path:
+    mine, other = target.converter, path.converter
+    if other.tags <= mine.tags and (object in mine.types or set(other.types) <= {*mine.types, type(None)}):
+        return path
+    raise ExpressionError(
+        f"{target} holds {mine.label}, so it cannot be set from {path}, which holds {other.label}",
+        expression=str(target),
+    )
+
+
+def _start(start: Start, target: Path, encode: Encode) -> Call:
+    return Call("if_not_exists", (_fitting(start.path, target), encode(target, start.value)))
+
+
+def _term(term: Term, target: Path) -> Source:
+    match term:
+        case Path():
+            return _fitting(term, target)
+        case Start(path=path, value=value):
+            return Call("if_not_exists", (_fitting(path, target), amount(path, value)))
+        case Value():
+            return term
+
+
+def _elements(target: Path, elements: tuple[object, ...], encode: Encode) -> Value:
+    element = target.child(0)
+    return Value({"L": [encode(element, each).stored for each in elements]})

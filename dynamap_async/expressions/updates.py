@@ -1,0 +1,196 @@
+"""Update actions, all values in their stored form, and their rendering as one update expression.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from dynamap_async import limits
+from dynamap_async.errors import ExpressionError
+from dynamap_async.expressions.conditions import Value
+from dynamap_async.expressions.paths import Path
+from dynamap_async.expressions.render import Placeholders, check_length
+
+_SETS: Final = frozenset(("SS", "NS", "BS"))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the service, as what a field is set to."""
+
+    name: Literal["if_not_exists", "list_append"]
+    arguments: "tuple[Source, Source]"
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum or the difference of two numbers, as what a field is set to."""
+
+    left: "Source"
+    operator: Literal["+", "-"]
+    right: "Source"
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.operator} {self.right}"
+
+
+Source: TypeAlias = Path | Value | Call | Sum
+"""What a field is set to. All paths are read as they were before the update."""
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Give a path a value."""
+
+    path: Path
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Drop what is at a path."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add a number to a number, or members to a set; what is not there counts as 0 or as an empty set."""
+
+    path: Path
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Drop members of a set."""
+
+    path: Path
+    value: Value
+
+
+Action: TypeAlias = Set | Remove | Add | Delete
+_CLAUSES: Final[tuple[tuple[type[Action], str], ...]] = (
+    (Set, "SET"),
+    (Remove, "REMOVE"),
+    (Add, "ADD"),
+    (Delete, "DELETE"),
+)
+
+
+def render_update(actions: Sequence[Action], placeholders: Placeholders) -> str:
+    """Return the expression text of actions whose paths are apart from each other.
+
+    Raises:
+        ExpressionError: the text, or its number of operators, is over the service's limit.
+    """
+    operators = sum(_count_operators(action.source) for action in actions if isinstance(action, Set))
+    if operators > limits.EXPRESSION_OPERATORS:
+        raise ExpressionError(
+            f"the update has {operators} operators and functions; DynamoDB accepts {limits.EXPRESSION_OPERATORS}. "
+            "Split it into several requests"
+        )
+    clauses = [
+        f"{keyword} {', '.join(_render(action, placeholders) for action in chosen)}"
+        for kind, keyword in _CLAUSES
+        if (chosen := [action for action in actions if isinstance(action, kind)])
+    ]
+    return check_length(" ".join(clauses), "update")
+
+
+def check_apart(actions: Sequence[Action], path: Path) -> None:
+    """Check that a path may stand beside those of other actions.
+
+    Raises:
+        ExpressionError: it is one of them, or lies inside one, or holds one, which DynamoDB refuses.
+    """
+    for action in actions:
+        other = action.path
+        if overlap(path.steps, other.steps):
+            same = "twice" if path == other else f"both as {other} and as {path}"
+            raise ExpressionError(
+                f"the update changes {path.owner.__name__}.{path.spelled.split('.')[0].split('[')[0]} {same}; DynamoDB "
+                "takes one action for each part of an item. Put them into one action, or into two updates",
+                expression=str(path),
+            )
+
+
+def overlap(one: Sequence[str | int], other: Sequence[str | int]) -> bool:
+    """Return whether two paths are equal, or one lies inside the other, or they take one value for a list and a map."""
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            return type(left) is not type(right)
+    return True
+
+
+def is_repeatable(action: Action) -> bool:
+    """Return whether an action done twice leaves the item as one done once, whatever the item is.
+
+    Constants, start values and set members are repeatable. A number added, elements appended and values that were read
+    from the item are not, nor is a list position: what is removed there is another element the second time, and what
+    is set behind the end is appended each time.
+    """
+    in_list = isinstance(action.path.steps[-1], int)
+    match action:
+        case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as read, Value()))):
+            return not in_list and read == path
+        case Set(source=source):
+            return not in_list and isinstance(source, Value)
+        case Remove():
+            return not in_list
+        case Add(value=value):
+            return bool(_SETS & value.stored.keys())
+        case Delete():
+            return True
+
+
+def paths_read(source: Source) -> Iterator[Path]:
+    """Yield every path whose value goes into what a field is set to."""
+    match source:
+        case Path():
+            yield source
+        case Call(arguments=parts):
+            for part in parts:
+                yield from paths_read(part)
+        case Sum(left=left, right=right):
+            yield from paths_read(left)
+            yield from paths_read(right)
+        case Value():
+            return
+
+
+def _render(action: Action, using: Placeholders) -> str:
+    match action:
+        case Set(path=path, source=source):
+            return f"{using.path(path)} = {_source(source, using)}"
+        case Remove(path=path):
+            return using.path(path)
+        case Add(path=path, value=value) | Delete(path=path, value=value):
+            return f"{using.path(path)} {using.value(value.stored)}"
+
+
+def _source(source: Source, using: Placeholders) -> str:
+    match source:
+        case Path():
+            return using.path(source)
+        case Value(stored=stored):
+            return using.value(stored)
+        case Call(name=name, arguments=(first, second)):
+            return f"{name}({_source(first, using)}, {_source(second, using)})"
+        case Sum(left=left, operator=operator, right=right):
+            return f"{_source(left, using)} {operator} {_source(right, using)}"
+
+
+def _count_operators(source: Source) -> int:
+    match source:
+        case Call(arguments=parts):
+            return 1 + sum(map(_count_operators, parts))
+        case Sum(left=left, right=right):
+            return 1 + _count_operators(left) + _count_operators(right)
+        case _:
+            return 0

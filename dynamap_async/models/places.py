@@ -1,0 +1,256 @@
+"""Places: what Pydantic says of the values at a path, for values that are written there alone.
+
+A value is judged by the field that it goes into: its type, its constraints, its own validators. What needs the whole
+model (a model validator, other fields) has no say.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from inspect import isclass
+from types import GenericAlias
+from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import SchemaValidator
+
+from dynamap_async.errors import EncodeError
+from dynamap_async.expressions import Path
+from dynamap_async.models.annotations import (
+    bare,
+    field_metadata,
+    is_encoded,
+    is_kind_of,
+    is_optional,
+    is_union,
+    set_type,
+    unwrap,
+    without_none,
+)
+from dynamap_async.models.markers import stored_name
+
+Validate: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlace:
+    """A field of the model, or of a model nested in it."""
+
+    owner: type[BaseModel]
+    name: str
+
+    @property
+    def info(self) -> FieldInfo:
+        """Pydantic's description of the field."""
+        return self.owner.__pydantic_fields__[self.name]
+
+    @property
+    def annotation(self) -> Any:
+        """The type of the values."""
+        return self.info.annotation
+
+    def validator(self) -> Validate | None:
+        """Return what validates a value; None where Pydantic takes only what it decodes itself."""
+        if is_encoded((*field_metadata(self.info), *unwrap(without_none(bare(self.annotation)))[1])):
+            return None
+        found = _field_schema(self.owner, self.name)
+        if found is None:
+            return _type_validator(self.annotation, self.owner)
+        schema, config = found
+        validate = SchemaValidator(cast("Any", schema), config).validate_python
+        name = self.name
+        return lambda value: validate({name: value}, by_name=True)[0][name]
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlace:
+    """An element of a list, a value of a mapping, or a member of another class with fields."""
+
+    owner: type[BaseModel]
+    annotation: Any
+
+    def validator(self) -> Validate | None:
+        """Return what validates a value."""
+        return _type_validator(self.annotation, self.owner)
+
+
+Place: TypeAlias = FieldPlace | PartPlace
+
+_KNOWN: Final = "__dynamap_places__"
+"""Where a class keeps its validators, by field or type, and its fields by their stored names: they go when it goes."""
+
+
+def place_of(path: Path) -> Place | None:
+    """Return the place of a path; None where the types leave open what stands there."""
+    found: Place | None = _field_of(path.owner, path.steps[0])
+    for step in path.steps[1:]:
+        if found is None:
+            return None
+        found = _inside(found.owner, found.annotation, step)
+    return found
+
+
+def validated(path: Path, value: object) -> Any:
+    """Return a value as Pydantic takes it for the field at a path.
+
+    Raises:
+        EncodeError: the value does not fit the field's type, its constraints or its validators.
+    """
+    place = place_of(path)
+    if place is None:
+        return value
+    validate = _validator(place)
+    if validate is None:
+        return value
+    try:
+        return validate(value)
+    except ValidationError as error:
+        raise _unfit(path, value, place, error) from error
+
+
+def validated_members(path: Path, members: object) -> Any:
+    """Return members for the set at a path as Pydantic takes them; how many the set may have is not looked at.
+
+    Raises:
+        EncodeError: they are no set, or one does not fit the type of the set's members.
+    """
+    place = place_of(path)
+    arguments = () if place is None else get_args(bare(without_none(bare(place.annotation))))
+    if place is None or len(arguments) != 1:
+        return members
+    part = PartPlace(place.owner, GenericAlias(set, arguments))
+    validate = _validator(part)
+    try:
+        return members if validate is None else validate(members)
+    except ValidationError as error:
+        raise _unfit(path, members, part, error) from error
+
+
+def start_number(path: Path) -> object:
+    """Return what a number at a path is taken for where the item has none: its default, or 0."""
+    place = place_of(path)
+    default: object = place.info.default if isinstance(place, FieldPlace) else 0
+    return default if isinstance(default, int | float | Decimal) and not isinstance(default, bool) else 0
+
+
+def must_be_there(path: Path) -> bool:
+    """Return whether an item without anything at a path cannot be read any more."""
+    place = place_of(path)
+    if not isinstance(place, FieldPlace) or not place.info.is_required():
+        return False
+    return not is_optional(place.annotation) and set_type(place.annotation) is None
+
+
+def is_frozen(path: Path) -> bool:
+    """Return whether the model says that the field keeps its first value: ``Field(frozen=True)``."""
+    place = place_of(path)
+    return isinstance(place, FieldPlace) and bool(place.info.frozen)
+
+
+def _validator(place: Place) -> Validate | None:
+    known = _known(place.owner)
+    key: Any = place.name if isinstance(place, FieldPlace) else (place.annotation,)
+    try:
+        if key not in known:
+            known[key] = place.validator()
+    except TypeError:  # a type that cannot be hashed, such as Annotated[str, a list]
+        return place.validator()
+    found: Validate | None = known[key]
+    return found
+
+
+def _known(owner: type[BaseModel]) -> dict[Any, Any]:
+    """Return what was worked out for a class before."""
+    known: dict[Any, Any] | None = vars(owner).get(_KNOWN)
+    if known is None:
+        known = {None: {stored_name(name, info): name for name, info in owner.__pydantic_fields__.items()}}
+        type.__setattr__(owner, _KNOWN, known)
+    return known
+
+
+def _unfit(path: Path, value: object, place: Place, error: ValidationError) -> EncodeError:
+    skipped = 1 if isinstance(place, FieldPlace) else 0
+    faults = [
+        (".".join(map(str, each["loc"][skipped:])), each["msg"])
+        for each in error.errors(include_url=False, include_context=False, include_input=False)[:3]
+    ]
+    text = "; ".join(f"{where}: {message}" if where else message for where, message in faults)
+    if value is None and not must_be_there(path):
+        text += "; to drop the attribute, use remove()"
+    return EncodeError(text).at(path.spelled, model=path.owner.__name__)
+
+
+def _field_of(owner: type[BaseModel], stored: str | int) -> FieldPlace | None:
+    name = _known(owner)[None].get(stored)
+    return None if name is None else FieldPlace(owner, name)
+
+
+def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place | None:
+    """Return the place of one part of a value; None where that depends on the value."""
+    kind = bare(without_none(bare(annotation)))
+    if is_union(kind):
+        found = [each for member in get_args(kind) if (each := _inside(owner, member, step)) is not None]
+        return found[0] if len(found) == 1 else None
+    if is_kind_of(kind, RootModel):
+        return _inside(kind, kind.model_fields["root"].annotation, step)
+    if isclass(kind) and issubclass(kind, BaseModel):
+        return _field_of(kind, step)
+    arguments = get_args(kind)
+    if is_kind_of(kind, tuple) and arguments and isinstance(step, int):
+        variadic = len(arguments) == 2 and arguments[1] is Ellipsis
+        return PartPlace(owner, arguments[0 if variadic else step])
+    if is_kind_of(kind, Mapping) and len(arguments) == 2:
+        return PartPlace(owner, arguments[1])
+    if is_kind_of(kind, Sequence) and len(arguments) == 1 and isinstance(step, int):
+        return PartPlace(owner, arguments[0])
+    return _member(owner, kind, step)
+
+
+def _member(owner: type[BaseModel], kind: Any, step: str | int) -> Place | None:
+    """Return the place of a member of a dataclass or a typed dict."""
+    if get_origin(kind) is not None or not isclass(kind):
+        return None
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+    except (NameError, TypeError):  # names local to a function
+        return None
+    return PartPlace(owner, hints[step]) if step in hints else None
+
+
+def _type_validator(annotation: Any, owner: type[BaseModel]) -> Validate:
+    config: Any = {**owner.model_config, "arbitrary_types_allowed": True}
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation, config=config)
+    except PydanticUserError as error:
+        if error.code != "type-adapter-config-unused":
+            raise
+        adapter = TypeAdapter(annotation)
+    return partial(adapter.validator.validate_python, by_name=True)
+
+
+def _field_schema(owner: type[BaseModel], name: str) -> tuple[dict[str, Any], Any] | None:
+    """Return the schema of one field alone, with its validators, and its model's settings; None if it is not found.
+
+    Source: https://docs.pydantic.dev/latest/api/pydantic_core_schema/
+    """
+    schema: Any = owner.__pydantic_core_schema__
+    definitions: list[Any] = []
+    config: Any = None
+    while schema is not None and schema["type"] != "model-fields":
+        if schema["type"] == "definitions":
+            definitions = schema["definitions"]
+        if schema["type"] == "definition-ref":
+            schema = next((each for each in definitions if each.get("ref") == schema["schema_ref"]), None)
+            continue
+        if schema["type"] == "model":
+            config = schema.get("config")
+        schema = schema.get("schema")
+    if schema is None or name not in schema["fields"]:
+        return None
+    # By the field's name: aliases are for JSON, not for programs.
+    field: dict[str, Any] = {key: value for key, value in schema["fields"][name].items() if key != "validation_alias"}
+    alone: dict[str, Any] = {"type": "model-fields", "fields": {name: field}}
+    return ({"type": "definitions", "schema": alone, "definitions": definitions} if definitions else alone), config

@@ -1,0 +1,158 @@
+"""Completing: what an update does beyond what it was asked, on what condition, and what is known of the item then.
+
+It counts the version, stamps times, and gives an item that it makes the defaults that ``create`` would have stored.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from dynamap_async.codec import encode_any
+from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.expressions import Action, Add, Call, Comparison, Condition, Function, Or, Path, Remove, Set, Value
+from dynamap_async.models import (
+    REMOVED,
+    Absence,
+    Changes,
+    Definition,
+    FieldPlan,
+    changed,
+    give,
+    is_whole,
+    known,
+    remember,
+    stored_empty,
+    validated,
+)
+from dynamap_async.operations.stamps import begun, is_stored, touched
+from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.wire import AttributeValue
+
+
+def completed(spec: UpdateSpec) -> tuple[Action, ...]:
+    """Return all actions of an update.
+
+    Raises:
+        OperationError: it was asked nothing, or would make an item that could not be read.
+        EncodeError: a function of the model gave a value that does not fit its field.
+    """
+    definition, name = spec.definition, spec.definition.model.__name__
+    if not spec.actions:
+        raise OperationError(
+            f"the update of a {name} changes nothing; add .set(...), .add(...), .remove(...) or .delete(...)"
+        )
+    actions = [*spec.actions]
+    given = {definition.field_names[action.path.attribute] for action in actions}
+    if (version := definition.version) is not None:
+        given.add(version.name)
+        path = definition.path(version.name)
+        counted = spec.expected is None
+        number = Value(encode_any(1 if spec.expected is None else spec.expected + 1))
+        actions.append(Add(path, number) if counted else Set(path, number))
+    for field, value in touched(definition, given).items():
+        given.add(field)
+        actions.append(Set(definition.path(field), Value(_stored(definition.fields[field], value))))
+    if spec.upserts:
+        given.update(field.name for field in definition.key_fields())
+        actions += _starts(definition, given)
+    return tuple(actions)
+
+
+def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
+    """Return the conditions that an update adds to the caller's: the item's version, or that there is an item."""
+    definition, expected = spec.definition, spec.expected
+    exists = () if spec.upserts else (is_stored(definition),)
+    if expected is None or definition.version is None:
+        return exists
+    path = definition.path(definition.version.name)
+    same = Comparison("=", path, Value(encode_any(expected)))
+    if expected:
+        return (same,)
+    # An item that was stored before its model had a version reads as version 0.
+    return (*exists, Or((Function("attribute_not_exists", path), same)))
+
+
+def known_after(actions: tuple[Action, ...]) -> Changes | None:
+    """Return stored attribute -> what it is after these actions; None where only the stored item tells."""
+    found: Changes = {}
+    for action in actions:
+        match action:
+            case Set(path=path, source=Value(stored=stored)) if len(path.steps) == 1:
+                found[path.attribute] = stored
+            case Remove(path=path) if len(path.steps) == 1:
+                found[path.attribute] = REMOVED
+            case _:
+                return None
+    return found
+
+
+def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> None:
+    """Give an instance what an update changed of its item, and remember that it is stored."""
+    fields = {attribute: definition.fields[definition.field_names[attribute]] for attribute in found}
+    values = {
+        fields[attribute].name: _absent(definition.model, fields[attribute])
+        if stored is REMOVED
+        else value_of(fields[attribute], stored)
+        for attribute, stored in found.items()
+    }
+    if is_whole(item):
+        remember(item, changed(known(item, definition), found))
+    give(item, values)
+
+
+def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
+    """Return the value of a field from its stored form."""
+    return (
+        field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.converter.decode(stored)
+    )
+
+
+def _starts(definition: Definition[Any], given: set[str]) -> list[Action]:
+    """Return the actions that give a new item what the update leaves open, and leave that of a stored item as it is."""
+    starts = begun(definition, given)
+    missing: list[str] = []
+    for field in definition.fields.values():
+        if field.name in given or field.name in starts:
+            continue
+        if field.absence is Absence.ERROR:
+            missing.append(field.name)
+        elif not field.required and (default := _absent(definition.model, field)) is not None:
+            starts[field.name] = default
+    if missing:
+        name = definition.model.__name__
+        raise OperationError(
+            f"upsert() may make a new {name}, which needs {', '.join(missing)}: set it, as in "
+            f".set({name}.{missing[0]}, {name}.{missing[0]}.if_not_exists(value)), or give the field a default"
+        )
+    actions: list[Action] = []
+    for name, value in starts.items():
+        path, stored = definition.path(name), _stored_or_none(definition.fields[name], value)
+        if stored is not None:
+            actions.append(Set(path, Call("if_not_exists", (path, Value(stored)))))
+    return actions
+
+
+def _absent(model: type[BaseModel], field: FieldPlan) -> Any:
+    """Return what a field reads as from an item without the attribute."""
+    info = model.__pydantic_fields__[field.name]
+    if field.required or info.default_factory_takes_validated_data:
+        return field.of_absence()
+    default: Any = info.get_default(call_default_factory=True)
+    return (
+        validated(Path(model, (field.stored,), field.name, field.converter), default)
+        if info.validate_default
+        else default
+    )
+
+
+def _stored(field: FieldPlan, value: object) -> AttributeValue:
+    stored = _stored_or_none(field, value)
+    return {"NULL": True} if stored is None else stored
+
+
+def _stored_or_none(field: FieldPlan, value: Any) -> AttributeValue | None:
+    try:
+        empty = value is None or value in (set(), frozenset())
+        return stored_empty(field, value) if empty else field.converter.encode(value)
+    except EncodeError as error:
+        raise error.at(field.name) from error.__cause__

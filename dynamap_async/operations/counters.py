@@ -1,0 +1,107 @@
+"""Counters: where the numbers of ``attr(autoincrement=True)`` come from."""
+
+import hashlib
+from typing import Any, Final, final
+
+from dynamap_async.errors import ModelDefinitionError, OperationError, ResourceNotFoundError, ServiceError
+from dynamap_async.models import Definition, KeyValue, Model, Role, definition_of, key_from_values, key_text
+from dynamap_async.operations.operation import Context, SingleRequest, checked_model, positive
+from dynamap_async.operations.own_table import OWN_TABLE_NAME, own_target
+from dynamap_async.request import Request
+from dynamap_async.wire import Body
+
+_LAST: Final = "n"
+_LONGEST_PARTITION_BYTES: Final = 1024
+
+
+@final
+class Reserve(SingleRequest[range]):
+    """Take numbers from the counter of a model; nobody else ever gets them. The result is their range.
+
+    If an answer was lost, more numbers are taken and the first ones are left out.
+
+    Cost: one UpdateItem on the library's own table, one write unit, however many numbers.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
+    """
+
+    __slots__ = ("_count", "_counter", "_definition")
+
+    def __init__(self, model: type[Model], count: int, partition: KeyValue | None = None, /) -> None:
+        """Name the counter.
+
+        Args:
+            model: a model with ``attr(autoincrement=True)``.
+            count: how many numbers.
+            partition: the partition key's value, where the sort key is numbered: each partition counts for itself.
+
+        Raises:
+            ModelDefinitionError: the model numbers nothing.
+            OperationError: the count is no whole number from 1 on, or the partition is missing or superfluous.
+            EncodeError: the partition key's value is of the wrong type.
+        """
+        self._definition: Definition[Any] = definition_of(checked_model(model))
+        self._count = positive(count, "the count of numbers")
+        self._counter = counter_of(self._definition, () if partition is None else (partition,))
+
+    def __repr__(self) -> str:
+        return f"Reserve({self._definition.model.__name__}, {self._count})"
+
+    def request(self, context: Context) -> Request:
+        """Return the UpdateItem request. To send it again does no harm: the numbers taken before are lost."""
+        target = own_target(context.table_prefix, self._counter)
+        table = context.table_prefix + OWN_TABLE_NAME
+        body = {
+            "TableName": table,
+            "Key": target.key,
+            "UpdateExpression": "ADD #n :count",
+            "ExpressionAttributeNames": {"#n": _LAST},
+            "ExpressionAttributeValues": {":count": {"N": str(self._count)}},
+            "ReturnValues": "UPDATED_NEW",
+        }
+        return Request(operation="UpdateItem", body=body, table=table, target=target, writes=True)
+
+    def result(self, response: Body) -> range:
+        """Return the numbers."""
+        last = int(response["Attributes"][_LAST]["N"])
+        return range(last - self._count + 1, last + 1)
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return the error; if the table is missing, with the remedy."""
+        if isinstance(error, ResourceNotFoundError):
+            error.add_note(
+                f"{error.table} holds the counters of {self._definition.model.__name__}; "
+                f"session.tables.create({self._definition.model.__name__}) makes it"
+            )
+        return error
+
+
+def counter_of(definition: Definition[Any], partition: tuple[Any, ...]) -> str:
+    """Return the identity of a model's counter in the library's own table.
+
+    Args:
+        definition: the model.
+        partition: the partition key's value, where the sort key is numbered.
+
+    Raises:
+        ModelDefinitionError: the model numbers nothing.
+        OperationError: the partition is missing or superfluous.
+        EncodeError: the partition key's value is of the wrong type.
+    """
+    name = definition.model.__name__
+    field = definition.numbered
+    if field is None:
+        raise ModelDefinitionError(f"{name} has no field with attr(autoincrement=True)", model=name)
+    identity = f"counter#{definition.require_table('numbered').name}#{field.stored}"
+    if field.role is Role.PARTITION_KEY:
+        if partition:
+            raise OperationError(f"{name}.{field.name} is the partition key, so there is one counter; drop {partition}")
+        return identity
+    key = definition.key_fields()[0]
+    if not partition:
+        raise OperationError(f"each partition of {name} has a counter of its own; give the value of {key.name}")
+    stored = key_from_values(name, (key,), partition)[key.stored]
+    text = key_text((stored,))
+    # A partition key's value may be as long as the whole key of the counter.
+    if len(text.encode()) > _LONGEST_PARTITION_BYTES:
+        text = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{identity}#{text}"

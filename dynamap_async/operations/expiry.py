@@ -1,0 +1,77 @@
+"""Expiry: items whose time to live has passed and that DynamoDB has not deleted yet, told from the others.
+
+An item is expired once its time lies before now, both in whole seconds. An item without the attribute, or with one that
+is not a number, never expires; one whose time has passed by more than five years, which DynamoDB never deletes, is
+expired all the same.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-expired-items.html
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from dynamap_async.codec import encode_any
+from dynamap_async.expressions import Comparison, Condition, Value
+from dynamap_async.models import Definition
+from dynamap_async.wire import Body, WireItem
+
+
+def expired(definition: Definition[Any], now: int) -> Condition | None:
+    """Return the condition that an item is expired; None for a model that does not hide such items.
+
+    Args:
+        definition: the model.
+        now: the time of day, in whole epoch seconds.
+    """
+    expiry = definition.expiry
+    if expiry is None:
+        return None
+    return Comparison("<", definition.path(expiry.name), Value(encode_any(now)))
+
+
+def is_expired(item: WireItem, attribute: str, now: int) -> bool:
+    """Return whether a stored item is expired.
+
+    Args:
+        item: the item.
+        attribute: the stored name of the attribute that says when it expires.
+        now: the time of day, in whole epoch seconds.
+    """
+    seconds = item.get(attribute, {}).get("N")
+    return seconds is not None and Decimal(seconds) < now
+
+
+def _sifted(attribute: str, now: int, answer: Body) -> Body:
+    kept = [item for item in answer.get("Items", ()) if not is_expired(item, attribute, now)]
+    return {**answer, "Items": kept, "Count": len(kept)}
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """How a query or scan leaves out expired items."""
+
+    filters: tuple[Condition, ...] = ()
+    """The condition that DynamoDB checks."""
+    sieve: Callable[[Body], Body] | None = None
+    """What is done with each answer where the condition names a key, which DynamoDB does not filter by."""
+    attribute: str | None = None
+    """The stored name of that key attribute."""
+
+
+def hiding(definition: Definition[Any], now: int, unfiltered: tuple[str, ...]) -> Hiding:
+    """Return how a read leaves out expired items; nothing for a model that does not hide them.
+
+    Args:
+        definition: the model.
+        now: the time of day, in whole epoch seconds.
+        unfiltered: the attributes that DynamoDB does not filter by in this read.
+    """
+    condition, expiry = expired(definition, now), definition.expiry
+    if condition is None or expiry is None:
+        return Hiding()
+    if expiry.stored in unfiltered:
+        return Hiding(sieve=partial(_sifted, expiry.stored, now), attribute=expiry.stored)
+    # Not "at or after now": an item without the attribute does not expire, and compares as false.
+    return Hiding(filters=(~condition,))

@@ -1,0 +1,211 @@
+"""Guards: items in the library's own table that keep unique values unique, written in one transaction with the item.
+
+Invariant: for each value of a constraint there is at most one guard, and it names the item that has the value.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar, final
+
+from dynamap_async.codec import decode_any, encode_any
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    ServiceError,
+    TransactionCanceledError,
+    UniqueViolationError,
+)
+from dynamap_async.expressions import Comparison, Condition, Function, Value
+from dynamap_async.models import Attr, Definition, UniqueFields, key_text
+from dynamap_async.operations.delete import Delete
+from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.own_table import OwnItem
+from dynamap_async.operations.put import Put
+from dynamap_async.operations.stamps import not_stored
+from dynamap_async.operations.transact_write import TransactWrite
+from dynamap_async.operations.unique_after import unique_attributes
+from dynamap_async.operations.write import Stored, Write
+from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.wire import Body, WireItem, WireKey
+
+R = TypeVar("R")
+
+
+class Guard(OwnItem):
+    """One unique value that is taken."""
+
+    owner: Attr[str]
+    """The key of the item that has it, as text that is equal for equal keys."""
+    key: Attr[dict[str, Any]]
+    """The same key, by stored attribute name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Which value a claim takes for which item."""
+
+    definition: Definition[Any]
+    constraint: UniqueFields
+    stored: WireItem
+
+
+class Claim(Put[Guard]):
+    """Take a unique value for an item; refused where it is another item's."""
+
+    __slots__ = ("_taking",)
+
+    def __init__(self, guard: str, key: WireKey, taking: Taking) -> None:
+        """Take a value.
+
+        Args:
+            guard: the guard's name.
+            key: the key of the item that takes it.
+            taking: the value and the item's model, for the error.
+        """
+        owner = owner_text(key)
+        plain = {name: decode_any(value) for name, value in key.items()}
+        item = Guard.model_construct(pk=guard, owner=owner, key=plain)
+        # A guard of the same item may be left from before its table was emptied by other means.
+        super().__init__(item, where=Guard.pk.missing() | (Guard.owner == owner))
+        self._taking = taking
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return the error that names the constraint, the value and its owner."""
+        failure = super().failed(error)
+        if not isinstance(failure, ConditionalCheckFailedError):
+            return failure
+        return _violation(failure, self._taking)
+
+
+@final
+class Guarded(SingleRequest[None]):
+    """One write with the guards that go with it, as one transaction. Its errors are the write's own.
+
+    Cost: one TransactWriteItems; twice the write units of the write alone, and two for each guard that changes.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+
+    __slots__ = ("_guards", "_transaction")
+
+    def __init__(self, write: Write[Any], guards: tuple[Write[Any], ...]) -> None:
+        """Take the write and its guards."""
+        self._guards = guards
+        self._transaction = TransactWrite((write, *guards))
+
+    def request(self, context: Context) -> Request:
+        """Return the TransactWriteItems request."""
+        return self._transaction.request(context)
+
+    def result(self, response: Body) -> None:
+        """Take note that the guards were written; the write has a result of its own."""
+        for guard in self._guards:
+            guard.acknowledged()
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return what the write on its own would have raised, or the violation of a constraint."""
+        explained = self._transaction.failed(error)
+        if not isinstance(explained, TransactionCanceledError) or len(explained.reasons) != 1 + len(self._guards):
+            return explained
+        own, *others = explained.reasons
+        if own.code == "ConditionalCheckFailed" and own.error is not None:
+            return own.error
+        violations = (other.error for other in others if isinstance(other.error, UniqueViolationError))
+        # That the guard of an old value is another item's is for the session to find out.
+        return next(violations, explained)
+
+
+def with_guards(
+    write: Write[R], before: Stored, *, foreign: Collection[str] = ()
+) -> tuple[Write[R], tuple[Write[Any], ...]]:
+    """Return what a write of an item with unique values consists of: the write, on condition, and its guards.
+
+    A write that reads first claims the values that do not change as well, for items from before the constraint.
+
+    Args:
+        write: the write, encoded.
+        before: what is stored until then; the write is made conditional on it.
+        foreign: names of guards of old values that belong to other items, and so are not released.
+    """
+    definition = write.definition
+    after, key = write.after(before), _target(write).key
+    guards: list[Write[Any]] = []
+    for constraint in definition.uniques:
+        old, new = constraint.guard(before), constraint.guard(after)
+        if new is not None and after is not None and (new != old or write.reads_first):
+            guards.append(Claim(new, key, Taking(definition, constraint, dict(after))))
+        if old is not None and old != new and old not in foreign:
+            guards.append(release(old, key))
+    conditions = () if write.before() is None else _still(definition, before)  # the write itself may demand that
+    return write.on_condition(*conditions), tuple(guards)
+
+
+def stored_item(write: Write[Any], context: Context) -> Request:
+    """Return the consistent read of the item that a write is about."""
+    target, table = _target(write), context.table_prefix + write.definition.require_table("written").name
+    body = {"TableName": table, "Key": target.key, "ConsistentRead": True}
+    return Request(
+        operation="GetItem", body=body, table=table, target=Target(target.key, identity_of(table, target.key))
+    )
+
+
+def _target(write: Write[Any]) -> Target:
+    target = write.request(Context()).target
+    assert target is not None, f"{write!r} is about no item"  # noqa: S101 - by its type
+    return target
+
+
+def release(guard: str, key: WireKey) -> Delete:
+    """Return the deletion of the guard of a value that an item gives up, which must be its own."""
+    return Delete(Guard, guard, where=Guard.pk.missing() | (Guard.owner == owner_text(key)))
+
+
+def owner_text(key: WireKey) -> str:
+    """Return a key as text: equal for equal keys of one table, and only for those."""
+    return key_text(tuple(key.values()))
+
+
+def same_uniques(definition: Definition[Any], one: Stored, other: Stored) -> bool:
+    """Return whether two stored states of an item have the same unique values, an absent item none."""
+    if one is None or other is None:
+        return one is other
+    return all(one.get(name) == other.get(name) for name in unique_attributes(definition))
+
+
+def _still(definition: Definition[Any], before: Stored) -> Iterator[Condition]:
+    """Return the conditions that the stored item has the unique values that it had."""
+    if before is None:
+        yield not_stored(definition)
+        return
+    for stored in sorted(unique_attributes(definition)):
+        path, value = definition.path(definition.field_names[stored]), before.get(stored)
+        if value is None:
+            yield Function("attribute_not_exists", path)
+        else:
+            yield Comparison("=", path, Value(value))
+
+
+def _violation(error: ConditionalCheckFailedError, taking: Taking) -> UniqueViolationError:
+    definition, constraint = taking.definition, taking.constraint
+    values = constraint.shown(taking.stored)
+    spelled = ", ".join(f"{name}={value!r}" for name, value in values.items())
+    owner = _owner(definition, error.item)
+    whose = "" if owner is None else f", by the one with {', '.join(f'{n}={v!r}' for n, v in owner.items())}"
+    violation = UniqueViolationError(
+        f"{definition.model.__name__}.{constraint.name}: {spelled} is taken{whose}. Nothing was written; choose "
+        "another value.",
+        service_code=error.service_code,
+        operation=error.operation,
+        table=error.table,
+        status=error.status,
+        request_id=error.request_id,
+    )
+    violation.constraint, violation.model = constraint.name, definition.model.__name__
+    violation.values, violation.owner = values, owner
+    violation.attempts, violation.outcome_unknown = error.attempts, error.outcome_unknown
+    return violation
+
+
+def _owner(definition: Definition[Any], guard: object) -> dict[str, Any] | None:
+    if not isinstance(guard, Guard):
+        return None
+    fields = definition.key_fields()
+    return {field.name: field.converter.decode(encode_any(guard.key[field.stored])) for field in fields}

@@ -1,0 +1,243 @@
+"""Saving what changed of an item that was read or written before."""
+
+from typing import Any, Generic, TypeVar, final
+
+from dynamap_async.codec import anything, item_size
+from dynamap_async.errors import ConditionalCheckFailedError, ItemNotFoundError, OperationError, ServiceError
+from dynamap_async.expressions import (
+    Action,
+    Comparison,
+    Condition,
+    Function,
+    Path,
+    Placeholders,
+    Remove,
+    Set,
+    Value,
+    render_update,
+)
+from dynamap_async.models import (
+    Changes,
+    Definition,
+    Known,
+    Model,
+    Removed,
+    changed,
+    difference,
+    give,
+    is_remembered,
+    known,
+    refuse_partial,
+    remember,
+)
+from dynamap_async.operations.operation import Context
+from dynamap_async.operations.put import Put
+from dynamap_async.operations.stamps import carried_version, is_stored, not_stored, same_version, stamped
+from dynamap_async.operations.write import Stored, condition_members, write_request
+from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.wire import WireItem, WireKey
+
+M = TypeVar("M", bound=Model)
+
+
+@final
+class Save(Put[M], Generic[M]):
+    """Write what changed of an item since a session read or wrote it. The result is the item itself.
+
+    In-place changes of lists, sets, dicts and nested models count; a value set to what it was does not. Only changed
+    attributes are sent, each as a whole, so writers of different attributes do not overwrite each other, and what the
+    model does not know stays, inside nested values too. The item must still exist, in the version that was read if its
+    model has one. An item that no session has read or written is new: it is created, and must not exist yet.
+
+    Cost: one UpdateItem; one write unit per KB of the larger of the old and the new item as a whole, and the same for
+    each index entry that changes. Nothing if nothing changed: no request is sent. A new item: as ``Create``.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+    """
+
+    __slots__ = ("_before", "_changes")
+
+    kind = "save"
+
+    _before: Known | None
+    _changes: Changes
+
+    def __init__(self, item: M, /, *, where: Condition | None = None) -> None:
+        """Take the item as it is now; later changes of the instance are not written.
+
+        Args:
+            item: the model instance to write.
+            where: what must hold of the stored item.
+
+        Raises:
+            EncodeError: a value cannot be stored.
+            ItemTooLargeError: the item is over 400 KB.
+            OperationError: the item's key was changed, or the instance was read from a part of its item.
+            ExpressionError: the condition is not about this model.
+        """
+        super().__init__(item, where=where)
+
+    @property
+    def unneeded(self) -> bool:
+        """Whether nothing changed, so that there is nothing to send."""
+        return self._before is not None and not self._changes
+
+    @property
+    def guarded(self) -> bool:
+        """Whether unique values changed, or the item is new."""
+        if self._before is None:
+            return super().guarded
+        unique = (field.stored for each in self._definition.uniques for field in each.fields)
+        return not self._changes.keys().isdisjoint(unique)
+
+    def before(self) -> Stored:
+        """Return what was stored when the instance was read or written; None for a new item."""
+        return None if self._before is None else self._before.item
+
+    def after(self, before: Stored) -> Stored:
+        """Return the item as it is stored after the write: what is stored until then, with what changed here."""
+        if before is None:
+            return self._stored if self._before is None else None
+        return changed(Known(dict(before), {}), self._changes)
+
+    def encode(self) -> None:
+        """Take the instance as it is now, and find what changed."""
+        refuse_partial(self._item, "saved")
+        self._before, self._changes = None, {}
+        definition = self._definition
+        if not is_remembered(self._item):
+            super().encode()
+            self._expected = None if definition.version is None else 0
+            return
+        self._expected = None if definition.version is None else carried_version(self._item, definition)
+        self._before = known(self._item, definition)
+        codec = definition.items
+        self._stored = {**codec.encode_values(self._item.__dict__), **codec.encode_extras(self._item)}
+        self._stamps = {}
+        self._check_key(self._before)
+        if self._differs(self._before):
+            self._stamps = stamped(self._item, definition)
+            self._stored = codec.encode(self._item, self._stamps)
+            self._changes = difference(self._before, self._stored)
+
+    def _differs(self, before: Known) -> bool:
+        """Return whether something changed; the version does not count, because it is the session's to change."""
+        version = self._definition.version
+        return bool(difference(before, self._stored).keys() - {version.stored if version is not None else None})
+
+    def _check_key(self, before: Known) -> None:
+        for name in self._definition.require_table("saved").keys.names:
+            if before.item.get(name) != self._stored.get(name):
+                model, field = self._definition.model.__name__, self._definition.field_names[name]
+                raise OperationError(
+                    f"{model}.{field} is part of the item's key and was changed; a stored item keeps its key. Create "
+                    "the new item and delete the old one in a transaction: "
+                    f"tx.create({model}(...)); tx.delete({model}, old key)"
+                )
+
+    def _guards(self, context: Context) -> tuple[Condition, ...]:
+        definition = self._definition
+        if self._before is None:
+            return (not_stored(definition, context.now()),)
+        if not self._expected or definition.version is None:
+            return (is_stored(definition), *_without_version(definition, self._expected))
+        return (same_version(definition, self._expected),)
+
+    def request(self, context: Context) -> Request:
+        """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed."""
+        if self._before is None:
+            return super().request(context)
+        schema = self._definition.require_table("saved")
+        table = context.table_prefix + schema.name
+        key = {name: self._stored[name] for name in schema.keys.names}
+        conditions = (*self._guards(context), *self._conditions)
+        if not self._changes:
+            return write_request("ConditionCheck", table, key, {"Key": key}, conditions)
+        return update_request(self._definition, table, key, self._changes, conditions, size_of=self._stored)
+
+    def acknowledged(self) -> None:
+        """Give the instance what was stored beyond its own values, and remember what is stored now."""
+        if self._before is None:
+            super().acknowledged()
+        elif self._changes:
+            give(self._item, self._stamps)
+            remember(self._item, changed(self._before, self._changes))
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return what a refusal means: ItemNotFoundError for a remembered item that does not exist any more."""
+        failure = super().failed(error)
+        gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
+        return not_found(self._item, self._definition, error) if gone and self._before is not None else failure
+
+
+def _without_version(definition: Definition[Any], expected: int | None) -> tuple[Condition, ...]:
+    """Return the condition on an item that was read without a version, as others write it."""
+    if expected is None or definition.version is None:
+        return ()
+    path = definition.path(definition.version.name)
+    return (Function("attribute_not_exists", path) | Comparison("=", path, Value({"N": "0"})),)
+
+
+def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
+    """Return the error that says that the item of an instance does not exist any more."""
+    model = definition.model.__name__
+    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
+    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    found = ItemNotFoundError(
+        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
+    )
+    if error is not None and error.outcome_unknown:
+        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
+    return found
+
+
+def update_request(
+    definition: Definition[Any],
+    table: str,
+    key: WireKey,
+    changes: Changes,
+    conditions: tuple[Condition, ...],
+    *,
+    size_of: WireItem,
+    more: tuple[Action, ...] = (),
+) -> Request:
+    """Return the UpdateItem request that gives attributes new values and removes others.
+
+    Args:
+        definition: the model.
+        table: the full table name.
+        key: the item's key.
+        changes: stored attribute -> new value.
+        conditions: what must hold of the stored item.
+        size_of: the item as it will be.
+        more: other actions.
+
+    Raises:
+        ExpressionError: so many attributes change that the expression is over 4 KB.
+    """
+    placeholders = Placeholders()
+    actions: list[Action] = [
+        Remove(_path(definition, name)) if isinstance(value, Removed) else Set(_path(definition, name), Value(value))
+        for name, value in changes.items()
+    ]
+    expression = render_update([*actions, *more], placeholders)
+    body = {
+        "TableName": table,
+        "Key": key,
+        **({"UpdateExpression": expression} if expression else {}),
+        **condition_members(conditions, placeholders),
+        **placeholders.to_wire(),
+    }
+    return Request(
+        operation="UpdateItem",
+        body=body,
+        table=table,
+        target=Target(key, identity_of(table, key), item_size(size_of)),
+        writes=True,
+        conditional=bool(conditions),
+    )
+
+
+def _path(definition: Definition[Any], stored: str) -> Path:
+    field = definition.field_names.get(stored)
+    # An extra attribute is no field, and no path that a program could spell.
+    return definition.path(field) if field is not None else Path(definition.model, (stored,), stored, anything())

@@ -1,0 +1,150 @@
+"""Several writes and checks, done all or not at all."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, Self
+from uuid import uuid4
+
+from dynamap_async.errors import CancellationReason, ConditionalCheckFailedError, OperationError, ServiceError
+from dynamap_async.limits import CLIENT_REQUEST_TOKEN_LENGTH, CLIENT_REQUEST_TOKEN_SECONDS, TRANSACTION_BYTES
+from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.transact import Transact, action_body, check_count, key_values, targets_of
+from dynamap_async.operations.write import Write
+from dynamap_async.request import Request, Target
+from dynamap_async.wire import Body
+
+_ACTIONS: Final = {
+    "PutItem": "Put",
+    "UpdateItem": "Update",
+    "DeleteItem": "Delete",
+    "ConditionCheck": "ConditionCheck",
+}
+_MARGIN_SECONDS: Final = 60.0
+
+
+class TransactWrite(Transact[None]):
+    """Carry out writes and checks of up to 100 items, of any tables, as one: all of them or none.
+
+    Without actions nothing is sent. Each execution has a client request token of its own, unless one is given, so that
+    sending again after a lost answer never writes twice.
+
+    Cost: one TransactWriteItems; two write units per KB of each item, twice what the writes alone take, and the same
+    for a check. A cancelled transaction is charged too.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+
+    __slots__ = ("_actions", "_token")
+
+    def __init__(self, actions: Iterable[Write[Any]], /, *, client_request_token: str | None = None) -> None:
+        """Take the actions.
+
+        Args:
+            actions: ``Put``, ``Create``, ``Save``, ``Update``, ``Delete`` and ``Check`` operations, in any order, each
+                on another item.
+            client_request_token: 1 to 36 characters that stand for this transaction: executed again with the same token
+                within ten minutes, it succeeds and writes nothing.
+
+        Raises:
+            OperationError: these are no writes, or more than 100, or the token is empty or too long.
+        """
+        self._take(actions)
+        if client_request_token is not None:
+            _check_token(client_request_token)
+        self._token = client_request_token
+
+    def __repr__(self) -> str:
+        return f"TransactWrite([{', '.join(map(repr, self._actions))}])"
+
+    @property
+    def actions(self) -> tuple[Write[Any], ...]:
+        """The writes and checks, in order."""
+        return self._actions
+
+    @property
+    def token(self) -> str | None:
+        """The token that the caller gave."""
+        return self._token
+
+    @property
+    def parts(self) -> Sequence[SingleRequest[Any]]:
+        """What is done, item by item."""
+        return self._actions
+
+    def nothing(self) -> None:
+        """Nothing: there is nothing to write."""
+
+    def of(self, actions: Iterable[Write[Any]]) -> Self:
+        """Return the transaction of these actions, with the same token."""
+        own = copy.copy(self)
+        own._take(actions)  # noqa: SLF001 - its own copy
+        return own
+
+    def _take(self, actions: Iterable[Write[Any]]) -> None:
+        self._actions = tuple(actions)
+        for position, action in enumerate(self._actions):
+            _check_action(position, action)
+        check_count(self._actions)
+
+    def request(self, context: Context) -> Request:
+        """Return the TransactWriteItems request; sent again as it is, it writes once.
+
+        Raises:
+            OperationError: two actions are about one item, or the items are over 4 MB together.
+        """
+        requests = [action.request(context) for action in self._actions]
+        targets = targets_of(requests)
+        _check_bytes(targets)
+        return Request(
+            operation="TransactWriteItems",
+            body={
+                "TransactItems": [{_ACTIONS[request.operation]: action_body(request)} for request in requests],
+                "ClientRequestToken": self._token or str(uuid4()),
+            },
+            table=", ".join(dict.fromkeys(request.table for request in requests)),
+            targets=targets,
+            writes=True,
+            conditional=any(request.conditional for request in requests),
+            resendable_seconds=CLIENT_REQUEST_TOKEN_SECONDS - _MARGIN_SECONDS,
+        )
+
+    def result(self, response: Body) -> None:
+        """Take note that every action was carried out."""
+        for action in self._actions:
+            action.acknowledged()
+
+    def explained(self, reason: CancellationReason, part: SingleRequest[Any]) -> CancellationReason:
+        """Return a reason with the model and key of its action, and what the action alone would have raised."""
+        assert isinstance(part, Write)  # noqa: S101 - checked when it was given
+        target = part.request(Context()).target
+        key = {} if target is None else key_values(part.definition, target.key)
+        error = part.failed(reason.error) if isinstance(reason.error, ServiceError) else reason.error
+        if error is not reason.error and error is not None:
+            error.__cause__ = reason.error
+        item = error.item if isinstance(error, ConditionalCheckFailedError) else None
+        return replace(reason, model=part.definition.model.__name__, key=key, item=item, error=error)
+
+
+def _check_action(position: int, action: object) -> None:
+    if not isinstance(action, Write):
+        raise OperationError(
+            f"action {position} of the transaction, {action!r}, is no write; give Put(item), Update(Model, key), "
+            "Delete(item), Check(Model, key, where=...) and so on"
+        )
+
+
+def _check_token(token: object) -> None:
+    if not isinstance(token, str) or not 1 <= len(token) <= CLIENT_REQUEST_TOKEN_LENGTH:
+        raise OperationError(
+            f"client_request_token={token!r}: a token is text of 1 to {CLIENT_REQUEST_TOKEN_LENGTH} characters, such "
+            "as str(uuid4())"
+        )
+
+
+def _check_bytes(targets: Sequence[Target]) -> None:
+    total = sum(target.size_bytes for target in targets)
+    if total > TRANSACTION_BYTES:
+        raise OperationError(
+            f"the items of the transaction are {total:,} bytes together, and {TRANSACTION_BYTES:,} (4 MB) is what one "
+            "may write; it is not split, because parts of it would no longer be all or nothing"
+        )

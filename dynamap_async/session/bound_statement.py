@@ -1,0 +1,113 @@
+"""A PartiQL statement bound to a session, to be awaited or iterated over."""
+
+import warnings
+from collections.abc import Coroutine, Sequence
+from functools import partial
+from typing import Any, Generic
+
+from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
+
+from dynamap_async.errors import ItemValidationError, OperationError, ServiceError
+from dynamap_async.executor import Executor, Pages
+from dynamap_async.models import AfterRead
+from dynamap_async.operations import Context, Statement
+from dynamap_async.session.coroutine import BoundCoroutine
+from dynamap_async.session.hooks import SessionHooks, run_on_each
+from dynamap_async.session.stream import ItemStream, PageDecoding
+from dynamap_async.wire import WireItem, WireKey
+
+ItemT = TypeVar("ItemT", default=dict[str, Any])
+
+
+class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
+    """A statement that belongs to a session.
+
+    Awaiting it gives a list of all that it brings back; ``async for`` streams it with one page fetched ahead. It is a
+    coroutine to asyncio, so ``create_task``, ``TaskGroup`` and ``gather`` take it as it is. One that writes is awaited
+    once, and warns when it is dropped without, as a coroutine does.
+    """
+
+    __slots__ = ("_begun", "_context", "_executor", "_hooks", "_settled", "statement")
+
+    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, statement: Statement[ItemT]) -> None:
+        super().__init__()
+        self._begun = False
+        self._settled = not statement.writes  # nothing is lost with a read that nobody awaits
+        self._executor = executor
+        self._context = context
+        self._hooks = hooks
+        self.statement: Statement[ItemT] = statement
+        """What is asked."""
+
+    def __repr__(self) -> str:
+        return f"<BoundStatement {self.statement}>"
+
+    def _run(self) -> Coroutine[Any, Any, list[ItemT]]:
+        if self._begun and self.statement.writes:
+            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another one")
+        self._settled = self._begun = True
+        return self._all()
+
+    def close(self) -> None:
+        """End it as a coroutine; for event loops."""
+        self._settled = True
+        super().close()
+
+    async def _all(self) -> list[ItemT]:
+        pages = self._pages()
+        items: list[ItemT] = []
+        try:
+            while not pages.ended:
+                page = await pages.next_page()
+                items += await PageDecoding(self.statement.decode, page.items).finish()
+        except ServiceError as error:
+            failure = self.statement.failed(error)
+            raise failure from (None if failure is error else error)
+        except ItemValidationError as error:
+            raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
+        finally:
+            await pages.aclose()
+        if hooks := self._after_read():
+            await run_on_each(hooks, items)
+        return items
+
+    def __aiter__(self) -> ItemStream[ItemT]:
+        return self.stream()
+
+    def stream(self) -> ItemStream[ItemT]:
+        """Return the items as an asynchronous iterator that is also a context manager.
+
+        Raises:
+            OperationError: the statement writes, so it is awaited and not iterated over.
+            SessionStateError: the session is not open.
+        """
+        if self.statement.writes:
+            raise OperationError(f"{self.statement.text!r} writes; await it")
+        return ItemStream(self._pages(), self.statement.decode, checkpoint=_no_checkpoint, hooks=self._after_read())
+
+    def _pages(self) -> Pages:
+        statement = self.statement
+        return self._executor.pages(
+            partial(statement.request, self._context),
+            _no_position,
+            want=statement.limit,
+            start=None,
+            sieve=statement.page_of,
+        )
+
+    def _after_read(self) -> Sequence[AfterRead]:
+        model = self.statement.model
+        return () if model is None else self._hooks.after(model)
+
+    def __del__(self) -> None:
+        if not getattr(self, "_settled", True):
+            warnings.warn(f"{self!r} was never awaited", RuntimeWarning, stacklevel=1, source=self)
+
+
+def _no_position(_item: WireItem) -> WireKey:
+    """Return nothing: where a limit ends a statement's result, nobody goes on from there."""
+    return {}
+
+
+def _no_checkpoint(_positions: object) -> str:
+    raise OperationError("a statement has no checkpoint")

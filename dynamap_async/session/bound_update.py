@@ -1,0 +1,82 @@
+"""Updates bound to a session: the same builder, to be awaited once."""
+
+import warnings
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
+
+from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
+
+from dynamap_async.operations import Returning, Updatable, Update, UpdateSpec, returning
+from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
+from dynamap_async.session.coroutine import BoundCoroutine
+
+if TYPE_CHECKING:
+    from dynamap_async.session.runner import Runner
+
+M = TypeVar("M")
+R = TypeVar("R", default=M)
+
+
+class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
+    """An update that belongs to a session.
+
+    It is carried out by being awaited, once: like a coroutine it raises RuntimeError when it is awaited again, and
+    warns when it is dropped without. ``create_task``, ``TaskGroup``, ``gather`` and ``wait_for`` take it as it is.
+    ``Update`` has the errors and the cost.
+    """
+
+    __slots__ = ("_begun", "_runner", "_settled", "spec")
+
+    def __init__(self, runner: "Runner", spec: UpdateSpec) -> None:
+        super().__init__()
+        self._begun = False
+        self._settled = False  # begun, closed, or refined into another one
+        self._runner = runner
+        self.spec: UpdateSpec = spec
+        """What is asked."""
+
+    def __repr__(self) -> str:
+        return f"<BoundUpdate {self.spec}>"
+
+    def __del__(self) -> None:
+        if not getattr(self, "_settled", True):
+            warnings.warn(f"the update of {self.spec} was never awaited", RuntimeWarning, stacklevel=1, source=self)
+
+    @property
+    def _spec(self) -> UpdateSpec:
+        self._settled = True  # whoever asks goes on with another value, or raises
+        return self.spec
+
+    def _with(self, spec: UpdateSpec) -> Self:
+        return type(self)(self._runner, spec)
+
+    def _run(self) -> Coroutine[Any, Any, R]:
+        if self._begun:
+            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another update")
+        self._settled = self._begun = True
+        return self._runner.execute(Update[M, R].of(self.spec))
+
+    def close(self) -> None:
+        """End it as a coroutine; for event loops."""
+        self._settled = True
+        super().close()
+
+    def exactly_once(self, *, client_request_token: str | None = None) -> BoundExactlyOnce[M, None]:
+        """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
+
+        Its result is None; ``then_get()`` reads the item behind it.
+        """
+        write = Update[M, Any].of(self._spec).exactly_once(client_request_token=client_request_token)
+        return BoundExactlyOnce(self._runner, write, write)
+
+    @overload
+    def returning(self, values: Literal["new"], /) -> "BoundUpdate[M, M]": ...
+    @overload
+    def returning(self, values: Literal["old"], /) -> "BoundUpdate[M, M | None]": ...
+    @overload
+    def returning(self, values: Literal["changed"], /) -> "BoundUpdate[M, dict[str, Any]]": ...
+    @overload
+    def returning(self, values: Literal["nothing"], /) -> "BoundUpdate[M, None]": ...
+    def returning(self, values: Returning, /) -> "BoundUpdate[Any, Any]":
+        """Return the update with another result. See ``Update.returning``."""
+        return self._with(returning(self._spec, values))

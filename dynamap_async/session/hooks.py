@@ -1,0 +1,101 @@
+"""Running hooks: those of models and those of the session, in the caller's task, one after the other.
+
+An item passes the hooks as it passes the layers: before a write the model's and then the session's, after a read the
+session's and then the model's.
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import anyio.lowlevel
+
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.models import AfterRead, BeforeWrite, Definition, Model, WriteKind, definition_of
+
+_SLICE_SECONDS: Final = 0.002
+
+
+class SessionHooks:
+    """What a session runs around its writes and reads."""
+
+    def __init__(
+        self,
+        before_write: Iterable[BeforeWrite] = (),
+        after_read: Iterable[AfterRead] = (),
+        *,
+        off: bool = False,
+    ) -> None:
+        """Take the session's own hooks.
+
+        Args:
+            before_write: run after the model's.
+            after_read: run before the model's.
+            off: whether no hook runs, not even a model's.
+
+        Raises:
+            ConfigurationError: one of them cannot be called.
+        """
+        self._before_write = _callables(before_write, "before_write")
+        self._after_read = _callables(after_read, "after_read")
+        self._off = off
+
+    def before(self, definition: Definition[Any]) -> tuple[BeforeWrite, ...]:
+        """Return what runs before an item of a model is written."""
+        if self._off:
+            return ()
+        own = definition.hooks.before_write
+        return (*own, *self._before_write) if self._before_write else own
+
+    def after(self, model: type[Model]) -> tuple[AfterRead, ...]:
+        """Return what runs after an item of a model is read."""
+        if self._off:
+            return ()
+        own = definition_of(model).hooks.after_read
+        return (*self._after_read, *own) if self._after_read else own
+
+    def follow(self, items: Sequence[Model]) -> bool:
+        """Return whether anything runs after the reading of these items."""
+        return any(self.after(type(item)) for item in items)
+
+    async def read(self, items: Sequence[Model]) -> None:
+        """Run what follows the reading of a few items, of any models."""
+        for item in items:
+            hooks = self.after(type(item))
+            if hooks:
+                await run_after_read(hooks, item)
+
+
+async def run_before_write(hooks: Sequence[BeforeWrite], item: Model, kind: WriteKind) -> None:
+    """Run hooks on an item that is about to be written; the first exception ends them."""
+    for hook in hooks:
+        result = hook(item, kind)
+        if inspect.isawaitable(result):
+            await result
+
+
+async def run_after_read(hooks: Sequence[AfterRead], item: Any) -> None:
+    """Run hooks on one item that was read; the first exception ends them."""
+    for hook in hooks:
+        result = hook(item)
+        if inspect.isawaitable(result):
+            await result
+
+
+async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
+    """Run hooks on items in order, letting other tasks run every 2 ms."""
+    since = time.perf_counter()
+    for item in items:
+        await run_after_read(hooks, item)
+        if time.perf_counter() - since > _SLICE_SECONDS:
+            await anyio.lowlevel.checkpoint()
+            since = time.perf_counter()
+
+
+def _callables(given: Iterable[Callable[..., object]], setting: str) -> tuple[Any, ...]:
+    hooks = (given,) if callable(given) else tuple(given)
+    for hook in hooks:
+        if given is hook or not callable(hook):
+            raise ConfigurationError(f"{setting}={given!r} is not a list of functions; write {setting}=[function]")
+    return hooks

@@ -1,0 +1,185 @@
+"""A transaction as a block: what is given to it inside is sent as one when the block ends well.
+
+Invariant: nothing is sent before the end of the block, and nothing at all if an exception or a cancellation ends it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, overload
+
+from dynamap_async.errors import SessionStateError
+from dynamap_async.expressions import Condition
+from dynamap_async.models import KeyValue, Model
+from dynamap_async.operations import (
+    Check,
+    Create,
+    Delete,
+    Put,
+    Replace,
+    Save,
+    TransactWrite,
+    Updatable,
+    Update,
+    UpdateSpec,
+    Write,
+)
+from dynamap_async.session.runner import Runner
+
+M = TypeVar("M")
+MA = TypeVar("MA", bound=Model)
+
+
+class TransactionUpdate(Updatable[M], Generic[M]):
+    """An update inside a transaction. It joins when it is made, and each method changes what was joined.
+
+    So ``tx.update(Tweet, "ada", 7).add(Tweet.likes, 1)`` is complete as it stands, and is not awaited. Unlike
+    other updates it is no value: there is one, and it ends with the block.
+    """
+
+    __slots__ = ("_replace", "_stands")
+
+    def __init__(self, spec: UpdateSpec, change: Callable[[Update[M, Any]], None]) -> None:
+        self._stands = spec
+        self._replace = change
+
+    def __repr__(self) -> str:
+        return f"<TransactionUpdate {self._stands}>"
+
+    @property
+    def _spec(self) -> UpdateSpec:
+        return self._stands
+
+    def _with(self, spec: UpdateSpec) -> Self:
+        self._replace(Update[M, Any].of(spec))
+        self._stands = spec
+        return self
+
+
+class Transaction:
+    """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
+
+    Its methods only take note, and are not awaited; items are taken as they are then. Leaving the block sends them, and
+    raises what ``TransactWrite`` raises: TransactionCanceledError if one of them could not be done, and so none was.
+    Versions and timestamps of the instances move on then, not before. An exception inside the block sends nothing. A
+    block without actions sends nothing either.
+
+    Cost: as ``TransactWrite``.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+
+    def __init__(self, runner: Runner, *, client_request_token: str | None = None) -> None:
+        """Begin with nothing; sessions make transactions.
+
+        Raises:
+            OperationError: the token is empty or too long.
+            SessionStateError: the session is not open.
+        """
+        runner.executor.check_open()
+        self._runner = runner
+        self._empty = TransactWrite((), client_request_token=client_request_token)
+        self._actions: list[Write[Any]] = []
+        self._open = False
+        self._entered = False
+
+    @property
+    def actions(self) -> tuple[Write[Any], ...]:
+        """What was given to it until now, in order; also after its end."""
+        return tuple(self._actions)
+
+    def put(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+        """Write an item, replacing the stored one. See ``Put``."""
+        self.add(Put(item, where=where, read_first=read_first))
+
+    def create(self, item: Model, /, *, where: Condition | None = None) -> None:
+        """Write an item that must not exist yet. See ``Create``."""
+        self.add(Create(item, where=where))
+
+    def save(self, item: Model, /, *, where: Condition | None = None) -> None:
+        """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``."""
+        self.add(Save(item, where=where))
+
+    def replace(self, item: Model, /, *, where: Condition | None = None) -> None:
+        """Write an item whatever version is stored. See ``Replace``."""
+        self.add(Replace(item, where=where))
+
+    @overload
+    def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
+    @overload
+    def delete(
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition | None = None,
+        read_first: bool = False,
+    ) -> None: ...
+    def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
+        """Remove an item, given as an instance or as model and key. See ``Delete``."""
+        self.add(Delete(target, *key, where=where, read_first=read_first))
+
+    @overload
+    def update(self, item: MA, /) -> TransactionUpdate[MA]: ...
+    @overload
+    def update(
+        self, model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
+    ) -> TransactionUpdate[MA]: ...
+    def update(self, subject: Any, /, *key: Any) -> TransactionUpdate[Any]:
+        """Change parts of an item, given as an instance or as model and key; the methods say how. See ``Update``."""
+        update: Update[Any, Any] = Update(subject, *key)
+        self.add(update)
+        return TransactionUpdate(update.spec, partial(self._change, len(self._actions) - 1))
+
+    def _change(self, position: int, update: Update[Any, Any]) -> None:
+        self._check()
+        self._actions[position] = update
+
+    def check(
+        self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
+    ) -> None:
+        """Demand something of an item that the transaction does not write. See ``Check``."""
+        self.add(Check(model, partition, sort, where=where))
+
+    def add(self, action: Write[Any], /) -> None:
+        """Take any write or check as it is.
+
+        Raises:
+            OperationError: it is no write, or there are 100 already.
+            SessionStateError: the block was not entered, or was left.
+        """
+        self._check()
+        self._empty.of((*self._actions, action))
+        self._actions.append(action)
+
+    def _check(self) -> None:
+        if not self._open:
+            raise SessionStateError(
+                "a transaction takes actions only inside its `async with session.transaction() as tx:`; begin another"
+            )
+        self._runner.executor.check_open()
+
+    async def __aenter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            SessionStateError: the transaction was used before.
+        """
+        if self._entered:
+            raise SessionStateError("a transaction is used once; begin another one with session.transaction()")
+        self._open = self._entered = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Send what was given, unless an exception or a cancellation ended the block.
+
+        Raises:
+            TransactionCanceledError: one of the actions could not be carried out, so none was.
+            OperationError: two actions are about one item, or the items are too large together.
+        """
+        self._open = False
+        if error is None:
+            await self._runner.execute(self._empty.of(self._actions))

@@ -1,0 +1,80 @@
+"""Seeding: the items that tables hold before a test begins, from instances, factories or JSON."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import ConfigDict, create_model
+
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.models import Model, definition_of
+from dynamap_async.operations import needs_own_table
+from dynamap_async.session import Session
+
+Items: TypeAlias = Model | Iterable[Model]
+"""One instance, or several."""
+
+Seed: TypeAlias = Items | Callable[[], Items]
+"""Instances, or a factory: a function without arguments that makes them."""
+
+
+async def seed(session: Session, *seeds: Seed) -> list[Model]:
+    """Write items before a test begins, and return them in the order given.
+
+    Args:
+        session: an open session; the tables exist.
+        seeds: instances, iterables of instances, or functions that return either.
+
+    Raises:
+        ConfigurationError: one of them is no instance of a model.
+        BatchError: some could not be written.
+        ConditionalCheckFailedError: an item with unique values or a number exists already.
+
+    Cost: one BatchWriteItem for each 25 items; items of models with ``Unique`` or numbers are created one by one.
+    """
+    items = [_checked(item) for each in seeds for item in _items(each)]
+    alone = [item for item in items if needs_own_table(definition_of(type(item)))]
+    together = [item for item in items if not needs_own_table(definition_of(type(item)))]
+    if together:
+        await session.put_many(together)
+    for item in alone:
+        await session.create(item)
+    return items
+
+
+def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
+    """Return the items that a JSON file, or a JSON text, holds: ``{"Account": [{"owner": "ada"}], "Tweet": []}``.
+
+    Args:
+        source: a text is JSON, a ``Path`` is a file.
+        models: the models whose names may stand there. The items are validated by Pydantic as JSON is.
+
+    Raises:
+        ConfigurationError: two of the models have the same name.
+        ValidationError: Pydantic's; the JSON is malformed, names another model, or an item is wrong, and which.
+
+    Example:
+        >>> read_items('{}')
+        []
+    """
+    names = [model.__name__ for model in models]
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"{', '.join(names)}: models of the same name cannot be told apart in JSON")
+    fields: dict[str, Any] = {model.__name__: (list[model], []) for model in models}
+    title = source.name if isinstance(source, Path) else "JSON"
+    file = create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
+    read = file.model_validate_json(source.read_bytes() if isinstance(source, Path) else source)
+    return [item for name in names for item in getattr(read, name)]
+
+
+def _items(seed: Seed) -> Sequence[Model]:
+    # A model's class can be called as well, and needs arguments that nobody gives.
+    made = seed() if callable(seed) and not isinstance(seed, type) else seed
+    # Pydantic's instances can be iterated over: over their fields.
+    return (made,) if isinstance(made, Model) or not isinstance(made, Iterable) else tuple(made)
+
+
+def _checked(item: object) -> Model:
+    if not isinstance(item, Model):
+        raise ConfigurationError(f"{item!r} cannot be seeded: give instances of models, or functions that return them")
+    return item

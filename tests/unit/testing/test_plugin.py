@@ -1,0 +1,166 @@
+"""The plugin in runs of its own: under pytest-asyncio in both modes, under anyio's plugin, and with pytest-xdist."""
+
+from importlib.metadata import entry_points
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ACCOUNTS = """
+import pytest
+{imports}
+from dynamap_async import Attr, Model, PartitionKey, attr
+
+
+class Account(Model, table="accounts"):
+    owner: PartitionKey[str]
+    balance: Attr[int] = attr(default=0)
+
+
+pytestmark = [pytest.mark.dynamap(models=[Account]){mark}]
+"""
+# Written and removed around the test in a fixture: in tasks of their own under pytest-asyncio, in one under anyio.
+TESTS = """
+@{fixture}
+async def ada(dynamap_session):
+    yield await dynamap_session.create(Account(owner="ada", balance=3))
+    await dynamap_session.delete(Account, "ada")
+
+
+async def test_that_uses_a_fixture(dynamap_session, ada):
+    assert (await dynamap_session.get(Account, "ada")).balance == 3
+
+
+@pytest.mark.parametrize("number", range(3))
+async def test_with_tables_of_its_own(dynamap_session, number):
+    await dynamap_session.create(Account(owner="ada"))
+
+
+async def test_that_fails(dynamap_session):
+    await dynamap_session.put(Account(owner="ada"))
+    assert await dynamap_session.find(Account, "ada") is None
+"""
+MODES = {
+    "strict": (["--asyncio-mode=strict"], "import pytest_asyncio", ", pytest.mark.asyncio", "pytest_asyncio.fixture"),
+    "auto": (["--asyncio-mode=auto"], "", "", "pytest.fixture"),
+    "anyio": (["-p", "no:asyncio"], "", ", pytest.mark.anyio", "pytest.fixture"),
+    "anyio beside strict": (["--asyncio-mode=strict"], "", ", pytest.mark.anyio", "pytest.fixture"),
+}
+
+
+@pytest.fixture
+def run(pytester, dynamodb_endpoint, monkeypatch):
+    """Run pytest in a process of its own, on this run's engine, with warnings as errors."""
+    monkeypatch.setenv("DYNAMAP_ENGINE", dynamodb_endpoint)
+
+    def in_process(*arguments):
+        loop = [] if "no:asyncio" in arguments else ["-o", "asyncio_default_fixture_loop_scope=function"]
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", "-rs", *loop, *arguments)
+
+    return in_process
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sessions_open_on_the_loop_of_whichever_plugin_runs_the_test(run, pytester, tables_at, dynamodb_endpoint, mode):
+    arguments, imports, mark, fixture = MODES[mode]
+    anyio = mode.startswith("anyio")
+    pytester.makepyfile(ACCOUNTS.format(imports=imports, mark=mark) + TESTS.format(fixture=fixture))
+    before = tables_at(dynamodb_endpoint)
+    result = run(*arguments)
+    result.assert_outcomes(passed=4, failed=1, skipped=5 if anyio else 0)
+    if anyio:
+        result.stdout.fnmatch_lines(["SKIPPED [[]5[]]*dynamap_session: sessions run on asyncio, not on trio"])
+    assert tables_at(dynamodb_endpoint) == before
+
+
+@pytest.mark.parametrize("scope", ["class", "module", "session"])
+def test_a_session_opens_on_the_loop_that_several_tests_share(run, pytester, scope):
+    module = ACCOUNTS.format(imports="", mark=f", pytest.mark.asyncio(loop_scope={scope!r})")
+    pytester.makepyfile(
+        module
+        + """
+class TestShared:
+    async def test_first(self, dynamap_session):
+        await dynamap_session.create(Account(owner="ada"))
+
+    async def test_second(self, dynamap_session):
+        await dynamap_session.create(Account(owner="ada"))
+"""
+    )
+    run("--asyncio-mode=strict").assert_outcomes(passed=2)
+
+
+def test_a_session_opens_on_the_loop_that_the_settings_name(run, pytester):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
+    settings = [f"asyncio_default_{what}_loop_scope=session" for what in ("test", "fixture")]
+    run("--asyncio-mode=auto", "-o", settings[0], "-o", settings[1]).assert_outcomes(passed=4, failed=1)
+
+
+def test_workers_of_xdist_do_not_disturb_each_other(run, pytester, tables_at, dynamodb_endpoint):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
+    before = tables_at(dynamodb_endpoint)
+    run("--asyncio-mode=auto", "-n", "2").assert_outcomes(passed=4, failed=1)
+    assert tables_at(dynamodb_endpoint) == before
+
+
+def test_a_test_of_two_plugins_is_refused(run, pytester):
+    pytester.makepyfile(
+        ACCOUNTS.format(imports="", mark=", pytest.mark.anyio") + "async def test_it(dynamap_session): pass"
+    )
+    result = run("--asyncio-mode=auto", "-k", "asyncio")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*set asyncio_mode=strict, or take one of the marks away*"])
+
+
+def test_a_test_without_a_loop_is_told_how_to_get_one(run, pytester):
+    pytester.makepyfile("async def test_it(dynamap_session): pass")
+    result = run("-p", "no:asyncio")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*mark it with pytest.mark.anyio, or install pytest-asyncio*"])
+
+
+def test_a_marker_with_another_argument_is_refused(run, pytester):
+    pytester.makepyfile("import pytest\n@pytest.mark.dynamap(model=[])\nasync def test_it(dynamap_session): pass")
+    result = run("--asyncio-mode=auto")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*takes models=*and seed=*, and nothing else*"])
+
+
+def test_the_option_wins_over_the_environment(run, pytester):
+    pytester.makepyfile("def test_it(dynamodb_endpoint): assert dynamodb_endpoint == 'http://db.test:8000'")
+    run("--dynamap-engine=http://db.test:8000").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ("mongo", "choose moto, native, or a URL such as http://host:8000"),
+        ("localhost:8000", "choose moto, native, or a URL such as http://host:8000"),
+        ("native", "set DYNAMAP_NATIVE_ENGINE to dynoxide's path"),
+    ],
+)
+def test_an_engine_that_cannot_be_is_refused_with_the_remedy(run, pytester, monkeypatch, choice, said):
+    monkeypatch.delenv("DYNAMAP_NATIVE_ENGINE", raising=False)
+    pytester.makepyfile("def test_it(dynamodb_endpoint): pass")
+    result = run(f"--dynamap-engine={choice}")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*ConfigurationError: *{said}*"])
+
+
+def test_the_native_engine_is_started_by_its_name(run, pytester, native_executable):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
+    run("--asyncio-mode=auto", "--dynamap-engine=native").assert_outcomes(passed=4, failed=1)
+
+
+def test_a_run_that_does_not_use_the_plugin_imports_nothing_of_the_package(run, pytester):
+    pytester.makepyfile(
+        "import sys\ndef test_it(): assert not {'dynamap_async', 'aiobotocore', 'moto'} & {*sys.modules}"
+    )
+    result = run("--strict-markers", "--strict-config")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["plugins: *dynamap*"])
+
+
+def test_pytest_finds_the_plugin_by_its_entry_point():
+    (found,) = entry_points(group="pytest11", name="dynamap")
+    assert found.module == "_dynamap_pytest"

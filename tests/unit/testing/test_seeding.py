@@ -1,0 +1,74 @@
+"""Items come out of JSON as their models say, and what is wrong with it is named."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from pydantic import ValidationError
+
+from dynamap_async import Attr, Model, PartitionKey, attr
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing import read_items, seed
+
+
+class Account(Model, table="accounts"):
+    owner: PartitionKey[str]
+    balance: Attr[Decimal] = attr(default=Decimal(0))
+
+
+class Visit(Model, table="visits"):
+    visitor: PartitionKey[str]
+    at: Attr[datetime]
+
+
+TEXT = """{
+    "Visit": [{"visitor": "ada", "at": "2026-01-01T00:00:00Z"}],
+    "Account": [{"owner": "ada", "balance": 0.1}, {"owner": "bob"}]
+}"""
+
+
+def test_json_names_models_and_holds_their_items():
+    assert read_items(TEXT, Account, Visit) == [
+        Account(owner="ada", balance=Decimal("0.1")),
+        Account(owner="bob"),
+        Visit(visitor="ada", at=datetime(2026, 1, 1, tzinfo=UTC)),
+    ]
+
+
+def test_json_is_read_from_a_file(tmp_path):
+    file = tmp_path / "seed.json"
+    file.write_text('{"Account": [{"owner": "ada"}]}', "utf-8")
+    assert read_items(file, Account) == [Account(owner="ada")]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"Acount": []}', "Acount"),
+        ('{"Account": [{"owner": "ada"}, {"balance": 1}]}', r"Account\.1\.owner"),
+        ("{", "Invalid JSON"),
+    ],
+)
+def test_json_that_is_wrong_names_the_place(text, place):
+    with pytest.raises(ValidationError, match=place):
+        read_items(text, Account)
+
+
+def test_models_of_one_name_are_refused():
+    with pytest.raises(ConfigurationError, match="Account, Account"):
+        read_items("{}", Account, Account)
+
+
+@pytest.mark.asyncio
+@pytest.mark.dynamap(models=[Account])
+async def test_instances_and_factories_are_written_and_returned_in_order(dynamap_session):
+    ada, bob, eve = (Account(owner=name) for name in ("ada", "bob", "eve"))
+    assert await seed(dynamap_session, ada, [bob], lambda: eve) == [ada, bob, eve]
+    assert await dynamap_session.get_many(Account, ["ada", "bob", "eve"]) == [ada, bob, eve]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("wrong", [Account, {"owner": "ada"}, 7, [7], lambda: None])
+async def test_what_is_no_item_is_not_seeded(dynamap_session, wrong):
+    with pytest.raises(ConfigurationError, match="cannot be seeded"):
+        await seed(dynamap_session, wrong)

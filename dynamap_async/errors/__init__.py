@@ -18,6 +18,7 @@ DynamapError
 │   │   └── ItemTooLargeError       the item is over 400 KB
 │   ├── DecodeError                 stored bytes cannot be read as a value
 │   └── ItemValidationError         a stored item does not fit its model
+│       └── ItemKindError           a stored item is of another model, or of none that is known
 ├── ItemNotFoundError               a call that promises an item found none
 ├── MultipleItemsFoundError         a call that promises one item found more
 ├── BatchError                      some items of a many-item call failed
@@ -35,6 +36,7 @@ from dynamap_async.errors.items import (
     DecodeError,
     EncodeError,
     ItemFailure,
+    ItemKindError,
     ItemNotFoundError,
     ItemTooLargeError,
     ItemValidationError,
@@ -120,6 +122,7 @@ __all__ = [
     "InternalServerError",
     "ItemCollectionSizeLimitExceededError",
     "ItemFailure",
+    "ItemKindError",
     "ItemNotFoundError",
     "ItemTooLargeError",
     "ItemValidationError",

@@ -85,7 +85,7 @@ class ItemValidationError(DataError, ValueError):
             items: what the call read that does fit, in order.
         """
         first = failures[0]
-        error = cls(
+        error = type(first)(
             str(first),
             model=first.model,
             key=first.key,
@@ -95,7 +95,16 @@ class ItemValidationError(DataError, ValueError):
             failures=failures,
         )
         error.__cause__ = first.validation_error
+        if isinstance(error, ItemKindError) and isinstance(first, ItemKindError):
+            error.kind = first.kind
         return error
+
+
+class ItemKindError(ItemValidationError):
+    """A stored item of a shared table is of another model than the one asked for, or of none that is known."""
+
+    kind: str | None = None
+    """The kind that is stored with the item; None where there is none, or it is no text."""
 
 
 class ItemNotFoundError(DynamapError, LookupError):

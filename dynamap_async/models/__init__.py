@@ -3,6 +3,7 @@
 from dynamap_async.models.annotations import name_of
 from dynamap_async.models.assigned import has_value
 from dynamap_async.models.compiler import RoundTripWarning
+from dynamap_async.models.computed import Computed, template
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.differences import REMOVED, Changes, Known, Removed, changed, difference
 from dynamap_async.models.fields import Absence, FieldPlan
@@ -12,20 +13,25 @@ from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
 from dynamap_async.models.items import faults_of, stored_empty
 from dynamap_async.models.keys import Key, KeyValue, key_from_values
+from dynamap_async.models.kinds import Kinds, decode_mixed, kind_error
 from dynamap_async.models.known import changes, known
 from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, TimeToLive, Version, attr
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
+from dynamap_async.models.parts import Parts
 from dynamap_async.models.places import is_frozen, must_be_there, start_number, validated, validated_members
+from dynamap_async.models.shared import UNMARKED, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, refuse_partial, remember
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [
     "REMOVED",
+    "UNMARKED",
     "Absence",
     "AfterRead",
     "Attr",
     "BeforeWrite",
     "Changes",
+    "Computed",
     "Definition",
     "FieldPlan",
     "GlobalIndex",
@@ -33,18 +39,24 @@ __all__ = [
     "Index",
     "Key",
     "KeyValue",
+    "Kind",
+    "Kinds",
     "Known",
     "LocalIndex",
     "Model",
     "ModelMeta",
     "PartitionKey",
+    "Parts",
+    "Prefix",
     "Removed",
     "Role",
     "RoundTripWarning",
     "SortKey",
+    "Table",
     "TimeToLive",
     "Unique",
     "UniqueFields",
+    "Unmarked",
     "Version",
     "WriteKind",
     "after_read",
@@ -52,6 +64,7 @@ __all__ = [
     "before_write",
     "changed",
     "changes",
+    "decode_mixed",
     "definition_of",
     "difference",
     "faults_of",
@@ -65,6 +78,7 @@ __all__ = [
     "is_whole",
     "key_from_values",
     "key_text",
+    "kind_error",
     "known",
     "must_be_there",
     "name_of",
@@ -73,6 +87,7 @@ __all__ = [
     "start_number",
     "stored_empty",
     "take_over",
+    "template",
     "validated",
     "validated_members",
 ]

@@ -1,6 +1,6 @@
 """What a model class means to DynamoDB: its fields, its items and its table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,13 +10,18 @@ from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.assigned_checks import check_assigned
 from dynamap_async.models.checks import check_attr, check_fields
+from dynamap_async.models.computed import Computed
+from dynamap_async.models.computed_checks import computed_of
 from dynamap_async.models.fields import FieldPlan, plan_fields
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys import key_from_values
+from dynamap_async.models.kinds import FamilyCodec, Kinds
 from dynamap_async.models.markers import Role
 from dynamap_async.models.settings import SETTINGS, Settings
+from dynamap_async.models.shared import Kind
+from dynamap_async.models.sharing import kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
 from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.schema import TableSchema
@@ -44,6 +49,25 @@ class Definition(Generic[M]):
     """Which fields have values that no two items share."""
     assigned: tuple[FieldPlan, ...] = ()
     """The fields whose values the library gives when it writes an item."""
+    computed: Computed | None = None
+    """The fields that are made of others by templates."""
+    kinds: Kinds | None = None
+    """What tells the model's items from others of the same table; None where it shares none."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """What the items of the model are stored with in a shared table; None without one, and for abstract bases."""
+        return None if self.kinds is None else self.kinds.kind
+
+    @property
+    def family(self) -> dict[Kind, type[Any]]:
+        """Kind -> model, of the model and its subclasses in a shared table; empty without one."""
+        return {} if self.kinds is None else self.kinds.family
+
+    @property
+    def templates(self) -> Mapping[str, tuple[str, ...]]:
+        """Field name of a part -> the computed fields that it belongs to."""
+        return {} if self.computed is None else self.computed.of_part
 
     @property
     def version(self) -> FieldPlan | None:
@@ -87,7 +111,10 @@ class Definition(Generic[M]):
 
     def key(self, values: Sequence[Any]) -> WireKey:
         """Return the wire key of key values; errors are those of ``key_from_values``."""
-        return key_from_values(self.model.__name__, self.key_fields(), values)
+        key = key_from_values(self.model.__name__, self.key_fields(), values)
+        if self.kinds is not None:
+            self.kinds.check(key)
+        return key
 
     def key_of(self, item: BaseModel) -> WireKey:
         """Return the wire key of an instance."""
@@ -104,20 +131,35 @@ class Definition(Generic[M]):
         return self.table
 
 
-def define(model: type[M]) -> Definition[M]:
+def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Definition[M]:
     """Work out a model's definition.
+
+    Args:
+        model: the class, complete.
+        codec_of: gives the codecs of other models of its family.
 
     Raises:
         ModelDefinitionError: with the model, the field and the remedy.
     """
     check_attr(model)
     indexes = declared_indexes(model)
-    fields = plan_fields(model, key_fields=names_in_keys(indexes))
+    name_keys(model)
+    fields = plan_fields(model, key_fields=names_in_keys(indexes) | names_in_shared_keys(model))
     check_fields(model, fields, indexes)
     check_assigned(model, fields)
-    table = table_of(model, fields, indexes)
-    items = ItemCodec(model, tuple(fields.values()), table)
+    computed = computed_of(model, fields, indexes)
+    table = shared_table_of(model, fields, indexes) or table_of(model, fields, indexes)
+    kinds = kinds_of(model, codec_of)
+    plans = tuple(fields.values())
+    items = ItemCodec(model, plans, table) if kinds is None else FamilyCodec(model, plans, kinds)
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
-    return Definition(model, fields, items, table, names, hooks=hooks, uniques=uniques, assigned=assigned)
+    more: dict[str, Any] = {
+        "hooks": hooks,
+        "uniques": uniques,
+        "assigned": assigned,
+        "kinds": kinds,
+        "computed": computed,
+    }
+    return Definition(model, fields, items, table, names, **more)

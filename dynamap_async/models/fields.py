@@ -13,9 +13,11 @@ from dynamap_async.models.annotations import field_metadata, is_anything, is_enc
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
 from dynamap_async.models.compiling import then
+from dynamap_async.models.computed import is_stored, template_for
 from dynamap_async.models.fallback import Adapter, needs_values
 from dynamap_async.models.holding import Holding, holding_of
 from dynamap_async.models.markers import OURS, Role, stored_form, stored_name
+from dynamap_async.models.templates import KeyTemplate
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
@@ -63,6 +65,10 @@ class FieldPlan:
     """The type as the model declares it."""
     maker: Maker | None = None
     """Makes the values of an assigned field."""
+    template: KeyTemplate | None = None
+    """How the value is made of other fields, if it is computed."""
+    is_stored: bool = True
+    """Whether the field is an attribute of its own; otherwise a computed key holds it."""
 
     @property
     def holds_set(self) -> bool:
@@ -128,7 +134,9 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         converter = then(converter, Adapter(info.annotation, metadata, model).load)
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
-    assigned = assigned_of(info)
+    assigned, template = assigned_of(info), template_for(model, name)
+    required = info.is_required() or assigned is not None or template is not None
+    nullable_type = nullable and not is_anything(info.annotation)
     return FieldPlan(
         name=name,
         stored=stored_name(name, info),
@@ -136,13 +144,15 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         converter=converter,
         decode=decode,
         nullable=nullable,
-        required=info.is_required() or assigned is not None,
-        absence=_absence(info, nullable=nullable and not is_anything(info.annotation), holds_set=kind is not None),
+        required=required,
+        absence=_absence(info, required=required, nullable=nullable_type, holds_set=kind is not None),
         set_type=kind,
         holding=holding_of(model, info),
         assigned=assigned,
         annotation=info.annotation,
         maker=None if assigned is None else _maker(model, name, info),
+        template=template,
+        is_stored=is_stored(info),
     )
 
 
@@ -156,8 +166,8 @@ def _set_type(info: FieldInfo) -> type[set[Any]] | type[frozenset[Any]] | None:
     return set_type(info.annotation) if form is None or form.tag in _SET_TAGS else None
 
 
-def _absence(info: FieldInfo, *, nullable: bool, holds_set: bool) -> Absence:
-    if info.is_required() or assigned_of(info) is not None:
+def _absence(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bool) -> Absence:
+    if required:
         if nullable:
             return Absence.NONE
         return Absence.EMPTY_SET if holds_set else Absence.ERROR

@@ -19,9 +19,11 @@ class Index(Generic[M_contra]):
     """One index of a model; ``query(Tweet).index(Tweet.by_city)`` takes it."""
 
     model: type[Any]
-    """The model class that it was reached through."""
+    """The model class that it was reached through; ``object`` where it was a ``Table``."""
     name: str
     """The index's name in DynamoDB."""
+    table: object = None
+    """The shared ``Table`` that it was reached through, if it was one."""
 
 
 class IndexDeclaration:

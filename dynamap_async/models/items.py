@@ -1,6 +1,7 @@
 """Items of one model: instances to wire form and back, a page at a time."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from types import GenericAlias
 from typing import Any, Final, Generic, TypeVar
 
@@ -8,7 +9,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dynamap_async.codec import MISFITS, UNKNOWN_MEMBERS, KeyRole, check_item, check_key_value, decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
+from dynamap_async.models.computing import reading
 from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.read_back import read_back
 from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
@@ -26,7 +29,26 @@ class ItemCodec(Generic[M]):
     expected one is decoded by its own type and left for Pydantic to judge.
     """
 
-    def __init__(self, model: type[M], fields: Sequence[FieldPlan], table: TableSchema | None) -> None:
+    def __init__(
+        self,
+        model: type[M],
+        fields: Sequence[FieldPlan],
+        table: TableSchema | None,
+        *,
+        marker: WireItem | None = None,
+        told_by: str | None = None,
+    ) -> None:
+        """Make the codec.
+
+        Args:
+            model: the class.
+            fields: its fields.
+            table: its table, if it has one.
+            marker: attributes that every item of it is stored with, beside its fields.
+            told_by: the stored name of the attribute that tells its items from those of other models.
+        """
+        self._marker: WireItem = marker or {}
+        self._told_by = told_by
         extras = model.model_config.get("extra")
         self._model = model
         self._name = model.__name__
@@ -34,8 +56,11 @@ class ItemCodec(Generic[M]):
         self._encoders = [
             (field.name, field.stored, field.converter.encode, field if field.nullable or field.set_type else None)
             for field in fields
+            if field.is_stored
         ]
-        self._decoders = {field.stored: (field.name, field.decode, field) for field in fields}
+        self._decoders = {field.stored: (field.name, field.decode, field) for field in fields if field.is_stored}
+        self._computes = any(field.template is not None for field in fields)
+        self._read_back = read_back(fields)
         self._fill = [
             (field.name, field.stored, field)
             for field in fields
@@ -45,7 +70,7 @@ class ItemCodec(Generic[M]):
         self._keeps_extras = extras == "allow"
         self._field_names = frozenset(field.name for field in fields)
         self._key_checks: list[tuple[str, str, KeyRole]] = [
-            (stored, self._decoders[stored][0], role) for stored, role in _key_checks(table)
+            (stored, self._decoders[stored][0], role) for stored, role in _key_checks(table) if stored in self._decoders
         ]
         self._key_names = table.keys.names if table is not None else ()
         self._page: TypeAdapter[list[M]] | None = None
@@ -65,7 +90,7 @@ class ItemCodec(Generic[M]):
             ItemTooLargeError: the item is over 400 KB.
         """
         values = {**item.__dict__, **changes} if changes else item.__dict__
-        stored: WireItem = {}
+        stored: WireItem = {**self._marker}
         name = ""
         try:
             for name, attribute, encode, field in self._encoders:
@@ -108,7 +133,7 @@ class ItemCodec(Generic[M]):
 
     def encode_values(self, values: Mapping[str, Any]) -> WireItem:
         """Return the attributes of those fields that have a value; nothing is checked but the values themselves."""
-        stored: WireItem = {}
+        stored: WireItem = {**self._marker}
         for name, attribute, encode, field in self._encoders:
             if name not in values:
                 continue
@@ -127,6 +152,10 @@ class ItemCodec(Generic[M]):
         """
         stored: WireItem = {}
         for name, value in (item.__pydantic_extra__ or {}).items():
+            if name == self._told_by and name not in self._decoders:
+                raise EncodeError("the extra attribute has the name of what tells the kind of an item").at(
+                    name, model=self._name
+                )
             if name in self._decoders:
                 raise EncodeError(
                     f"the extra attribute has the stored name of the field {self._decoders[name][0]!r}"
@@ -153,7 +182,8 @@ class ItemCodec(Generic[M]):
             unknown = UNKNOWN_MEMBERS.count
             values = [self.values(item) for item in items]
             whole = UNKNOWN_MEMBERS.count == unknown
-            page: list[M] = self._page.validator.validate_python(values, by_name=True, by_alias=False)
+            with reading() if self._computes else nullcontext():
+                page: list[M] = self._page.validator.validate_python(values, by_name=True, by_alias=False)
         except (ValidationError, DecodeError):
             return self._one_by_one(items, partial=partial)
         if partial:
@@ -164,7 +194,10 @@ class ItemCodec(Generic[M]):
 
     def validated(self, values: Mapping[str, Any]) -> M:
         """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError."""
-        return self._model.__pydantic_validator__.validate_python(dict(values), by_name=True, by_alias=False)
+        validate = self._model.__pydantic_validator__.validate_python
+        with reading() if self._computes else nullcontext():
+            made: M = validate(dict(values), by_name=True, by_alias=False)
+        return made
 
     def values(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
@@ -173,7 +206,7 @@ class ItemCodec(Generic[M]):
         for attribute, stored in item.items():
             found = decoders.get(attribute)
             if found is None:
-                if self._takes_extras:
+                if self._takes_extras and attribute != self._told_by:
                     values[attribute] = self._extra(attribute, stored)
                 continue
             name, decode, field = found
@@ -184,6 +217,8 @@ class ItemCodec(Generic[M]):
         for name, attribute, field in self._fill:
             if attribute not in item:
                 values[name] = field.of_absence()
+        for each in self._read_back:
+            values.update(each.of(values.get(each.key)))
         return values
 
     def _extra(self, attribute: str, stored: AttributeValue) -> Any:
@@ -213,8 +248,12 @@ class ItemCodec(Generic[M]):
             raise ItemValidationError.of_call(failures, fitting)
         return fitting
 
+    def shown_key(self, item: WireItem) -> dict[str, Any]:
+        """Return the key of a stored item as stored name -> Python value."""
+        return {name: _shown(item[name]) for name in self._key_names if name in item}
+
     def _failure(self, item: WireItem, error: ValidationError | DecodeError) -> ItemValidationError:
-        key = {name: _shown(item[name]) for name in self._key_names if name in item}
+        key = self.shown_key(item)
         faults = faults_of(error) if isinstance(error, ValidationError) else str(error)
         return ItemValidationError(
             f"the stored item {key} does not fit {self._name}: {faults}",

@@ -10,10 +10,11 @@ from uuid import UUID
 from dynamap_async.codec import KeyRole, check_key_value
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.parts import Parts, key_values_of
 from dynamap_async.wire import AttributeValue, WireKey
 
-KeyValue: TypeAlias = str | int | float | bytes | Decimal | datetime | date | UUID | Enum
-"""A value of a key attribute."""
+KeyValue: TypeAlias = str | int | float | bytes | Decimal | datetime | date | UUID | Enum | Parts
+"""A value of a key attribute, or the parts of a templated one."""
 
 Key: TypeAlias = KeyValue | tuple[KeyValue, KeyValue]
 """A whole key: the partition key's value, or both values."""
@@ -31,6 +32,7 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
         OperationError: there are too few or too many values.
         EncodeError: a value is of the wrong type, empty or too long.
     """
+    values = key_values_of(model, fields, values)
     if len(values) != len(fields):
         shape = ", ".join(f"{field.name}: {field.converter.label}" for field in fields)
         raise OperationError(f"{model}'s key is ({shape}); got {', '.join(map(repr, values)) or 'nothing'}")

@@ -18,6 +18,7 @@ from pydantic_core import PydanticUndefined
 from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, unassigned
+from dynamap_async.models.templates import DeclaredTemplate
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -43,9 +44,11 @@ class StoredAs:
 
     name: str | None = None
     form: StoredForm | None = None
+    stored: bool = True
+    """Whether the field is an attribute of its own; otherwise it is stored in a templated key only."""
 
 
-OURS: Final = (Role, StoredAs, Assigned)
+OURS: Final = (Role, StoredAs, Assigned, DeclaredTemplate)
 """What stands in a field's metadata for this library alone; Pydantic's part of it has no need of these."""
 
 
@@ -162,6 +165,7 @@ if TYPE_CHECKING:
     @overload
     def attr(
         *,
+        stored: bool = True,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         alias: str | None = None,
@@ -250,6 +254,7 @@ if TYPE_CHECKING:
 
 def attr(
     *,
+    stored: bool = True,
     default: Any = PydanticUndefined,
     default_factory: Callable[[], Any] | None = None,
     autoincrement: bool = False,
@@ -268,6 +273,8 @@ def attr(
     beside it (three dots: no default, but not required).
 
     Args:
+        stored: whether the field is an attribute of its own; False for one that a templated key holds: it is read back
+            from the key.
         default: the value of a new item that gives none, and of a stored item without the attribute.
         default_factory: makes such a value each time.
         autoincrement: whether a new item without a value gets the next number of the table's counter; for keys.
@@ -287,7 +294,7 @@ def attr(
         # A factory, because a JSON schema would show a default.
         default, given["default_factory"], given["validate_default"] = PydanticUndefined, unassigned, True
     field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})
-    field.metadata.append(StoredAs(name, stored_as))
+    field.metadata.append(StoredAs(name, stored_as, stored))
     if assigned.arguments:
         field.metadata.append(assigned)
     return field

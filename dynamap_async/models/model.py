@@ -12,9 +12,13 @@ from dynamap_async.errors import ModelDefinitionError, OperationError, Unassigne
 from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
+from dynamap_async.models.collisions import check_collisions
 from dynamap_async.models.compiling import IncompleteModelError
+from dynamap_async.models.computed import Computed, declared_template, template
+from dynamap_async.models.computing import COMPUTES, complete, install, validator_of
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
+from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.markers import BareMarkerError, attr
 from dynamap_async.models.settings import (
     INDEXES,
@@ -24,6 +28,8 @@ from dynamap_async.models.settings import (
     check_settings,
     refuse_unknown_keywords,
 )
+from dynamap_async.models.shared import Kind, Table
+from dynamap_async.models.sharing import check_sharing, join
 from dynamap_async.models.state import SLOTS, STATE, dumped_state, hand_over, restore
 from dynamap_async.models.uniques import Unique
 from dynamap_async.schema import Throughput
@@ -65,11 +71,20 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
         if not model.__dict__.get("__pydantic_complete__"):
             _complete(model)
         try:
-            found = define(model)
+            found = define(model, _codec_of)
+            check_collisions(found)
         except IncompleteModelError as error:
             raise _unknown_type(error.model, "in a field of it") from error
         type.__setattr__(model, "__dynamap_definition__", found)
     return found
+
+
+def _computed_of(model: type[Any]) -> Computed | None:
+    return definition_of(model).computed
+
+
+def _codec_of(model: type[Any]) -> ItemCodec[Any]:
+    return definition_of(model).items
 
 
 def _complete(model: type[Any]) -> None:
@@ -88,7 +103,32 @@ def _unknown_type(model: type[Any], where: str) -> ModelDefinitionError:
     )
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(attr, Field, PrivateAttr))
+def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Give a new class what stands beside its fields, work out what it means, and make it known to its table."""
+    for key, each in declared.items():
+        each.__set_name__(cls, key)
+        type.__setattr__(cls, key, each)
+    type.__setattr__(cls, INDEXES, declared)
+    # A generic model with its types filled in is the model that it is made of.
+    generic: dict[str, Any] = cls.__dict__.get("__pydantic_generic_metadata__") or {}
+    own = generic.get("origin") is None
+    if own:
+        type.__setattr__(cls, SETTINGS, Settings.of(cls, **settings))
+        check_sharing(cls)
+    if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
+        # Two models may name each other: the one that stands first is incomplete until it is used.
+        with suppress(IncompleteModelError):
+            definition = define(cls, _codec_of)
+            check_collisions(definition)
+            type.__setattr__(cls, "__dynamap_definition__", definition)
+    if own:
+        join(cls)
+    if settings["abstract"]:
+        # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
+        type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(attr, template, Field, PrivateAttr))
 class ModelMeta(PydanticMeta):
     """Builds the Pydantic model, keeps indexes out of its sight, and answers class access to fields."""
 
@@ -98,7 +138,8 @@ class ModelMeta(PydanticMeta):
         bases: tuple[type[Any], ...],
         namespace: dict[str, Any],
         *args: Any,
-        table: str | None = None,
+        table: str | Table | None = None,
+        kind: Kind | None = None,
         abstract: bool = False,
         throughput: Throughput | None = None,
         hide_expired: bool | None = None,
@@ -111,7 +152,9 @@ class ModelMeta(PydanticMeta):
             bases: its base classes.
             namespace: its body.
             args: what Pydantic passes for generic models.
-            table: the table's name, before the session's prefix.
+            table: the table's name, before the session's prefix; or a ``Table`` that models share.
+            kind: what tells its items from those of other models of a ``Table``, or ``UNMARKED``; the class's name by
+                default.
             abstract: whether the class only gives fields and indexes to others.
             throughput: the table's provisioned capacity; without it the table is created on-demand.
             hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
@@ -119,11 +162,18 @@ class ModelMeta(PydanticMeta):
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
-        check_settings(name, table=table, abstract=abstract, throughput=throughput, hide_expired=hide_expired)
+        check_settings(
+            name,
+            table=None if isinstance(table, Table) else table,
+            abstract=abstract,
+            throughput=throughput,
+            hide_expired=hide_expired,
+        )
         beside = (IndexDeclaration, Unique)
         declared = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], beside)}
         check_names(name, bases, namespace, declared)
-        namespace.update(validators_of(namespace))
+        # First, so that the model's own validators of whole items find the keys.
+        namespace = {**validator_of(namespace, _computed_of), **namespace, **validators_of(namespace)}
         try:
             with _class_under_construction():
                 cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
@@ -134,23 +184,9 @@ class ModelMeta(PydanticMeta):
             raise ModelDefinitionError(
                 f"{name}: a field is annotated {error} without a type; write {error}[str]", model=name
             ) from None
-        for key, each in declared.items():
-            each.__set_name__(cls, key)
-            type.__setattr__(cls, key, each)
-        type.__setattr__(cls, INDEXES, declared)
-        generic: dict[str, Any] = cls.__dict__.get("__pydantic_generic_metadata__") or {}
-        if generic.get("origin") is None:
-            settings = Settings.of(
-                cls, table=table, abstract=abstract, throughput=throughput, hide_expired=hide_expired
-            )
-            type.__setattr__(cls, SETTINGS, settings)
-        if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
-            # Two models may name each other: the one that stands first is incomplete until it is used.
-            with suppress(IncompleteModelError):
-                type.__setattr__(cls, "__dynamap_definition__", define(cls))
-        if abstract:
-            # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
-            type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
+        install(cls, namespace, _computed_of)
+        settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
+        _settle(cls, bases, declared, {"table": table, "kind": kind, **settings})
         return cls
 
     if not TYPE_CHECKING:
@@ -184,7 +220,8 @@ class Model(BaseModel, metaclass=ModelMeta):
         def __init_subclass__(
             cls,
             *,
-            table: str | None = None,
+            table: str | Table | None = None,
+            kind: Kind | None = None,
             abstract: bool = False,
             throughput: Throughput | None = None,
             hide_expired: bool | None = None,
@@ -227,16 +264,21 @@ class Model(BaseModel, metaclass=ModelMeta):
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
         """Make an instance without validation, as Pydantic does; fields that a session gives a value stay without."""
-        return without_stand_ins(super().model_construct(_fields_set, **values))
+        made = super().model_construct(_fields_set, **values)
+        if COMPUTES in cls.__pydantic_decorators__.model_validators and (computed := _computed_of(cls)) is not None:
+            complete(made, computed, keep=True)
+        return without_stand_ins(made)
 
 
 def _unassigned(model: type[Model], name: str) -> UnassignedFieldError | None:
     info = model.__pydantic_fields__.get(name)
+    declared = None if info is None else declared_template(info)
     assigned = None if info is None else assigned_of(info)
-    if assigned is None:
+    if assigned is None and declared is None:
         return None
+    when = assigned.when if assigned is not None else "one when all fields in its template have theirs"
     return UnassignedFieldError(
-        f"{model.__name__}.{name} has no value yet: it gets {assigned.when}", model=model.__name__, field=name
+        f"{model.__name__}.{name} has no value yet: it gets {when}", model=model.__name__, field=name
     )
 
 

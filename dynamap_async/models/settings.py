@@ -37,24 +37,31 @@ class Settings:
     throughput: Throughput | None
     hide_expired: bool = False
     """Whether reads leave out items whose time to live has passed, which DynamoDB deletes days later."""
+    shared: Any = None
+    """The ``Table``, if it is one that several models share: its module builds on this one."""
+    kind: Any = None
+    """What the class statement says of the kind of its items in it: text, ``UNMARKED``, or None for nothing."""
 
     @classmethod
     def of(
         cls,
         model: type[Any],
         *,
-        table: str | None,
+        table: Any,
         abstract: bool,
         throughput: Throughput | None,
         hide_expired: bool | None = None,
+        kind: Any = None,
     ) -> "Settings":
-        """Return the settings of a class: its own, completed by its bases' (``abstract`` is not inherited)."""
+        """Return the settings of a class: its own, completed by its bases' (neither ``abstract`` nor ``kind`` is)."""
         inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
         for settings in inherited:
-            table = table if table is not None else settings.table
+            table = table if table is not None else settings.shared or settings.table
             throughput = throughput or settings.throughput
             hide_expired = settings.hide_expired if hide_expired is None else hide_expired
-        return cls(table, abstract, throughput, bool(hide_expired))
+        shared = None if table is None or isinstance(table, str) else table
+        name = table if table is None or isinstance(table, str) else table.name
+        return cls(name, abstract, throughput, bool(hide_expired), shared, kind)
 
 
 def fault(model: str, message: str, field: str | None = None) -> ModelDefinitionError:
@@ -87,7 +94,7 @@ def check_name(name: str, what: str, *, model: str, field: str | None = None) ->
 def check_settings(name: str, *, table: object, abstract: bool, throughput: object, hide_expired: object) -> None:
     """Raise ModelDefinitionError for faults of the class statement."""
     if table is not None and not isinstance(table, str):
-        raise fault(name, f'table={table!r} is not a table name; write table="tweets"')
+        raise fault(name, f'table={table!r} is not a table name; write table="tweets", or give a Table')
     if table is not None and abstract:
         raise fault(name, f"is abstract and names the table {table!r}; an abstract model has none: drop one of the two")
     if table is not None:
@@ -136,7 +143,7 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
     """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
-    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput", "hide_expired"}
+    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput", "hide_expired", "kind"}
     own_hook = any("__init_subclass__" in k.__dict__ for b in bases for k in b.__mro__ if k not in (BaseModel, object))
     for keyword in keywords:
         if keyword in known or keyword.startswith("_") or own_hook:

@@ -26,8 +26,8 @@ def table_of(
         ModelDefinitionError: the key, a role or an index is wrong.
     """
     settings: Settings = getattr(model, SETTINGS)
-    only = {role: _only(model, fields, role) for role in Role if role is not Role.ATTRIBUTE}
-    partition, sort, ttl = only[Role.PARTITION_KEY], only[Role.SORT_KEY], only[Role.TIME_TO_LIVE]
+    found = {role: only(model, fields, role) for role in Role if role is not Role.ATTRIBUTE}
+    partition, sort, ttl = found[Role.PARTITION_KEY], found[Role.SORT_KEY], found[Role.TIME_TO_LIVE]
     if settings.abstract:
         return None
     if settings.table is None:
@@ -35,12 +35,7 @@ def table_of(
         if settings.hide_expired:
             raise fault(model.__name__, 'hides expired items, but has no table; add table="...", or drop hide_expired')
         return None
-    if settings.hide_expired and ttl is None:
-        raise fault(
-            model.__name__,
-            "hides expired items, but has no field that says when they expire; declare one, such as expires_at: "
-            "TimeToLive[datetime | None] = attr(default=None), or drop hide_expired",
-        )
+    check_hiding(model, ttl)
     keys = _table_key(model, partition, sort)
     schemas = tuple(_index(model, attribute, index, fields, keys) for attribute, index in indexes.items())
     _check_index_counts(model, schemas)
@@ -53,7 +48,23 @@ def table_of(
     )
 
 
-def _only(model: type[Any], fields: Mapping[str, FieldPlan], role: Role) -> FieldPlan | None:
+def check_hiding(model: type[Any], ttl: FieldPlan | None) -> None:
+    """Raise ModelDefinitionError for a model that hides expired items, but has no field that says which are."""
+    settings: Settings = getattr(model, SETTINGS)
+    if settings.hide_expired and ttl is None:
+        raise fault(
+            model.__name__,
+            "hides expired items, but has no field that says when they expire; declare one, such as expires_at: "
+            "TimeToLive[datetime | None] = attr(default=None), or drop hide_expired",
+        )
+
+
+def only(model: type[Any], fields: Mapping[str, FieldPlan], role: Role) -> FieldPlan | None:
+    """Return the field of a role that a model has once at most, if there is one.
+
+    Raises:
+        ModelDefinitionError: there are more.
+    """
     found = [plan for plan in fields.values() if plan.role is role]
     if len(found) > 1:
         names = " and ".join(plan.name for plan in found)
@@ -74,8 +85,8 @@ def _table_key(model: type[Any], partition: FieldPlan | None, sort: FieldPlan | 
         what = "has a sort key but no partition key" if sort else "has no partition key"
         raise fault(model.__name__, f"{what}; mark one field PartitionKey[...]")
     keys = KeySchema(
-        (_key_attribute(model, partition, "the partition key"),),
-        (_key_attribute(model, sort, "the sort key"),) if sort else (),
+        (key_attribute(model, partition, "the partition key"),),
+        (key_attribute(model, sort, "the sort key"),) if sort else (),
     )
     for plan in (partition, sort):
         if plan is not None and plan.nullable:
@@ -85,7 +96,12 @@ def _table_key(model: type[Any], partition: FieldPlan | None, sort: FieldPlan | 
     return keys
 
 
-def _key_attribute(model: type[Any], plan: FieldPlan, what: str) -> KeyAttribute:
+def key_attribute(model: type[Any], plan: FieldPlan, what: str) -> KeyAttribute:
+    """Return the key attribute that a field is.
+
+    Raises:
+        ModelDefinitionError: its type or its stored name cannot be that of a key.
+    """
     match [*plan.converter.tags]:
         case ["S" | "N" | "B" as tag]:
             pass
@@ -117,7 +133,7 @@ def _index(
     _check_index_shape(model, attribute, declared, table)
 
     def key(names: Iterable[str]) -> tuple[KeyAttribute, ...]:
-        return tuple(_index_key_attribute(model, attribute, name, fields) for name in names)
+        return tuple(index_key_attribute(model, attribute, name, fields) for name in names)
 
     return IndexSchema(
         name=declared.name,
@@ -152,7 +168,12 @@ def _check_index_shape(model: type[Any], attribute: str, declared: IndexDeclarat
         raise fault(model.__name__, f"names a field twice in its key ({', '.join(names)})", attribute)
 
 
-def _index_key_attribute(model: type[Any], attribute: str, name: str, fields: Mapping[str, FieldPlan]) -> KeyAttribute:
+def index_key_attribute(model: type[Any], attribute: str, name: str, fields: Mapping[str, FieldPlan]) -> KeyAttribute:
+    """Return the key attribute that a field is in an index.
+
+    Raises:
+        ModelDefinitionError: there is no such field, or it cannot be part of a key.
+    """
     plan = _field(model, attribute, name, fields)
     if plan.nullable and plan.absence is Absence.OTHER:
         raise fault(
@@ -161,7 +182,7 @@ def _index_key_attribute(model: type[Any], attribute: str, name: str, fields: Ma
             f"index {attribute}, where DynamoDB refuses NULL: make the default None",
             name,
         )
-    return _key_attribute(model, plan, f"part of the key of the index {attribute}")
+    return key_attribute(model, plan, f"part of the key of the index {attribute}")
 
 
 def _field(model: type[Any], index: str, name: object, fields: Mapping[str, FieldPlan]) -> FieldPlan:

@@ -149,6 +149,11 @@ def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, Fie
         hint = f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(fields)}"
         raise fault(model.__name__, f"names the field {name!r}, which {model.__name__} does not have; {hint}", unique)
     plan = fields[name]
+    if plan.template is not None or not plan.is_stored:
+        what = "is computed" if plan.template is not None else "is not stored by itself"
+        raise fault(
+            model.__name__, f"names {name!r}, which {what}; name the fields that the key is made of, stored", unique
+        )
     if not plan.converter.tags <= _KEY_TAGS:
         stored = "/".join(sorted(plan.converter.tags))
         raise fault(

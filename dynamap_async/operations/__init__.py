@@ -2,8 +2,11 @@
 
 from dynamap_async.operations.asking import ReadSpec
 from dynamap_async.operations.check import Check
+from dynamap_async.operations.collection import Collection, collection_spec, with_unknown
 from dynamap_async.operations.counters import Reserve, counter_of
 from dynamap_async.operations.delete import Delete
+from dynamap_async.operations.ends import Reads
+from dynamap_async.operations.entities import Grouped, Unknown, UnknownItem
 from dynamap_async.operations.exactly_once import ExactlyOnce, ThenGet
 from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model, positive
@@ -29,6 +32,7 @@ from dynamap_async.operations.write import Write
 __all__ = [
     "BatchExecuteStatement",
     "Check",
+    "Collection",
     "Context",
     "Count",
     "Create",
@@ -39,6 +43,7 @@ __all__ = [
     "FindOf",
     "Get",
     "GetOf",
+    "Grouped",
     "Operation",
     "Page",
     "PagedOperation",
@@ -47,6 +52,7 @@ __all__ = [
     "Query",
     "ReadSpec",
     "Reading",
+    "Reads",
     "Refinable",
     "Refresh",
     "Replace",
@@ -62,17 +68,21 @@ __all__ = [
     "TransactFind",
     "TransactGet",
     "TransactWrite",
+    "Unknown",
+    "UnknownItem",
     "Updatable",
     "Update",
     "UpdateSpec",
     "Write",
     "checked_model",
+    "collection_spec",
     "counter_of",
     "needs_own_table",
     "own_table",
-    "returning",
     "positive",
     "reading_into",
+    "returning",
     "selecting",
     "update_spec",
+    "with_unknown",
 ]

@@ -37,7 +37,7 @@ from dynamap_async.models import (
     validated,
     validated_members,
 )
-from dynamap_async.operations.operation import own_path
+from dynamap_async.operations.operation import own_path, stored_path
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
@@ -57,7 +57,7 @@ def setting(definition: Definition[Any], field: object, value: object) -> Action
     if isinstance(made, Path | Start | Arithmetic | Longer):
         source = source_of(made, path, lambda at, start: _constant(definition, at, start))
         for read in paths_read(source):
-            own_path(definition.model, read)
+            stored_path(definition.model, read)
         return Set(path, source)
     stored = stored_at(definition, path, value)
     return Remove(path) if stored is None else Set(path, Value(stored))
@@ -125,11 +125,28 @@ def target(definition: Definition[Any], field: object) -> Path:
         reason = "is part of the item's key, which never changes: put a new item, and delete the old one"
     elif _plan(definition, path).role is Role.VERSION:
         reason = "is counted by the session; to check it, use .expect_version(number)"
+    elif (computed := _computed_problem(definition, _plan(definition, path))) is not None:
+        reason = computed
     elif is_frozen(path):
         reason = "is frozen by the model; put() writes it"
     else:
         return path
     raise ExpressionError(f"{path} {reason}", expression=str(path))
+
+
+def _computed_problem(definition: Definition[Any], field: FieldPlan) -> str | None:
+    """Return why an update may not change a field that is a computed key, or a part of one."""
+    if field.template is not None:
+        parts = ", ".join(field.template.names) or "nothing: it is constant"
+        return f"is computed from {parts}; change that, and the key follows"
+    keys = {key.name for key in definition.key_fields()}
+    fixed = [name for name in definition.templates.get(field.name, ()) if name in keys]
+    if fixed:
+        return (
+            f"is a part of {fixed[0]}, which is part of the item's key and never changes: put a new item, and delete "
+            "the old one"
+        )
+    return None
 
 
 def stored_at(definition: Definition[Any], path: Path, value: object) -> AttributeValue | None:

@@ -1,18 +1,21 @@
 """What a query or scan asks for: its settings, what its items become, and what that needs of an index."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.expressions import Condition, Path, paths_in
-from dynamap_async.models import Model, definition_of
+from dynamap_async.errors import ExpressionError
+from dynamap_async.expressions import Condition, Path, flatten, paths_in
+from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.operations.cards import CardDecoder, card_paths
+from dynamap_async.operations.entities import CollectionDecoder, Unknown
+from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path, stored_path
 from dynamap_async.operations.planner import Need
 from dynamap_async.operations.route import Route
 from dynamap_async.operations.selection import SelectionDecoder, whole_items
-from dynamap_async.schema import IndexSchema
+from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
 
 
@@ -21,6 +24,10 @@ class ReadSpec:
     """What a query or scan asks for. Builders refine it; nothing is worked out before it is used."""
 
     model: type[Model]
+    models: tuple[type[Model], ...] = ()
+    """The models of an entity collection, ``model`` first; empty for one model."""
+    unknown: Unknown = "error"
+    """What becomes of items of no known model in an entity collection."""
     scan: bool = False
     conditions: tuple[Condition, ...] = ()
     index: str | None = None
@@ -35,6 +42,21 @@ class ReadSpec:
     checkpoint: str | None = None
 
     @property
+    def asked(self) -> tuple[type[Model], ...]:
+        """The models whose items are read."""
+        return self.models or (self.model,)
+
+    @property
+    def name(self) -> str:
+        """The names of the models, for messages."""
+        return ", ".join(model.__name__ for model in self.asked)
+
+    @property
+    def sees_unknown(self) -> bool:
+        """Whether items of no known model are read too."""
+        return bool(self.models) and self.unknown != "skip"
+
+    @property
     def paths(self) -> tuple[Path, ...] | None:
         """What is read of each item; None for all of it."""
         return self.selected if self.card is None else card_paths(self.model, self.card)
@@ -42,6 +64,8 @@ class ReadSpec:
 
 def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     """Return what makes items of the result out of wire items."""
+    if spec.models:
+        return CollectionDecoder(spec.models, spec.unknown)
     if spec.card is not None:
         return CardDecoder(spec.model, spec.card)
     return whole_items(spec.model) if spec.selected is None else SelectionDecoder(spec.model, spec.selected)
@@ -49,24 +73,71 @@ def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
 
 def need_of(spec: ReadSpec, *, counting: bool) -> Need:
     """Return what the result needs of the index that is read."""
-    definition, paths = definition_of(spec.model), spec.paths
+    definitions, paths = [definition_of(model) for model in spec.asked], spec.paths
+    expiry, kinds = definitions[0].expiry, definitions[0].kinds
     whole = not counting and paths is None
     if counting:
         attributes: tuple[str, ...] = ()
     elif paths is not None:
         attributes = tuple(path.attribute for path in paths)
     else:
-        attributes = tuple(plan.stored for plan in definition.fields.values())
+        attributes = tuple(plan.stored for each in definitions for plan in each.fields.values() if plan.is_stored)
     card = spec.card
     return Need(
-        model=spec.model.__name__,
-        attributes=attributes,
-        everything=whole and spec.model.model_config.get("extra") == "allow",
+        model=spec.name,
+        attributes=tuple(dict.fromkeys(attributes)),
+        everything=whole and any(model.model_config.get("extra") == "allow" for model in spec.asked),
         consistent=spec.consistent,
         whole=whole,
         labels={} if card is None else {path.attribute: f"{card.__name__}.{path.spelled}" for path in paths or ()},
-        expiry=None if definition.expiry is None else definition.expiry.stored,
+        expiry=None if expiry is None else expiry.stored,
+        told_by=None if kinds is None else kinds.table.attribute,
     )
+
+
+def searched(spec: ReadSpec) -> TableSchema:
+    """Return the table with those indexes that items of the models can be in: they have all fields of the key."""
+    definitions = [definition_of(model) for model in spec.asked]
+    table = definitions[0].require_table("queried")
+    if definitions[0].kinds is None:
+        return table
+    known = [each.field_names.keys() for each in definitions]
+    return replace(
+        table, indexes=tuple(each for each in table.indexes if all(set(each.keys.names) <= names for names in known))
+    )
+
+
+def conditions_of(spec: ReadSpec, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return conditions on what is read, with conjunctions taken apart.
+
+    Raises:
+        ExpressionError: one is no condition, or is not about each of the models.
+    """
+    if not spec.models:
+        return own_conditions(spec.model, conditions)
+    parts = tuple(flatten(checked_conditions(spec.name, conditions)))
+    for path in (path for condition in parts for path in paths_in(condition)):
+        owner = next((model for model in spec.models if issubclass(model, path.owner)), None)
+        if owner is None:
+            own_path(spec.model, path)
+            continue
+        stored_path(owner, path)
+        field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
+        for model in spec.models:
+            _check_common(definition_of(model), path, field)
+    return parts
+
+
+def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> None:
+    name = definition.field_names.get(path.attribute)
+    if name is None or definition.fields[name].converter.tags.isdisjoint(field.converter.tags):
+        model = definition.model.__name__
+        lacks = f"has no field stored as {path.attribute!r}" if name is None else f"stores {name} as another type"
+        raise ExpressionError(
+            f"{path} cannot select among several models: {model} {lacks}, so no {model} would ever fit; use a field "
+            f"that all of them have, or query {path.owner.__name__} alone",
+            expression=str(path),
+        )
 
 
 def requested(
@@ -82,7 +153,10 @@ def requested(
 
 def optional_keys(spec: ReadSpec, route: Route) -> list[str]:
     """Return the key fields of a route that an item may lack, and that no condition requires."""
-    definition = definition_of(spec.model)
     required = {path.attribute for condition in route.key_conditions for path in paths_in(condition)}
     names = [name for name in route.keys.names if name not in required]
-    return [field for field in map(definition.field_names.__getitem__, names) if definition.fields[field].nullable]
+    optional: dict[str, None] = {}
+    for definition in map(definition_of, spec.asked):
+        fields = (definition.fields[definition.field_names[name]] for name in names if name in definition.field_names)
+        optional.update((field.name, None) for field in fields if field.nullable)
+    return list(optional)

@@ -9,6 +9,7 @@ from dynamap_async.codec import decode_any
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Model, definition_of, faults_of, fits, name_of
+from dynamap_async.operations.operation import stored_path
 from dynamap_async.operations.selection import SelectionDecoder
 from dynamap_async.wire import WireItem
 
@@ -46,7 +47,7 @@ def checked_card(model: type[Model], card: object) -> type[BaseModel]:
 def card_paths(model: type[Model], card: type[BaseModel]) -> tuple[Path, ...]:
     """Return what is read of each item."""
     definition = definition_of(model)
-    return tuple(definition.path(name) for name in card.model_fields)
+    return tuple(stored_path(model, definition.path(name)) for name in card.model_fields)
 
 
 class CardDecoder:

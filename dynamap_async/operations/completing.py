@@ -3,11 +3,12 @@
 It counts the version, stamps times, and gives an item that it makes the defaults that ``create`` would have stored.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import encode_any
+from dynamap_async.codec import encode_any, text
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Action, Add, Call, Comparison, Condition, Function, Or, Path, Remove, Set, Value
 from dynamap_async.models import (
@@ -24,7 +25,9 @@ from dynamap_async.models import (
     stored_empty,
     validated,
 )
-from dynamap_async.operations.stamps import begun, is_stored, touched
+from dynamap_async.operations.kinds import of_own_kind
+from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, started_keys
+from dynamap_async.operations.stamps import begun, touched
 from dynamap_async.operations.updating import UpdateSpec
 from dynamap_async.wire import AttributeValue
 
@@ -52,22 +55,29 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
     for field, value in touched(definition, given).items():
         given.add(field)
         actions.append(Set(definition.path(field), Value(_stored(definition.fields[field], value))))
+    rewritten = keys_rewritten(spec, actions)
+    given.update(definition.field_names[action.path.attribute] for action in rewritten)
+    actions += rewritten
     if spec.upserts:
         given.update(field.name for field in definition.key_fields())
-        actions += _starts(definition, given)
+        for name, marker in (definition.kinds.marker if definition.kinds is not None else {}).items():
+            given.add(definition.field_names.get(name, name))
+            path = Path(definition.model, (name,), name, text())
+            actions.append(Set(path, Call("if_not_exists", (path, Value(marker)))))
+        actions += _starts(spec, given, actions)
     return tuple(actions)
 
 
 def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     """Return the conditions that an update adds to the caller's: the item's version, or that there is an item."""
     definition, expected = spec.definition, spec.expected
-    exists = () if spec.upserts else (is_stored(definition),)
+    exists = of_own_kind(definition, or_absent=spec.upserts)
     if expected is None or definition.version is None:
         return exists
     path = definition.path(definition.version.name)
     same = Comparison("=", path, Value(encode_any(expected)))
     if expected:
-        return (same,)
+        return (same,) if definition.kinds is None else (*exists, same)
     # An item that was stored before its model had a version reads as version 0.
     return (*exists, Or((Function("attribute_not_exists", path), same)))
 
@@ -107,12 +117,13 @@ def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
     )
 
 
-def _starts(definition: Definition[Any], given: set[str]) -> list[Action]:
+def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> list[Action]:
     """Return the actions that give a new item what the update leaves open, and leave that of a stored item as it is."""
-    starts = begun(definition, given)
+    definition = spec.definition
+    starts = {**begun(definition, given), **{k: v for k, v in parts_of_key(spec).items() if k not in given}}
     missing: list[str] = []
     for field in definition.fields.values():
-        if field.name in given or field.name in starts:
+        if field.name in given or field.name in starts or field.template is not None:
             continue
         if field.absence is Absence.ERROR:
             missing.append(field.name)
@@ -124,12 +135,13 @@ def _starts(definition: Definition[Any], given: set[str]) -> list[Action]:
             f"upsert() may make a new {name}, which needs {', '.join(missing)}: set it, as in "
             f".set({name}.{missing[0]}, {name}.{missing[0]}.if_not_exists(value)), or give the field a default"
         )
-    actions: list[Action] = []
+    starts.update(started_keys(spec, given, starts, actions))
+    begin: list[Action] = []
     for name, value in starts.items():
         path, stored = definition.path(name), _stored_or_none(definition.fields[name], value)
-        if stored is not None:
-            actions.append(Set(path, Call("if_not_exists", (path, Value(stored)))))
-    return actions
+        if stored is not None and definition.fields[name].is_stored:
+            begin.append(Set(path, Call("if_not_exists", (path, Value(stored)))))
+    return begin
 
 
 def _absent(model: type[BaseModel], field: FieldPlan) -> Any:

@@ -25,6 +25,8 @@ class Completion:
     """Whether all writes answered before are seen, as in the read that it completes."""
     now: Callable[[], int]
     """The time of day in whole epoch seconds."""
+    keeps: Callable[[WireItem], bool] | None = None
+    """Tells whether an item is of a model that is asked for, where the index entry does not."""
 
     def request(self, entry: WireItem) -> Request:
         """Return the request of an entry's item. Many of them together become a BatchGetItem."""
@@ -34,12 +36,12 @@ class Completion:
         return Request(operation="GetItem", body=body, table=self.table.name, target=target)
 
     def item(self, answer: Body) -> WireItem | None:
-        """Return the item of an answer; None where it was deleted, or has expired and the model hides that."""
+        """Return the item of an answer; None where it was deleted, is hidden, or is of another model."""
         item: WireItem | None = answer.get("Item")
         expiry = self.definition.expiry
         if item is None or (expiry is not None and is_expired(item, expiry.stored, self.now())):
             return None
-        return item
+        return item if self.keeps is None or self.keeps(item) else None
 
     def told(self, limit: int | None) -> str:
         """Return what a plan says of it.

@@ -7,6 +7,7 @@ from dynamap_async.errors import ItemNotFoundError
 from dynamap_async.models import KeyValue, Model, definition_of
 from dynamap_async.operations.expiry import is_expired
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model
+from dynamap_async.operations.transact import key_values
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 
@@ -84,8 +85,7 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
     def not_found(self) -> ItemNotFoundError:
         """Return the error that says that the item does not exist."""
         model = self._definition.model.__name__
-        names = [field.name for field in self._definition.key_fields()]
-        key = dict(zip(names, self._key, strict=True))
+        key = key_values(self._definition, self._body["Key"])
         spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
         return ItemNotFoundError(f"there is no {model} with {spelled}; find() gives None instead", model=model, key=key)
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from dynamap_async.errors import ExpressionError, OperationError, ServiceError
 from dynamap_async.expressions import Condition, Path, flatten, paths_in
-from dynamap_async.models import Model
+from dynamap_async.models import Model, definition_of
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -79,17 +79,45 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
     Raises:
         ExpressionError: one is no condition, or names a field of a model that the operation is not about.
     """
+    parts = tuple(flatten(checked_conditions(model.__name__, conditions)))
+    for condition in parts:
+        for path in paths_in(condition):
+            stored_path(model, path)
+    return parts
+
+
+def checked_conditions(model: str, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return conditions as they are.
+
+    Raises:
+        ExpressionError: one is something else.
+    """
     for condition in conditions:
         if not isinstance(condition, Condition):
             raise ExpressionError(
-                f"where({condition!r}) is not a condition on a field of {model.__name__}; the field stands on the "
-                "left, as in where(Model.field == value)"
+                f"where({condition!r}) is not a condition on a field of {model}; the field stands on the left, as in "
+                "where(Model.field == value)"
             )
-    parts = tuple(flatten(conditions))
-    for condition in parts:
-        for path in paths_in(condition):
-            own_path(model, path)
-    return parts
+    return conditions
+
+
+def stored_path(model: type[Model], path: Path) -> Path:
+    """Return the path, which must be one of the model or of a base of it, and of an attribute that items have.
+
+    Raises:
+        ExpressionError: it is another model's, or its field is stored in a computed key only.
+    """
+    own_path(model, path)
+    definition = definition_of(model)
+    name = definition.field_names.get(path.attribute, "")
+    if definition.computed is not None and name in definition.computed.unstored:
+        key = definition.computed.unstored[name]
+        raise ExpressionError(
+            f"{path} is stored in the key {key} only, which DynamoDB cannot look into; drop its stored=False, or write "
+            f"a condition on {model.__name__}.{key}",
+            expression=str(path),
+        )
+    return path
 
 
 def own_path(model: type[Model], path: Path) -> Path:

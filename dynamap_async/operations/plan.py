@@ -77,7 +77,7 @@ def hazards_of(
     index: IndexSchema | None,
     filters: Sequence[Condition],
     optional: Sequence[str],
-    sifted: str | None = None,
+    sifted: Sequence[tuple[str, str]] = (),
     completed: bool = False,
 ) -> tuple[str, ...]:
     """Return what may surprise in a plan, one sentence each.
@@ -87,7 +87,7 @@ def hazards_of(
         index: the index that is read.
         filters: the conditions that are checked after reading.
         optional: key attributes of the index that an item may lack, and that no condition requires.
-        sifted: the key attribute by which expired items are left out after they arrived, if one is.
+        sifted: the key attributes by which items are left out after they arrived, each with what is left out.
         completed: whether whole items are fetched from the table.
     """
     hazards: list[str] = []
@@ -95,8 +95,9 @@ def hazards_of(
         hazards.append("a scan reads, and pays for, every item of the table or index")
     if filters:
         hazards.append("the filter drops items after they were read and paid for; a page may come back empty")
-    if sifted is not None:
-        hazards.append(f"expired items are read, paid for and sent, and left out here: {sifted} is part of the key")
+    hazards += [
+        f"{what} are read, paid for and sent, and left out here: {name} is part of the key" for name, what in sifted
+    ]
     if completed:
         hazards.append(
             "each item is fetched and paid for once more, as it is then: it may have changed and no longer meet the "

@@ -42,6 +42,8 @@ class Need:
     """Stored name -> the field that asks for it, of the model that the result is read into."""
     expiry: str | None = None
     """Stored name of the attribute that says which items are expired and left out, if any are."""
+    told_by: str | None = None
+    """Stored name of the attribute that tells its items from those of other models in the same table, if any do."""
 
 
 def choose(table: TableSchema, conditions: Sequence[Condition], need: Need, forced: IndexSchema | None = None) -> Route:
@@ -236,6 +238,14 @@ def check_index(table: TableSchema, index: IndexSchema, need: Need, filters: Seq
             attributes=(need.expiry,),
             index=index.name,
         )
+    if need.told_by is not None and not table.projects(index, need.told_by):
+        raise UnprojectedAttributeError(
+            f"the index {index.name!r} does not hold {need.told_by!r}, which tells what an item is in a shared table, "
+            f"so items of other models than {need.model} could not be left out; project it into the index, or query "
+            "another index or the table",
+            attributes=(need.told_by,),
+            index=index.name,
+        )
     missing = _missing(table, index, need)
     if missing:
         raise UnprojectedAttributeError(
@@ -250,7 +260,8 @@ def is_completed(table: TableSchema, index: IndexSchema | None, need: Need) -> b
     """Return whether whole items are asked for, and the index does not hold them."""
     if index is None or not need.whole:
         return False
-    return bool(_missing(table, index, need)) or (need.everything and index.projection.type != "ALL")
+    untold = need.told_by is not None and not table.projects(index, need.told_by)
+    return untold or bool(_missing(table, index, need)) or (need.everything and index.projection.type != "ALL")
 
 
 def _missing(table: TableSchema, index: IndexSchema, need: Need) -> list[str]:

@@ -135,7 +135,7 @@ class Put(Write[M], Generic[M]):
         refuse_partial(self._item, "written")
         definition = self._definition
         self._expected = None if definition.version is None else carried_version(self._item, definition)
-        self._stamps = {**stamped(self._item, definition), **self._number}
+        self._stamps = stamped(self._item, definition, self._number)
         self._stored = definition.items.encode(self._item, self._stamps)
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:

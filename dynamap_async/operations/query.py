@@ -1,7 +1,6 @@
 """Queries and scans as immutable values."""
 
-from dataclasses import replace
-from typing import Any, Generic, Self, final, overload
+from typing import Any, Generic, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -9,11 +8,9 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
 from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.operation import Context, Operation, checked_model
-from dynamap_async.operations.reading import Reading
-from dynamap_async.operations.refining import Refinable, reading_into, selecting
-from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
-from dynamap_async.request import Position
+from dynamap_async.operations.ends import Reads
+from dynamap_async.operations.operation import checked_model
+from dynamap_async.operations.refining import reading_into, selecting
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
@@ -26,7 +23,7 @@ E = TypeVar("E")
 CardT = TypeVar("CardT", bound=BaseModel)
 
 
-class Query(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
+class Query(Reads[M, ItemT], Generic[M, ItemT]):
     """The items of one model that conditions select, through the table or an index.
 
     Cost: one Query request per page of up to 1 MB; half a read unit per 4 KB of all items evaluated (a whole unit
@@ -43,49 +40,6 @@ class Query(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
             model: the model of the items.
         """
         self.spec: ReadSpec = ReadSpec(model=checked_model(model))
-
-    @property
-    def _spec(self) -> ReadSpec:
-        return self.spec
-
-    @property
-    def _context(self) -> Context:
-        return Context()
-
-    def _with(self, spec: ReadSpec) -> Self:
-        return type(self).of(spec)
-
-    @classmethod
-    def of(cls, spec: ReadSpec) -> Self:
-        """Return the query that asks what a spec says."""
-        query = object.__new__(cls)
-        query.spec = spec
-        return query
-
-    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> list[ItemT]:
-        """Return the items."""
-        return items
-
-    def page(self, *, size: int, after: str | None = None) -> Operation[Page[ItemT]]:
-        """Return the operation that reads one page of exactly ``size`` items, or fewer at the end."""
-        page: PageOf[ItemT] = PageOf(self.spec, size, after)
-        return page
-
-    def count(self) -> Operation[int]:
-        """Return the operation that counts the items, up to the limit if there is one."""
-        return Count(self.spec)
-
-    def first(self) -> Operation[ItemT | None]:
-        """Return the operation that reads the first item, or None."""
-        return First(replace(self.spec, limit=1))
-
-    def one(self) -> Operation[ItemT]:
-        """Return the operation that reads the only item, and raises if there is none or more than one."""
-        return One(replace(self.spec, limit=min(self.spec.limit or 2, 2)))
-
-    def one_or_none(self) -> Operation[ItemT | None]:
-        """Return the operation that reads the only item or None, and raises if there is more than one."""
-        return OneOrNone(replace(self.spec, limit=min(self.spec.limit or 2, 2)))
 
     def into(self, card: type[CardT], /) -> "Query[M, CardT]":
         """Return the query whose items are read into another model, made of some of this one's fields.

@@ -13,12 +13,21 @@ from dynamap_async.expressions import (
     shape_of,
 )
 from dynamap_async.models import definition_of
-from dynamap_async.operations.asking import ReadSpec, decoder_of, need_of, optional_keys, requested
+from dynamap_async.operations.asking import (
+    ReadSpec,
+    conditions_of,
+    decoder_of,
+    need_of,
+    optional_keys,
+    requested,
+    searched,
+)
 from dynamap_async.operations.branches import short, shortened
 from dynamap_async.operations.completion import Completion
 from dynamap_async.operations.cursors import decode_positions, encode_cursor, encode_positions
 from dynamap_async.operations.expiry import Hiding, hiding
-from dynamap_async.operations.operation import Context, own_conditions
+from dynamap_async.operations.kinds import both, narrowed, selection_of
+from dynamap_async.operations.operation import Context
 from dynamap_async.operations.plan import Plan, hazards_of
 from dynamap_async.operations.planner import check_index, choose, is_completed
 from dynamap_async.operations.route import Route, check_key_values
@@ -134,8 +143,8 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         ExpressionError: a condition is not about the model, or is over a limit of the service.
     """
     definition = definition_of(spec.model)
-    table = definition.require_table("queried").prefixed(context.table_prefix)
-    conditions = own_conditions(spec.model, spec.conditions)
+    table = searched(spec).prefixed(context.table_prefix)
+    conditions = conditions_of(spec, spec.conditions)
     forced = table.index(spec.index) if spec.index is not None else None
     need = need_of(spec, counting=counting)
     if spec.scan:
@@ -145,15 +154,22 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     else:
         route = choose(table, conditions, need, forced)
         check_key_values(route)
-    # A query, other than a scan, does not filter by the key that it goes through.
     completed = is_completed(table, route.index, need)
+    selection = selection_of([definition_of(model) for model in spec.asked], sees_unknown=spec.sees_unknown)
+    told = route.index is None or need.told_by is None or table.projects(route.index, need.told_by)
+    narrow = narrowed(selection, route, scan=spec.scan, told=told)
+    route = narrow.route
+    # A query, other than a scan, does not filter by the key that it goes through.
     hidden = hiding(definition, context.now(), () if spec.scan else route.keys.names)
     if completed and route.index is not None and not (need.expiry is None or table.projects(route.index, need.expiry)):
         hidden = Hiding()  # the whole items tell
+    sieve = both(hidden.sieve, narrow.sieve)
+    told_apart = ((hidden.attribute, "expired items"), (narrow.attribute, "items of other models"))
     branches = [replace(each, filters=(*each.filters, *hidden.filters)) for each in route.branches()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
-    completion = Completion(definition, table, spec.consistent, context.now) if completed else None
-    plans = [_plan(spec, table, each, key_names, hidden, completion, counting=counting) for each in branches]
+    completion = Completion(definition, table, spec.consistent, context.now, narrow.keeps) if completed else None
+    sifted = tuple((name, what) for name, what in told_apart if name is not None)
+    plans = [_plan(spec, table, each, key_names, sifted, completion, counting=counting) for each in branches]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
         plan=replace(plans[0], key_conditions=route.key_conditions, queries=len(plans)) if merging else plans[0],
@@ -165,7 +181,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
         branches=tuple(plans) if merging else (),
-        sieve=hidden.sieve,
+        sieve=sieve,
         completion=completion,
     )
     return reading if spec.checkpoint is None else _go_on(reading, spec.checkpoint)
@@ -183,7 +199,7 @@ def _plan(
     table: TableSchema,
     route: Route,
     key_names: tuple[str, ...],
-    hidden: Hiding,
+    sifted: tuple[tuple[str, str], ...],
     completion: Completion | None,
     *,
     counting: bool,
@@ -198,7 +214,7 @@ def _plan(
     filter_condition = conjunction(route.filters)
     if filter_condition is not None:
         body["FilterExpression"] = render_condition(filter_condition, placeholders)
-    if counting and hidden.sieve is None:
+    if counting and not sifted:
         body["Select"] = "COUNT"
     elif (wanted := requested(spec, route.index, completed=completion is not None, counting=counting)) is not None:
         # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
@@ -207,7 +223,7 @@ def _plan(
     body |= _settings(spec) | placeholders.to_wire()
     return Plan(
         operation="Scan" if spec.scan else "Query",
-        model=spec.model.__name__,
+        model=spec.name,
         table=table.name,
         index=route.index.name if route.index is not None else None,
         index_kind=route.index.kind.value if route.index is not None else None,
@@ -224,7 +240,7 @@ def _plan(
             index=route.index,
             filters=route.filters,
             optional=optional_keys(spec, route),
-            sifted=hidden.attribute,
+            sifted=sifted,
             completed=completion is not None,
         ),
         body=body,
@@ -247,4 +263,13 @@ def _binding(spec: ReadSpec, table: TableSchema, route: Route) -> str:
     index = route.index.name if route.index is not None else None
     filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
     direction = ("segments" if spec.segments else "scan") if spec.scan else spec.descending
-    return repr((table.name, index, direction, route.partition_values, [*map(shape_of, route.sort)], filters))
+    bound: tuple[Any, ...] = (
+        table.name,
+        index,
+        direction,
+        route.partition_values,
+        [*map(shape_of, route.sort)],
+        filters,
+    )
+    shares = definition_of(spec.model).kinds is not None
+    return repr((*bound, spec.name) if shares else bound)

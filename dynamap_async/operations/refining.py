@@ -9,9 +9,9 @@ from dynamap_async import limits
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, path_of
 from dynamap_async.models import Index, definition_of
-from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.asking import ReadSpec, conditions_of, searched
 from dynamap_async.operations.cards import checked_card
-from dynamap_async.operations.operation import Context, own_conditions, own_path, positive
+from dynamap_async.operations.operation import Context, positive, stored_path
 from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.reading import plan_reading
 
@@ -37,7 +37,7 @@ class Refinable(Generic[M]):
         Raises:
             ExpressionError: one is no condition, or names a field of another model.
         """
-        parts = own_conditions(self._spec.model, conditions)
+        parts = conditions_of(self._spec, conditions)
         return self._with(replace(self._spec, conditions=(*self._spec.conditions, *parts)))
 
     def index(self, index: Index[M], /) -> Self:
@@ -48,11 +48,13 @@ class Refinable(Generic[M]):
         """
         if not isinstance(index, Index):
             raise OperationError(f".index({index!r}) takes an index of the model, such as Model.by_city")
-        table = definition_of(self._spec.model).require_table("queried")
-        if not issubclass(self._spec.model, index.model) or index.name not in [each.name for each in table.indexes]:
-            raise OperationError(
-                f"{index.model.__name__}'s index {index.name!r} cannot answer a query on {self._spec.model.__name__}"
-            )
+        names = [each.name for each in searched(self._spec).indexes]
+        kinds = definition_of(self._spec.model).kinds
+        foreign = index.table is not None and (kinds is None or kinds.table is not index.table)
+        if foreign or not issubclass(self._spec.model, index.model) or index.name not in names:
+            owner = index.model.__name__ if index.table is None else repr(index.table)
+            lacking = "" if index.table is None or foreign else "; it lacks fields of that index's key"
+            raise OperationError(f"{owner}'s index {index.name!r} cannot answer a query on {self._spec.name}{lacking}")
         return self._with(replace(self._spec, index=index.name))
 
     def ascending(self) -> Self:
@@ -133,7 +135,7 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     """
     if not fields:
         raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
-    return replace(spec, selected=tuple(own_path(spec.model, path_of(field)) for field in fields), card=None)
+    return replace(spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), card=None)
 
 
 def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:

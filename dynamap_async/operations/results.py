@@ -130,13 +130,13 @@ class One(PagedOperation[R], Generic[R]):
         """
         item: R | None = _only(items, self.spec)
         if item is None:
-            model = self.spec.model.__name__
+            model = self.spec.name
             raise ItemNotFoundError(f"no {model} fits the query; one_or_none() gives None instead", model=model)
         return item
 
 
 def _only(items: list[Any], spec: ReadSpec) -> Any:
     if len(items) > 1:
-        model = spec.model.__name__
+        model = spec.name
         raise MultipleItemsFoundError(f"more than one {model} fits the query; first() gives the first", model=model)
     return items[0] if items else None

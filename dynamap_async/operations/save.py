@@ -32,6 +32,7 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations.operation import Context
 from dynamap_async.operations.put import Put
+from dynamap_async.operations.rewriting import parts_as_before
 from dynamap_async.operations.stamps import carried_version, is_stored, not_stored, same_version, stamped
 from dynamap_async.operations.write import Stored, condition_members, write_request
 from dynamap_async.request import Request, Target, identity_of
@@ -139,7 +140,8 @@ class Save(Put[M], Generic[M]):
         if self._before is None:
             return (not_stored(definition, context.now()),)
         if not self._expected or definition.version is None:
-            return (is_stored(definition), *_without_version(definition, self._expected))
+            kept = parts_as_before(definition, self._before.item, self._changes)
+            return (is_stored(definition), *_without_version(definition, self._expected), *kept)
         return (same_version(definition, self._expected),)
 
     def request(self, context: Context) -> Request:

@@ -1,6 +1,6 @@
 """Stamps: the values that a write sets of itself, beyond those of the instance."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,10 +11,15 @@ from dynamap_async.models import Definition, has_value
 from dynamap_async.operations.expiry import expired
 
 
-def stamped(item: BaseModel, definition: Definition[Any]) -> dict[str, Any]:
+def stamped(item: BaseModel, definition: Definition[Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return field name -> value of what a write of an instance stores in place of the instance's own values.
 
     The instance gets them after the write was acknowledged, and not before.
+
+    Args:
+        item: the instance.
+        definition: its model.
+        given: field name -> value of what else the write stores.
 
     Raises:
         EncodeError: a function of the model gave a value that does not fit its field.
@@ -27,6 +32,9 @@ def stamped(item: BaseModel, definition: Definition[Any]) -> dict[str, Any]:
         make = field.assigned.on_update or (None if has_value(item, field.name) else field.assigned.on_create)
         if make is not None:
             stamps[field.name] = field.maker.made(make)
+    stamps.update(given or {})
+    if definition.computed is not None and stamps:
+        stamps.update(definition.computed.after({**item.__dict__, **stamps}, stamps))
     return stamps
 
 

@@ -13,6 +13,7 @@ from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whol
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
 from dynamap_async.operations.exactly_once import ExactlyOnce
 from dynamap_async.operations.operation import Context
+from dynamap_async.operations.rewriting import is_attribute, parts_as_read
 from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.unique_after import unique_after, unique_attributes
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
@@ -189,8 +190,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         table = context.table_prefix + spec.definition.require_table("updated").name
         self._done = completed(spec)
         placeholders = Placeholders()
-        expression = render_update(self._done, placeholders)
-        members = condition_members((*guards(spec), *spec.conditions), placeholders)
+        expression = render_update([each for each in self._done if is_attribute(spec.definition, each)], placeholders)
+        kept = parts_as_read(spec, self._done)
+        members = condition_members((*guards(spec), *kept, *spec.conditions), placeholders)
         substitutes = placeholders.to_wire()
         size = item_size(substitutes.get("ExpressionAttributeValues", {}))
         repeatable = spec.returns != "old" and all(map(is_repeatable, self._done))

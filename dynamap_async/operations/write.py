@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    ItemKindError,
     ItemValidationError,
     ServiceError,
     VersionConflictError,
@@ -112,7 +113,7 @@ class Write(SingleRequest[R_co]):
         """Return the error with the stored item as an instance; that of a version check tells both versions."""
         if not isinstance(error, ConditionalCheckFailedError):
             return error
-        error.item = _instance(self.definition, error.wire_item)
+        error.item = _instance(self.definition, error.wire_item, error)
         expected = self.expected_version
         if expected is None:
             return error
@@ -122,11 +123,14 @@ class Write(SingleRequest[R_co]):
         return _conflict(error, self.definition, expected, stored)
 
 
-def _instance(definition: Definition[Any], stored: WireItem | None) -> Model | None:
+def _instance(definition: Definition[Any], stored: WireItem | None, refusal: ServiceError) -> Model | None:
     if stored is None:
         return None
     try:
         found: Model = definition.items.decode([stored])[0]
+    except ItemKindError as other:
+        refusal.add_note(str(other))
+        return None
     except ItemValidationError:
         return None  # the caller's error is that of the condition; the item is in its wire form
     return found

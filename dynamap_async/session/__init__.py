@@ -3,6 +3,7 @@
 from dynamap_async.session.answers import Answers
 from dynamap_async.session.batch import Batch
 from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.bound_collection import BoundCollection
 from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_update import BoundUpdate
@@ -13,6 +14,7 @@ from dynamap_async.session.transaction import Transaction, TransactionUpdate
 __all__ = [
     "Answers",
     "Batch",
+    "BoundCollection",
     "BoundExactlyOnce",
     "BoundQuery",
     "BoundStatement",

@@ -55,6 +55,15 @@ class SessionHooks:
         own = definition_of(model).hooks.after_read
         return (*self._after_read, *own) if self._after_read else own
 
+    def after_each(self, models: Sequence[type[Model]]) -> tuple[AfterRead, ...]:
+        """Return what runs after an item of one of these models, or of their families, is read."""
+        family = [each for model in models for each in (model, *definition_of(model).family.values())]
+        return (self._by_model,) if any(self.after(model) for model in family) else ()
+
+    async def _by_model(self, item: Any) -> None:
+        if isinstance(item, Model):
+            await run_after_read(self.after(type(item)), item)
+
     def follow(self, items: Sequence[Model]) -> bool:
         """Return whether anything runs after the reading of these items."""
         return any(self.after(type(item)) for item in items)

@@ -4,14 +4,14 @@ from typing import Any, TypeVar, cast
 
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
-from dynamap_async.models import AfterRead, Model
+from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import (
     Context,
     Count,
     Operation,
     PagedOperation,
-    Query,
     Reading,
+    Reads,
     ReadSpec,
     SingleRequest,
     Statement,
@@ -91,7 +91,7 @@ class Runner:
         await self.hooks.read(operation.read(result))
         return result
 
-    def stream(self, query: Query[M, ItemT]) -> ItemStream[ItemT]:
+    def stream(self, query: Reads[M, ItemT]) -> ItemStream[ItemT]:
         """Return the items of a query as they arrive."""
         reading = query.reading(self.context)
         hooks = self._after_read(query.spec)
@@ -119,6 +119,8 @@ class Runner:
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
         given = spec.model if spec.selected is None and spec.card is None else spec.card
+        if given is spec.model and definition_of(spec.model).kinds is not None:
+            return self.hooks.after_each(spec.asked)
         return self.hooks.after(given) if given is not None and issubclass(given, Model) else ()
 
     async def _read(self, operation: PagedOperation[R]) -> R:

@@ -12,11 +12,11 @@ from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition
 from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
-from dynamap_async.operations import Context, Create, Delete, Find, Get, Operation, Put, Query, Scan
-from dynamap_async.session.bound import BoundQuery
+from dynamap_async.operations import Context, Create, Delete, Find, Get, Operation, Put
 from dynamap_async.session.counting import Counting
 from dynamap_async.session.hooks import SessionHooks
 from dynamap_async.session.many import ManyItems
+from dynamap_async.session.queries import Queries
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.saving import Saving
 from dynamap_async.session.statements import Statements
@@ -43,7 +43,7 @@ D = TypeVar("D")
 E = TypeVar("E")
 
 
-class Session(ManyItems, Transactions, Updates, Counting, Statements, Saving):
+class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, Saving):
     """A connection to DynamoDB, for any number of tasks of one event loop.
 
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
@@ -213,14 +213,6 @@ class Session(ManyItems, Transactions, Updates, Counting, Statements, Saving):
     async def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
         """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``."""
         await self.execute(Delete(target, *key, where=where, read_first=read_first))
-
-    def query(self, model: type[M], /) -> BoundQuery[M, M]:
-        """Begin a query on a model's table or indexes. See ``Query``."""
-        return BoundQuery(self._runner, Query(model).spec)
-
-    def scan(self, model: type[M], /) -> BoundQuery[M, M]:
-        """Begin a scan of a model's whole table, or of an index. See ``Scan``."""
-        return BoundQuery(self._runner, Scan(model).spec)
 
     @overload
     async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...

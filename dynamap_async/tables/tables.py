@@ -8,7 +8,7 @@ import anyio
 
 from dynamap_async.errors import OperationError, ResourceInUseError, ResourceNotFoundError, TableWaitTimeoutError
 from dynamap_async.executor import Executor
-from dynamap_async.models import Model, definition_of
+from dynamap_async.models import Model, Table, definition_of
 from dynamap_async.operations import Context, needs_own_table, own_table
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.requests import (
@@ -33,7 +33,7 @@ class Tables:
 
     async def create(
         self,
-        *models: type[Model],
+        *models: type[Model] | Table,
         wait: bool = True,
         timeout_seconds: float = 300.0,
         throughput: Throughput | None = None,
@@ -46,7 +46,7 @@ class Tables:
         it does not exist.
 
         Args:
-            models: models with a table; those that share one are created as one.
+            models: models with a table, or tables; models that share one are created as one.
             wait: whether to wait until every table and index can be used. Time to live needs it.
             timeout_seconds: how long to wait for each table.
             throughput: provisioned capacity, instead of what the models declare.
@@ -68,7 +68,7 @@ class Tables:
             raise OperationError(
                 f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
             )
-        own = [own_table(self._prefix)] if any(needs_own_table(definition_of(model)) for model in models) else []
+        own = [own_table(self._prefix)] if any(map(_needs_own_table, models)) else []
         for schema in schemas:
             request = create_request(schema, throughput=throughput or schema.throughput, tags=tags or {})
             await self._executor.send(request)
@@ -82,7 +82,7 @@ class Tables:
         for schema in schemas:
             await begin_time_to_live(self._executor, schema)
 
-    async def update_time_to_live(self, *models: type[Model], enabled: bool = True) -> None:
+    async def update_time_to_live(self, *models: type[Model] | Table, enabled: bool = True) -> None:
         """Turn time to live on or off, on tables that exist; nothing is changed where it is so already.
 
         It takes DynamoDB up to an hour, which is not waited for. Meanwhile, and for the rest of that hour, it takes no
@@ -103,7 +103,7 @@ class Tables:
         for schema in self._schemas(models):
             await update_time_to_live(self._executor, schema, enabled=enabled)
 
-    async def exists(self, model: type[Model]) -> bool:
+    async def exists(self, model: type[Model] | Table) -> bool:
         """Return whether the model's table exists, in whatever status.
 
         Cost: one DescribeTable; no capacity units.
@@ -111,7 +111,7 @@ class Tables:
         """
         return await self._described(self._name(model)) is not None
 
-    async def describe(self, model: type[Model]) -> TableDescription:
+    async def describe(self, model: type[Model] | Table) -> TableDescription:
         """Return what DynamoDB says of the model's table.
 
         Raises:
@@ -124,7 +124,7 @@ class Tables:
         answer = await self._executor.send(table_request("DescribeTable", name))
         return read_description(answer, await describe_time_to_live(self._executor, name))
 
-    async def delete(self, *models: type[Model], wait: bool = True, timeout_seconds: float = 300.0) -> None:
+    async def delete(self, *models: type[Model] | Table, wait: bool = True, timeout_seconds: float = 300.0) -> None:
         """Delete the tables of models, with every item in them.
 
         Args:
@@ -147,13 +147,13 @@ class Tables:
             for name in names:
                 await self._until_gone(name, timeout_seconds)
 
-    def _name(self, model: type[Model]) -> str:
-        return definition_of(model).require_table("described").prefixed(self._prefix).name
+    def _name(self, model: type[Model] | Table) -> str:
+        return _schema(model, "described").prefixed(self._prefix).name
 
-    def _schemas(self, models: tuple[type[Model], ...]) -> list[TableSchema]:
+    def _schemas(self, models: tuple[type[Model] | Table, ...]) -> list[TableSchema]:
         by_name: dict[str, list[TableSchema]] = {}
         for model in models:
-            schema = definition_of(model).require_table("created or deleted").prefixed(self._prefix)
+            schema = _schema(model, "created or deleted").prefixed(self._prefix)
             by_name.setdefault(schema.name, []).append(schema)
         return [merged(schemas) for schemas in by_name.values()]
 
@@ -187,6 +187,15 @@ class Tables:
                 delay = min(delay * 2, _LONGEST_POLL_SECONDS)
             return
         raise _timeout(name, status, timeout_seconds, "gone")
+
+
+def _schema(given: type[Model] | Table, use: str) -> TableSchema:
+    return given.schema if isinstance(given, Table) else definition_of(given).require_table(use)
+
+
+def _needs_own_table(given: type[Model] | Table) -> bool:
+    models = given.models.values() if isinstance(given, Table) else (given,)
+    return any(needs_own_table(definition_of(model)) for model in models)
 
 
 def _timeout(name: str, status: str | None, timeout_seconds: float, what: str) -> TableWaitTimeoutError:

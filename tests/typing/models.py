@@ -10,17 +10,20 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validat
 from dynamap_async import (
     EPOCH_MILLISECONDS,
     KEYS_ONLY,
+    UNMARKED,
     Attr,
     GlobalIndex,
     LocalIndex,
     Model,
     PartitionKey,
     SortKey,
+    Table,
     Throughput,
     TimeToLive,
     Version,
     attr,
     include,
+    template,
 )
 
 
@@ -131,3 +134,39 @@ class Import(Model, table="imports"):
     created_at: Attr[datetime] = attr(on_create=datetime.now, default=...)
     updated_at: Attr[datetime | None] = attr(on_update=datetime.now, default=...)
     title: Attr[str]
+
+
+SHOP = Table(
+    "shop",
+    partition_key="pk",
+    sort_key="sk",
+    indexes=(GlobalIndex("gsi1", partition_key="gsi1pk"),),
+    discriminator="type",
+)
+
+
+class Customer(Model, table=SHOP, kind=UNMARKED):
+    customer_id: PartitionKey[str]
+    sk: SortKey[str] = attr(default="0")
+    name: Attr[str] = attr(default="")
+
+
+class Order(Model, table=SHOP, kind="order"):
+    customer_id: PartitionKey[str]
+    number: SortKey[str]
+    total: Attr[Decimal] = attr(default=Decimal(0))
+
+
+class Gift(Order, kind="gift"):
+    note: Attr[str] = attr(default="")
+
+
+class Store(Model, table="stores"):
+    country: Attr[str]
+    region: Attr[str] = attr(stored=False)
+    number: Attr[int]
+    city: Attr[str | None] = attr(default=None)
+    pk: PartitionKey[str] = template("country:{country}")
+    sk: SortKey[str] = template("{region}#{number:06d}")
+    in_city: Attr[str | None] = template("city:{city:lower}", name="gsi1pk", escape=True)
+    by_city = GlobalIndex(partition_key="in_city")

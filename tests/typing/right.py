@@ -7,7 +7,22 @@ from decimal import Decimal
 from typing import Any, TypeVar, assert_type
 from uuid import UUID, uuid4
 
-from models import Address, Geo, Import, Plain, Retweet, Thing, Ticket, Tweet, User
+from models import (
+    SHOP,
+    Address,
+    Customer,
+    Geo,
+    Gift,
+    Import,
+    Order,
+    Plain,
+    Retweet,
+    Store,
+    Thing,
+    Ticket,
+    Tweet,
+    User,
+)
 from pydantic import TypeAdapter
 
 from dynamap_async import (
@@ -16,11 +31,13 @@ from dynamap_async import (
     Attr,
     Batch,
     BatchExecuteStatement,
+    BoundCollection,
     BoundExactlyOnce,
     BoundQuery,
     BoundStatement,
     BoundUpdate,
     Change,
+    Collection,
     Condition,
     Create,
     Delete,
@@ -29,6 +46,7 @@ from dynamap_async import (
     Find,
     Get,
     GlobalIndex,
+    Grouped,
     Index,
     ItemStream,
     Key,
@@ -39,6 +57,7 @@ from dynamap_async import (
     OperationStatistics,
     Page,
     PartitionKey,
+    Parts,
     Plan,
     Put,
     Query,
@@ -59,6 +78,7 @@ from dynamap_async import (
     TransactionUpdate,
     TransactWrite,
     Unique,
+    UnknownItem,
     Update,
     WriteKind,
     after_read,
@@ -594,3 +614,43 @@ async def saving(session: Session, tweet: Tweet) -> None:
 
     assert_type(await session.retry_on_conflict(edit), Tweet)
     assert_type(await session.retry_on_conflict(lambda: session.save(tweet), attempts=3), Tweet)
+
+
+async def shared_tables(session: Session) -> None:
+    assert_type(SHOP.index("gsi1"), Index[Any])
+    await session.tables.create(SHOP, Tweet)
+    assert_type(await session.get(Order, "7", "1"), Order)
+    assert_type(await session.query(Order).index(SHOP.index("gsi1")), list[Order])
+    both = session.query(Customer, Order).where(Customer.customer_id == "7")
+    assert_type(both, BoundCollection[Customer | Order, Customer | Order])
+    assert_type(await both, list[Customer | Order])
+    assert_type(await both.descending().limit(3).index(SHOP.index("gsi1")), list[Customer | Order])
+    assert_type(await both.page(size=2), Page[Customer | Order])
+    assert_type(await both.first(), Customer | Order | None)
+    assert_type(await both.count(), int)
+    assert_type(await both.unknown("raw"), list[Customer | Order | UnknownItem])
+    assert_type(await both.unknown("skip"), list[Customer | Order])
+    assert_type(await session.query(Customer, Order, Gift), list[Customer | Order | Gift])
+    assert_type(await session.query(Customer, Order, Gift, User), list[Customer | Order | Gift | User])
+    assert_type(await session.query(Customer, Order, Gift, User, Tweet), list[Customer | Order | Gift | User | Tweet])
+    assert_type((await both.grouped())[Order], list[Order])
+    assert_type(Grouped(await both)[Customer], list[Customer])
+    async for item in both:
+        assert_type(item, Customer | Order)
+    assert_type(await session.execute(Collection(Customer, Order)), list[Customer | Order])
+
+
+async def templated_keys(session: Session) -> None:
+    store = Store(country="GB", region="London", number=7, city="Camden")
+    assert_type(store.pk, str)
+    assert_type(store.in_city, str | None)
+    assert_type(store.region, str)
+    assert_type(Store.sk, Expr[str])
+    assert_type(Store.in_city, Expr[str | None])
+    assert_type(Parts(country="GB", region="London", number=7), Parts)
+    assert_type(await session.get(Store, Parts(country="GB", region="London", number=7)), Store)
+    assert_type(await session.find(Store, "country:GB", Parts(region="London", number=7)), Store | None)
+    assert_type(await session.get_many(Store, [Parts(country="GB", region="x", number=7)]), list[Store | None])
+    assert_type(await session.update(Store, Parts(country="GB")).set(Store.city, "Ely"), Store)
+    await session.delete(Store, Parts(country="GB", region="London", number=7))
+    assert_type(await session.query(Store).where(Store.sk.begins_with("London#")), list[Store])

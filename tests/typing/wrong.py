@@ -5,7 +5,21 @@ import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from models import Address, Geo, Import, Plain, Retweet, Thing, Ticket, Tweet, User
+from models import (
+    SHOP,
+    Address,
+    Customer,
+    Geo,
+    Import,
+    Order,
+    Plain,
+    Retweet,
+    Store,
+    Thing,
+    Ticket,
+    Tweet,
+    User,
+)
 from pydantic import Field
 
 from dynamap_async import (
@@ -22,6 +36,7 @@ from dynamap_async import (
     Operation,
     Page,
     PartitionKey,
+    Parts,
     Put,
     Query,
     Scan,
@@ -39,6 +54,7 @@ from dynamap_async import (
     fields,
     include,
     path,
+    template,
 )
 
 now = datetime.now(UTC)
@@ -171,7 +187,6 @@ def indexes(session: Session) -> None:
 def builders(session: Session) -> None:
     session.query(Plain)  # error: no Model
     session.query(Address.city)  # error
-    session.query(Tweet, User)  # error: one model
     session.query("tweets")  # error
     session.query()  # error
     session.scan(Plain)  # error
@@ -556,3 +571,34 @@ async def saving(session: Session, tweet: Tweet) -> None:
     await session.retry_on_conflict(tweet)  # error
     await session.retry_on_conflict(lambda: tweet)  # error
     await session.retry_on_conflict(lambda: session.save(tweet), attempts="3")  # error
+
+
+async def shared_tables(session: Session) -> None:
+    both = session.query(Customer, Order)
+    orders: list[Order] = await both  # error
+    (await both)[0].total  # error
+    both.select(Order.total)  # error
+    both.unknown("drop")  # error
+    both.where("pk = 7")  # error
+    (await both.grouped())["Order"]  # error
+    both.grouped()[Order]  # error
+    session.query()  # error
+    session.query(Customer, "Order")  # error
+    session.query(Order).unknown("skip")  # error
+    SHOP.index(1)  # error
+    await session.tables.create("shop")  # error
+
+
+async def templated_keys(session: Session, store: Store) -> None:
+    Store(country="GB", region="London", number=7, pk="country:GB")  # error: it is computed
+    Store(country="GB", number=7)  # error
+    Store(country="GB", region="London", number="7")  # error
+    store.pk = 7  # error
+    store.in_city = 7  # error
+    Parts("GB")  # error
+    template(7)  # error
+    template("{country}", init=True)  # error
+    template("{country}", escape="#")  # error
+    attr(stored="no")  # error
+    Store.number.begins_with("0")  # error
+    await session.get(Store, {"country": "GB"})  # error

@@ -1,0 +1,194 @@
+"""Kinds: which items of a shared table are of a model, and of which model an item is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeGuard, TypeVar
+
+from pydantic import BaseModel
+
+from dynamap_async.codec import decode_any
+from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
+from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked, begins
+from dynamap_async.wire import AttributeValue, WireItem
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """What the place of a model in a shared table means."""
+
+    model: type[Any]
+    table: Table
+    kind: Kind | None
+    """What its own items are stored with; None for an abstract base, which has none."""
+    codec_of: Callable[[type[Any]], ItemCodec[Any]]
+    """Model -> what encodes and decodes its items."""
+
+    @property
+    def family(self) -> dict[Kind, type[Any]]:
+        """Kind -> model, of the model and its subclasses, as far as they are defined by now."""
+        return {kind: model for kind, model in self.table.models.items() if issubclass(model, self.model)}
+
+    @property
+    def marker(self) -> WireItem:
+        """What is stored with the model's own items, beside their fields."""
+        return {} if self.kind is None else self.table.marker(self.kind)
+
+    @property
+    def told_by(self) -> str | None:
+        """The stored name of the attribute that holds nothing but the kind; None where a prefix tells it."""
+        return None if isinstance(self.table.discriminator, Prefix) else self.table.attribute
+
+    def check(self, stored: Mapping[str, AttributeValue]) -> None:
+        """Check that an item or a key is told to be of the model, where an attribute of its own tells that.
+
+        Raises:
+            EncodeError: the attribute begins otherwise, so that the item would be of another model.
+        """
+        name = self.table.attribute
+        if not isinstance(self.table.discriminator, Prefix) or name not in stored:
+            return
+        text, kinds = stored[name].get("S", ""), self.family
+        if not any(begins(text, kind) for kind in kinds):
+            wanted = " or ".join(map(repr, kinds))
+            raise EncodeError(
+                f"begins with {wanted} in every {self.model.__name__} of {self.table.name!r}, not {text!r}"
+            ).at(name, model=self.model.__name__)
+
+    def of(self, item: WireItem) -> type[Any] | None:
+        """Return the model of an item, this or a subclass; None where it is of none of them."""
+        kind = self.table.kind_of(item)
+        found = None if kind is None else self.table.models.get(kind)
+        return found if found is not None and issubclass(found, self.model) else None
+
+    def error(self, item: WireItem, codec: ItemCodec[Any]) -> ItemKindError:
+        """Return the error of an item that is of none of the family."""
+        return kind_error(self.table, item, codec.shown_key(item), (self.model.__name__,))
+
+
+def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequence[str]) -> ItemKindError:
+    """Return the error of an item that is of none of the models that were asked for.
+
+    Args:
+        table: the shared table.
+        item: the stored item.
+        key: its key, for the message.
+        wanted: the names of the models.
+    """
+    kind, names = table.kind_of(item), " or ".join(wanted)
+    found = None if kind is None else table.models.get(kind)
+    stored = item.get(table.attribute)
+    told = f"has no {table.attribute!r}" if stored is None else f"has {table.attribute!r} {_shown(stored)}"
+    if found is not None:
+        problem = f"is of the model {found.__name__}, not {names} (it {told}); read it as {found.__name__}"
+    else:
+        problem = (
+            f"is of no model that is known, wanted was {names}: it {told}, and {table!r} knows the kinds "
+            f"{', '.join(map(_spelled, table.models))}; import the model of that kind, or define one"
+        )
+    fault = ValueError(problem)
+    error = ItemKindError(
+        f"the stored item {key} {problem}", model=wanted[0], key=key, item=item, validation_error=fault
+    )
+    error.kind = None if kind is None or isinstance(kind, Unmarked) else kind
+    return error
+
+
+def _spelled(kind: Kind) -> str:
+    return "UNMARKED" if isinstance(kind, Unmarked) else repr(kind)
+
+
+def _shown(stored: AttributeValue) -> str:
+    try:
+        return repr(decode_any(stored))
+    except DecodeError:
+        return repr(stored)
+
+
+class FamilyCodec(ItemCodec[M], Generic[M]):
+    """Encodes the items of one model of a shared table, and decodes those of its family, each as its own model."""
+
+    def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds) -> None:
+        super().__init__(model, fields, kinds.table.schema, marker=kinds.marker, told_by=kinds.told_by)
+        self._kinds = kinds
+
+    def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
+        """Return an instance in wire form, with its kind; errors are those of ``ItemCodec``."""
+        stored = super().encode(item, changes)
+        self._kinds.check(stored)
+        return stored
+
+    def decode(self, items: Sequence[WireItem], *, partial: bool = False) -> list[M]:
+        """Return wire items as instances of the model or of its subclasses, in order.
+
+        Raises:
+            ItemKindError: an item is of another model; the error carries those that are not.
+            ItemValidationError: an item does not fit its model; the error carries those that do.
+        """
+        models = [self._kinds.of(item) for item in items]
+        if all(model is self._model for model in models):
+            return super().decode(items, partial=partial)
+        codecs = [
+            self._kinds.error(item, self) if model is None else self._kinds.codec_of(model)
+            for item, model in zip(items, models, strict=True)
+        ]
+        return decode_mixed(items, codecs, partial=partial)
+
+
+def decode_mixed(items: Sequence[WireItem], ways: Sequence[Any], *, partial: bool = False) -> list[Any]:
+    """Return wire items of several models as instances, in order; those of one model are validated together.
+
+    Args:
+        items: the items.
+        ways: for each item the codec that decodes it, the error that it is, or what it becomes.
+        partial: whether they are parts of the stored ones.
+
+    Raises:
+        ItemValidationError: an item does not fit its model, or is an error; it carries the others.
+    """
+    made: dict[int, Any] = {}
+    failures: dict[int, ItemValidationError] = {}
+    groups: dict[ItemCodec[Any], list[int]] = {}
+    for position, way in enumerate(ways):
+        if _is_codec(way):
+            groups.setdefault(way, []).append(position)
+        elif isinstance(way, ItemValidationError):
+            failures[position] = way
+        else:
+            made[position] = way
+    for codec, positions in groups.items():
+        try:
+            found = codec.decode([items[position] for position in positions], partial=partial)
+        except ItemValidationError as error:
+            _spread(error, items, positions, made, failures)
+        else:
+            made.update(zip(positions, found, strict=True))
+    given = [made[position] for position in sorted(made)]
+    if failures:
+        raise ItemValidationError.of_call([failures[position] for position in sorted(failures)], given)
+    return given
+
+
+def _is_codec(way: object) -> TypeGuard[ItemCodec[Any]]:
+    return isinstance(way, ItemCodec)
+
+
+def _spread(
+    error: ItemValidationError,
+    items: Sequence[WireItem],
+    positions: Sequence[int],
+    made: dict[int, Any],
+    failures: dict[int, ItemValidationError],
+) -> None:
+    """Take an error of several items apart: what fits, and what does not, each in its place."""
+    failed = {id(failure.item): failure for failure in error.failures}
+    fitting = iter(error.items)
+    for position in positions:
+        failure = failed.get(id(items[position]))
+        if failure is None:
+            made[position] = next(fitting)
+        else:
+            failures[position] = failure

@@ -1,0 +1,205 @@
+"""Shared tables: one table that holds the items of several models, told apart by a stored marker."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from dynamap_async import limits
+from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
+from dynamap_async.models.settings import check_name, fault
+from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
+from dynamap_async.wire import AttributeValue, KeyTag, WireItem
+
+
+class Unmarked(Enum):
+    """The kind of items that have no marker."""
+
+    UNMARKED = "unmarked"
+
+
+UNMARKED: Final = Unmarked.UNMARKED
+"""``class Customer(Model, table=SHOP, kind=UNMARKED)``: items without a marker are of this model."""
+
+Kind: TypeAlias = str | Unmarked
+"""What tells the items of one model from those of others in the same table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A discriminator that is not stored by itself: how the value of a text attribute begins tells the kind.
+
+    ``Table("games", partition_key="PK", sort_key="SK", discriminator=Prefix("SK"))`` with ``kind="ITEM#"``. No kind may
+    be the beginning of another.
+    """
+
+    attribute: str
+    """The stored name of the attribute."""
+
+
+class Table:
+    """A table that several models share: ``class Order(Model, table=SHOP, kind="order")``.
+
+    Names in it are those of stored attributes. Every item is stored with the kind of its model, and read back as that
+    model; a model and its subclasses are a family, and reading the base gives instances of them all.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-modeling-nosql.html
+    """
+
+    def __init__(
+        self,
+        name: str,
+        /,
+        *,
+        partition_key: str,
+        sort_key: str | None = None,
+        indexes: Sequence[GlobalIndex | LocalIndex] = (),
+        types: Mapping[str, KeyTag] = MappingProxyType({}),
+        discriminator: str | Prefix = "kind",
+        time_to_live: str | None = None,
+        throughput: Throughput | None = None,
+    ) -> None:
+        """Describe the table; nothing is created before ``session.tables.create(SHOP)``.
+
+        Args:
+            name: the table's name, before the session's prefix.
+            partition_key: the stored name of the partition key.
+            sort_key: the stored name of the sort key, if the table has one.
+            indexes: its indexes, each with a name, and with stored names for its keys and ``include``.
+            types: stored name -> ``"S"``, ``"N"`` or ``"B"`` of those key attributes that are not text.
+            discriminator: the stored name of the attribute that holds an item's kind, or a ``Prefix``.
+            time_to_live: the stored name of the models' ``TimeToLive`` fields.
+            throughput: provisioned capacity; without it the table is created on-demand.
+
+        Raises:
+            ModelDefinitionError: DynamoDB has no such table.
+        """
+        self.name: Final = name
+        self.discriminator: Final = discriminator
+        self._models: dict[Kind, type[Any]] = {}
+        check_name(name, "table name", model=f"Table({name!r})")
+        self._types = dict(types)
+        self.schema: Final = TableSchema(
+            name=name,
+            keys=KeySchema(self._attributes([partition_key]), self._attributes([sort_key] if sort_key else [])),
+            indexes=tuple(self._index(each, partition_key) for each in indexes),
+            ttl_attribute=time_to_live,
+            throughput=throughput,
+        )
+        self._check()
+
+    def __repr__(self) -> str:
+        return f"Table({self.name!r})"
+
+    @property
+    def attribute(self) -> str:
+        """The stored name of the attribute that tells an item's kind."""
+        return self.discriminator.attribute if isinstance(self.discriminator, Prefix) else self.discriminator
+
+    @property
+    def models(self) -> Mapping[Kind, type[Any]]:
+        """Kind -> model, of all models that share the table."""
+        return MappingProxyType(self._models)
+
+    def index(self, name: str, /) -> Index[Any]:
+        """Return an index, for ``session.query(Order).index(SHOP.index("gsi1"))``.
+
+        Raises:
+            ModelDefinitionError: the table has no index of that name.
+        """
+        names = [each.name for each in self.schema.indexes]
+        if name not in names:
+            raise self._fault(f"has no index {name!r}; its indexes are {', '.join(names) or 'none'}")
+        return Index(object, name, self)
+
+    def marker(self, kind: Kind) -> WireItem:
+        """Return what is stored with every item of a kind, beside its fields."""
+        if isinstance(self.discriminator, Prefix) or isinstance(kind, Unmarked):
+            return {}
+        return {self.discriminator: {"S": kind}}
+
+    def kind_of(self, item: Mapping[str, AttributeValue]) -> Kind | None:
+        """Return the kind of a stored item; None where it can be that of no model of the table."""
+        stored = item.get(self.attribute)
+        text = None if stored is None else stored.get("S")
+        if isinstance(self.discriminator, Prefix):
+            return None if text is None else next((k for k in self._models if begins(text, k)), None)
+        return UNMARKED if stored is None else text
+
+    def add(self, model: type[Any], kind: Kind) -> None:
+        """Take a model in; one that is defined again, as in a notebook, replaces itself.
+
+        Raises:
+            ModelDefinitionError: another model has the same kind, or one that cannot be told from it.
+        """
+        name, mine = model.__name__, (model.__module__, model.__qualname__)
+        for other, taken in self._models.items():
+            if (taken.__module__, taken.__qualname__) == mine:
+                continue
+            if other == kind:
+                what = "items without a marker" if isinstance(kind, Unmarked) else f"the kind {kind!r}"
+                raise fault(
+                    name,
+                    f"and {taken.__name__} both take {what} of the table {self.name!r}, so their items could not be "
+                    f'told apart; give one of them another: class {name}(Model, table=..., kind="...")',
+                )
+            if isinstance(self.discriminator, Prefix) and (begins(str(kind), other) or begins(str(other), kind)):
+                raise fault(
+                    name,
+                    f"has the kind {kind!r} and {taken.__name__} has {other!r}: one begins with the other, so items "
+                    f"could not be told apart by how {self.attribute} begins",
+                )
+        self._models = {k: m for k, m in self._models.items() if (m.__module__, m.__qualname__) != mine}
+        self._models[kind] = model
+
+    def _attributes(self, names: Sequence[str]) -> tuple[KeyAttribute, ...]:
+        return tuple(KeyAttribute(name, self._types.get(name, "S")) for name in names)
+
+    def _index(self, declared: IndexDeclaration, partition: str) -> IndexSchema:
+        if declared.declared_name is None:
+            raise self._fault('has an index without a name; write GlobalIndex("gsi1", partition_key=...)')
+        check_name(declared.name, "index name", model=f"Table({self.name!r})")
+        local = declared.kind is IndexKind.LOCAL
+        return IndexSchema(
+            name=declared.name,
+            kind=declared.kind,
+            keys=KeySchema(
+                self._attributes([partition] if local else declared.partition_fields),
+                self._attributes(declared.sort_fields),
+            ),
+            projection=declared.projection,
+            throughput=declared.throughput,
+        )
+
+    def _check(self) -> None:
+        schema, names = self.schema, [each.name for each in self.schema.indexes]
+        for name in (*schema.attribute_types, self.attribute):
+            if not 0 < len(name.encode()) <= limits.KEY_NAME_BYTES:
+                raise self._fault(f"names an attribute of 1 to {limits.KEY_NAME_BYTES} bytes, not {name!r}")
+        for name, tag in self._types.items():
+            if name not in schema.attribute_types or tag not in ("S", "N", "B"):
+                raise self._fault(f'types={{{name!r}: {tag!r}}}: name a key attribute, and "S", "N" or "B"')
+        if len(set(names)) < len(names):
+            raise self._fault(f"has two indexes of one name ({', '.join(names)})")
+        if schema.local_indexes and not schema.keys.sort:
+            raise self._fault("has a local index, which needs a table with a sort key; give sort_key=...")
+        if len(schema.local_indexes) > limits.LOCAL_INDEXES:
+            raise self._fault(f"has {len(schema.local_indexes)} local indexes; DynamoDB allows {limits.LOCAL_INDEXES}")
+        self._check_discriminator()
+
+    def _check_discriminator(self) -> None:
+        if self.schema.attribute_types.get(self.attribute, "S") != "S":
+            raise self._fault(f"tells kinds by {self.attribute!r}, which is not text")
+        if isinstance(self.discriminator, str) and self.attribute in self.schema.keys.names:
+            raise self._fault(
+                f"stores the kind as {self.attribute!r}, which is part of its key; name another attribute, or tell "
+                f"kinds by how the key begins: discriminator=Prefix({self.attribute!r})"
+            )
+
+    def _fault(self, problem: str) -> Any:
+        return fault(f"Table({self.name!r})", problem)
+
+
+def begins(text: str, kind: Kind) -> bool:
+    """Return whether text begins with a kind."""
+    return isinstance(kind, str) and text.startswith(kind)

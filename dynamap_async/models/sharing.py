@@ -1,0 +1,203 @@
+"""The place of a model in a shared table: which of its fields are the table's keys, and what tells its items."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+
+from dynamap_async.models.annotations import bare
+from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.kinds import Kinds
+from dynamap_async.models.markers import Role, StoredAs, stored_name
+from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked
+from dynamap_async.models.tables import check_hiding, index_key_attribute, key_attribute, only
+from dynamap_async.schema import KeyAttribute, TableSchema
+
+_KEYS = (Role.PARTITION_KEY, Role.SORT_KEY)
+
+
+def check_sharing(model: type[Any]) -> None:
+    """Raise ModelDefinitionError for faults of a class statement that names a shared table, or a kind."""
+    settings: Settings = getattr(model, SETTINGS)
+    name, kind = model.__name__, settings.kind
+    shared: Table | None = settings.shared
+    if shared is None:
+        if kind is not None:
+            raise fault(name, f"has the kind {kind!r}, but no Table to share; write table=Table(...), or drop the kind")
+        return
+    if kind is not None and not isinstance(kind, Unmarked) and not (isinstance(kind, str) and kind):
+        raise fault(name, f'kind={kind!r} is not text; write kind="order", or kind=UNMARKED')
+    if settings.throughput is not None:
+        raise fault(name, f"has a throughput, but shares {shared!r}; give that to the Table, for all of its models")
+    if settings.abstract:
+        if kind is not None:
+            raise fault(name, f"is abstract, so no item is of the kind {kind!r}; drop one of the two")
+    elif isinstance(shared.discriminator, Prefix) and not isinstance(kind, str):
+        raise fault(
+            name,
+            f"shares {shared!r}, whose items are told apart by how {shared.attribute!r} begins; say how its items' "
+            f'begins: kind="{name.upper()}#"',
+        )
+
+
+def own_kind(model: type[Any]) -> Kind | None:
+    """Return the kind of a model's own items: what its class statement says, else its name; None without one."""
+    settings: Settings = getattr(model, SETTINGS)
+    if settings.shared is None or settings.abstract:
+        return None
+    return model.__name__ if settings.kind is None else settings.kind
+
+
+def kinds_of(model: type[Any], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Kinds | None:
+    """Return what tells the items of a model from others of the same table; None where it shares none."""
+    settings: Settings = getattr(model, SETTINGS)
+    return None if settings.shared is None else Kinds(model, settings.shared, own_kind(model), codec_of)
+
+
+def join(model: type[Any]) -> None:
+    """Make a model known to the table that it shares.
+
+    Raises:
+        ModelDefinitionError: its items could not be told from those of another model.
+    """
+    settings: Settings = getattr(model, SETTINGS)
+    kind = own_kind(model)
+    if settings.shared is not None and kind is not None:
+        settings.shared.add(model, kind)
+
+
+def name_keys(model: type[BaseModel]) -> None:
+    """Give fields marked as keys the stored names that the shared table says, unless they have names of their own."""
+    settings: Settings = getattr(model, SETTINGS)
+    if settings.shared is None:
+        return
+    names = dict(zip(_KEYS, settings.shared.schema.keys.names, strict=False))
+    for name, info in model.__pydantic_fields__.items():
+        role = next((each for each in info.metadata if isinstance(each, Role)), None)
+        if role in names and stored_name(name, info) == name:
+            # Not in place: a base class may have the same list.
+            info.metadata = [*info.metadata, StoredAs(name=names[role])]
+
+
+def names_in_shared_keys(model: type[BaseModel]) -> frozenset[str]:
+    """Return the names of the fields that are part of a key of the shared table, or of an index of it."""
+    settings: Settings = getattr(model, SETTINGS)
+    shared: Table | None = settings.shared
+    stored = shared.schema.attribute_types.keys() if shared is not None else frozenset[str]()
+    return frozenset(n for n, info in model.__pydantic_fields__.items() if stored_name(n, info) in stored)
+
+
+def shared_table_of(model: type[Any], fields: Mapping[str, FieldPlan], indexes: Iterable[str]) -> TableSchema | None:
+    """Return the table that a model shares; None where it shares none.
+
+    Raises:
+        ModelDefinitionError: the model's fields do not fit the table.
+    """
+    settings: Settings = getattr(model, SETTINGS)
+    shared: Table | None = settings.shared
+    if shared is None:
+        return None
+    for attribute in indexes:
+        raise fault(
+            model.__name__,
+            f"is an index, but the indexes of {shared!r} are those of the Table: declare it there, and query it with "
+            '.index(TABLE.index("name"))',
+            attribute,
+        )
+    roles: dict[Role, FieldPlan | None] = {
+        role: only(model, fields, role) for role in Role if role is not Role.ATTRIBUTE
+    }
+    for role, what in zip(_KEYS, ("the partition key", "the sort key"), strict=True):
+        _check_key(model, shared, role, what, roles[role])
+    _check_marks(model, shared, fields)
+    _check_index_keys(model, shared, fields)
+    _check_marker(model, shared, fields)
+    ttl, expected = roles[Role.TIME_TO_LIVE], shared.schema.ttl_attribute
+    if ttl is not None and ttl.stored != expected:
+        raise fault(
+            model.__name__,
+            f"is a TimeToLive stored as {ttl.stored!r}, and that of {shared!r} is {expected!r}; a table has one: write "
+            f'Table(..., time_to_live="{ttl.stored}"), or attr(name=...) here',
+            ttl.name,
+        )
+    check_hiding(model, ttl)
+    return shared.schema
+
+
+def _check_key(model: type[Any], shared: Table, role: Role, what: str, plan: FieldPlan | None) -> None:
+    keys: dict[Role, KeyAttribute] = dict(zip(_KEYS, shared.schema.keys.attributes, strict=False))
+    key = keys.get(role)
+    if key is None:
+        if plan is not None:
+            raise fault(model.__name__, f"is {what}, and {shared!r} has none; write Attr[...]", plan.name)
+        return
+    if plan is None:
+        raise fault(
+            model.__name__,
+            f"lacks {what} of {shared!r}, which is stored as {key.name!r}; mark the field that it is: "
+            f"{key.name}: {role.value}[str]",
+        )
+    found = key_attribute(model, plan, what)
+    if found.name != key.name:
+        raise fault(
+            model.__name__,
+            f"is {what} and stored as {found.name!r}, but in {shared!r} that is {key.name!r}; drop attr(name=...)",
+            plan.name,
+        )
+    if found.type != key.type:
+        raise fault(
+            model.__name__,
+            f"is stored as {found.type}, and {what} of {shared!r} holds {key.type}; change the field's type, or write "
+            f'Table(..., types={{"{key.name}": "{found.type}"}})',
+            plan.name,
+        )
+    if plan.nullable:
+        raise fault(model.__name__, f"is {what} of {shared!r}, which every item has; it cannot be None", plan.name)
+
+
+def _check_marks(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
+    for key, role in zip(shared.schema.keys.names, _KEYS, strict=False):
+        for plan in fields.values():
+            if plan.stored == key and plan.role is not role:
+                raise fault(
+                    model.__name__,
+                    f"is stored as {key!r}, which is a key of {shared!r}; mark it {role.value}[...], or give it "
+                    "another attr(name=...)",
+                    plan.name,
+                )
+
+
+def _check_index_keys(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
+    by_stored = {plan.stored: plan for plan in fields.values()}
+    for index in shared.schema.indexes:
+        for key in index.keys.attributes:
+            plan = by_stored.get(key.name)
+            if plan is None or key.name in shared.schema.keys.names:
+                continue
+            found = index_key_attribute(model, index.name, plan.name, fields)
+            if found.type != key.type:
+                raise fault(
+                    model.__name__,
+                    f"is stored as {found.type}, and in the key of the index {index.name!r} of {shared!r} it is "
+                    f'{key.type}; change its type, or write Table(..., types={{"{key.name}": "{found.type}"}})',
+                    plan.name,
+                )
+
+
+def _check_marker(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
+    """Refuse a field in the place of the kind, unless its type says that it has no other value."""
+    kind = own_kind(model)
+    for plan in fields.values():
+        if isinstance(shared.discriminator, Prefix) or plan.stored != shared.discriminator:
+            continue
+        annotation = bare(plan.annotation)
+        if get_origin(annotation) is Literal and (kind is None or get_args(annotation) == (kind,)):
+            continue
+        raise fault(
+            model.__name__,
+            f"is stored as {plan.stored!r}, where {shared!r} keeps the kind of each item; drop the field, or write "
+            f"{plan.name}: Literal[{kind!r}] = {kind!r}",
+            plan.name,
+        )

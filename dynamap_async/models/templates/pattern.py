@@ -1,0 +1,50 @@
+"""The pattern of a template, taken apart: constant text, and fields with what stands behind their colon."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from dynamap_async.models.templates.declared import PatternError
+
+_PIECE: Final = re.compile(
+    r"(?P<text>(?:[^{}]|\{\{|\}\})+)|\{(?P<name>[^{}:]*)(?::(?P<form>[^{}]*))?\}|(?P<stray>[{}])", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A field in a pattern: ``{words:06d}``."""
+
+    name: str
+    form: str
+    """What stands behind the colon; empty without one."""
+
+
+def pieces_of(pattern: str) -> tuple[str | Slot, ...]:
+    """Return constant texts and slots, in order; texts are never empty, and no two stand side by side.
+
+    Raises:
+        PatternError: a brace is alone, or a slot names no field.
+    """
+    return tuple(_pieces(pattern))
+
+
+def names_in(pattern: str) -> tuple[str, ...]:
+    """Return the names of the fields in a pattern, in order; errors are those of ``pieces_of``."""
+    return tuple(piece.name for piece in pieces_of(pattern) if isinstance(piece, Slot))
+
+
+def _pieces(pattern: str) -> Iterator[str | Slot]:
+    for found in _PIECE.finditer(pattern):
+        if found["stray"]:
+            raise PatternError(
+                f"has a single {found['stray']!r} at position {found.start()}; write {found['stray'] * 2} for the "
+                "character itself, and {field} for a field"
+            )
+        if found["text"]:
+            yield found["text"].replace("{{", "{").replace("}}", "}")
+        elif not found["name"].isidentifier():
+            raise PatternError(f"has {found[0]!r}, which names no field; write {{field}}, or {{field:06d}} with a form")
+        else:
+            yield Slot(found["name"], found["form"] or "")

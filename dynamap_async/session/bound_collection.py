@@ -1,0 +1,39 @@
+"""Entity collections bound to a session."""
+
+from typing import Any, Generic, Literal, TypeVar, final, overload
+
+from dynamap_async.operations import Grouped, Unknown, UnknownItem, with_unknown
+from dynamap_async.session.bound_reads import BoundReads
+
+M = TypeVar("M")
+ItemT = TypeVar("ItemT")
+
+
+@final
+class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
+    """A query on several models of a shared table that belongs to a session.
+
+    Awaiting it gives a list of instances, each of its own class, in the order of the sort key; ``async for`` streams
+    them with one page fetched ahead. See ``Collection``.
+    """
+
+    __slots__ = ()
+
+    @overload
+    def unknown(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | UnknownItem]": ...
+    @overload
+    def unknown(self, become: Literal["error", "skip"], /) -> "BoundCollection[M, ItemT]": ...
+    def unknown(self, become: Unknown, /) -> "BoundCollection[Any, Any]":
+        """Return the query that does something else with items of no known model than to raise ItemKindError.
+
+        Args:
+            become: ``"skip"`` has DynamoDB leave them out, ``"raw"`` gives them as ``UnknownItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return BoundCollection[Any, Any](self._runner, with_unknown(self.spec, become))
+
+    async def grouped(self) -> Grouped:
+        """Read the items and return them by model: ``(await collection.grouped())[Order]`` is a list of orders."""
+        return Grouped(await self)

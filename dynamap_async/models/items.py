@@ -164,7 +164,8 @@ class ItemCodec(Generic[M]):
 
     def validated(self, values: Mapping[str, Any]) -> M:
         """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError."""
-        return self._model.__pydantic_validator__.validate_python(dict(values), by_name=True, by_alias=False)
+        found: M = self._model.__pydantic_validator__.validate_python(dict(values), by_name=True, by_alias=False)
+        return found
 
     def values(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""

@@ -104,7 +104,14 @@ class Runner:
         completion = reading.completion
         if completion is None:
             return pages
-        return CompletedPages(pages, self.executor.submit, completion.request, completion.item, eager=eager)
+        return CompletedPages(
+            pages,
+            self.executor.submit,
+            completion.request,
+            completion.item,
+            unwanted_ended=self.executor.unwanted_ended,
+            eager=eager,
+        )
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
         if reading.branches and not counting:

@@ -61,6 +61,8 @@ class FieldPlan:
     """Where the value comes from, if the library gives it when the item is written."""
     annotation: Any = None
     """The type as the model declares it."""
+    encoded: bool = False
+    """Whether the stored value is text that Pydantic decodes each time."""
     maker: Maker | None = None
     """Makes the values of an assigned field."""
 
@@ -142,6 +144,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         holding=holding_of(model, info),
         assigned=assigned,
         annotation=info.annotation,
+        encoded=opaque,
         maker=None if assigned is None else _maker(model, name, info),
     )
 

@@ -6,6 +6,7 @@ from dynamap_async.operations.counters import Reserve, counter_of
 from dynamap_async.operations.delete import Delete
 from dynamap_async.operations.exactly_once import ExactlyOnce, ThenGet
 from dynamap_async.operations.get import Find, Get
+from dynamap_async.operations.old import Old
 from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model, positive
 from dynamap_async.operations.own_table import needs_own_table, own_table
 from dynamap_async.operations.plan import Plan
@@ -39,6 +40,7 @@ __all__ = [
     "FindOf",
     "Get",
     "GetOf",
+    "Old",
     "Operation",
     "Page",
     "PagedOperation",
@@ -70,9 +72,9 @@ __all__ = [
     "counter_of",
     "needs_own_table",
     "own_table",
-    "returning",
     "positive",
     "reading_into",
+    "returning",
     "selecting",
     "update_spec",
 ]

@@ -125,7 +125,7 @@ class Runner:
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
-        given = spec.model if spec.selected is None and spec.card is None else spec.card
+        given = spec.model if spec.selected is None else spec.card
         return self.hooks.after(given) if given is not None and issubclass(given, Model) else ()
 
     async def _read(self, operation: PagedOperation[R]) -> R:

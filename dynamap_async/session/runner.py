@@ -41,7 +41,7 @@ class Runner:
         self.executor = executor
         self.context = context
         self.hooks = hooks
-        self.writing = Writing(executor, context, hooks)
+        self.writing: Writing = Writing(executor, context, hooks)
 
     def without_hooks(self) -> "Runner":
         """Return a runner that shares everything with this one and runs no hooks."""

@@ -180,7 +180,7 @@ class Create(Put[M]):
 
     __slots__ = ()
 
-    kind = "create"
+    kind: WriteKind | None = "create"
 
     def before(self) -> None:
         """None: there must be no item."""

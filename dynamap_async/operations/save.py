@@ -22,6 +22,7 @@ from dynamap_async.models import (
     Known,
     Model,
     Removed,
+    WriteKind,
     changed,
     difference,
     give,
@@ -56,7 +57,7 @@ class Save(Put[M], Generic[M]):
 
     __slots__ = ("_before", "_changes")
 
-    kind = "save"
+    kind: WriteKind | None = "save"
 
     _before: Known | None
     _changes: Changes

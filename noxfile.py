@@ -102,6 +102,19 @@ def tests_long(session: nox.Session) -> None:
     run_tests(session)
 
 
+@nox.session(default=False, python="3.13")
+def bench(session: nox.Session) -> None:
+    """Measure this library beside its peers; `-- --quick` takes two minutes. See benchmarks/README.md."""
+    session.install(str(built_wheel()), *group("bench"))
+    session.install("--force-reinstall", "--no-deps", str(built_wheel()))  # the version stays, the code does not
+    folder = Path(session.virtualenv.location) / "apart"
+    python = str(folder / "bin" / "python")
+    if not Path(python).exists():
+        session.run("python", "-m", "venv", str(folder))
+    session.run(python, "-m", "pip", "install", "-q", *group("bench-apart"), external=True)
+    session.run("python", "benchmarks", *session.posargs, env={"DYNAMAP_BENCH_APART": python})
+
+
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """Report which lines and branches no test runs."""

@@ -1,12 +1,12 @@
 """What the stub server answers. Pages are made once; only batch reads, whose keys must match, are put together."""
 
 import zlib
-from typing import Any
 
 import orjson
 
 from benchmarks.items import PAGE, PYNAMODB_TABLE, STREAM, wire, wire_key
 
+_ZONES = ("Z", "+0000")
 _HEAD = (
     b"HTTP/1.1 200 OK\r\nServer: stub\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: STUB\r\n"
     b"x-amz-crc32: %d\r\nContent-Length: %d\r\n\r\n"
@@ -66,21 +66,23 @@ class Answers:
             "listtables": http(b'{"TableNames":[]}'),
             "describeendpoints": http(b'{"Endpoints":[{"Address":"127.0.0.1","CachePeriodInMinutes":1440}]}'),
         }
-        self._items = {zone: http(orjson.dumps({"Item": wire("user-000000", 0, zone)})) for zone in ("Z", "+0000")}
-        self._updated = http(orjson.dumps({"Attributes": wire("user-000000")}))
-        self._pages = {zone: Pages("user-000000", zone) for zone in ("Z", "+0000")}
-        self._stream = {zone: Pages(STREAM, zone) for zone in ("Z", "+0000")}
+        self._items = {zone: http(orjson.dumps({"Item": wire("user-000000", 0, zone)})) for zone in _ZONES}
+        self._updated = {zone: http(orjson.dumps({"Attributes": wire("user-000000", 0, zone)})) for zone in _ZONES}
+        self._pages = {zone: Pages("user-000000", zone) for zone in _ZONES}
+        self._stream = {zone: Pages(STREAM, zone) for zone in _ZONES}
         key = wire_key("")
         self._rest = {
-            zone: orjson.dumps({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in ("Z", "+0000")
+            zone: orjson.dumps({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in _ZONES
         }
 
     def answer(self, operation: str, body: bytes) -> bytes:
         """Return the response to a request."""
         fixed = self._fixed.get(operation)
-        if fixed is not None:
-            return self._updated if b'"ALL_NEW"' in body else fixed
+        if fixed is not None and b'"ALL_NEW"' not in body:
+            return fixed
         zone = "+0000" if PYNAMODB_TABLE.encode() in body else "Z"
+        if operation == "updateitem":
+            return self._updated[zone]
         if operation == "getitem":
             return self._items[zone]
         if operation == "query":
@@ -104,4 +106,3 @@ class Answers:
             for key in keys
         )
         return http(b'{"Responses":{"%b":[%b]},"UnprocessedKeys":{}}' % (table.encode(), found))
-

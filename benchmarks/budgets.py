@@ -25,7 +25,7 @@ class Budget:
     def __str__(self) -> str:
         word = "at least" if self.at_least else "at most"
         of = "" if self.reference == "limit" else f" x {self.reference}"
-        return f"{self.figure} {word} {self.factor:g}{of}"
+        return f"{self.figure} {word} {self.factor:.3g}{of}"
 
 
 _CONCURRENT = ("concurrent_gets_64", "concurrent_gets_400", "concurrent_gets_1000", "concurrent_puts")
@@ -85,7 +85,11 @@ def judge(
     """
     verdicts = []
     for budget in budgets:
-        figures = {name: each[budget.figure] for name, each in medians.get(budget.question, {}).items() if budget.figure in each}
+        figures = {
+            name: each[budget.figure]
+            for name, each in medians.get(budget.question, {}).items()
+            if budget.figure in each
+        }
         ours = figures.get(OURS)
         if ours is None:
             continue

@@ -6,8 +6,18 @@ from pathlib import Path
 from benchmarks.questions import Question
 from benchmarks.subjects import FLOOR, NAMES, OURS
 
-_CHARTED = ("get_one", "query_100", "concurrent_gets_1000", "put_one", "concurrent_puts", "batch_get", "batch_write",
-            "transaction_10", "stream", "decode")
+_CHARTED = (
+    "get_one",
+    "query_100",
+    "concurrent_gets_1000",
+    "put_one",
+    "concurrent_puts",
+    "batch_get",
+    "batch_write",
+    "transaction_10",
+    "stream",
+    "decode",
+)
 _COLOURS = ("#d1242f", "#57606a", "#8c959f", "#afb8c1", "#768390", "#c4cbd3")
 _LEFT, _WIDTH, _BAR, _GAP, _TOP = 230, 560, 9, 14, 56
 _LEAST, _GREATEST = 0.1, 64.0

@@ -16,6 +16,7 @@ from benchmarks.results import Results
 from benchmarks.runs import FULL, QUICK
 
 ROOT = Path(__file__).resolve().parents[1]
+QUICK_SECONDS = 120
 ENTRY = Path(__file__).with_name("__main__.py")
 
 
@@ -35,16 +36,19 @@ class Programs:
 def main() -> int:
     """Measure what the command line asks for, print the tables, and write the files that it names."""
     options = _options()
+    only = options.only or [name for name in questions.NAMES if questions.load(name).quick or not options.quick]
     began = time.monotonic()
     results = Results()
-    programs = Programs(options.aiodynamodb, *_cores())
+    programs = Programs(os.environ.get("DYNAMAP_BENCH_APART"), *_cores())
+    rounds = 0
     with _server(programs, quick=options.quick) as endpoint:
-        for number in range(options.rounds):
-            for job in _jobs(options.only, options.subjects, number, quick=options.quick):
+        while rounds < options.rounds and _has_time(began, rounds, quick=options.quick):
+            for job in _jobs(only, options.subjects, rounds, quick=options.quick):
                 _work(job, results, programs, endpoint, options)
-    asked = {name: questions.load(name) for name in options.only}
+            rounds += 1
+    asked = {name: questions.load(name) for name in only}
     seconds = time.monotonic() - began
-    report.show(results, asked, rounds=options.rounds, seconds=seconds, busy=os.getloadavg()[0])
+    report.show(results, asked, rounds=rounds, seconds=seconds, busy=os.getloadavg()[0])
     if options.json:
         results.write(options.json, command=" ".join(["nox -s bench --", *sys.argv[1:]]))
     if options.svg:
@@ -52,16 +56,23 @@ def main() -> int:
     return 1 if any("failed:" in why for each in results.absent.values() for why in each.values()) else 0
 
 
+def _has_time(began: float, rounds: int, *, quick: bool) -> bool:
+    """Tell whether another round fits into the two minutes of a quick run; the first always does."""
+    passed = time.monotonic() - began
+    return not quick or rounds == 0 or passed + passed / rounds <= QUICK_SECONDS
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="nox -s bench --", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="little work in each run; under two minutes")
-    parser.add_argument("--only", nargs="+", choices=questions.NAMES, default=list(questions.NAMES), metavar="QUESTION")
+    parser.add_argument(
+        "--quick", action="store_true", help="little work in each run, and only as many rounds as fit into two minutes"
+    )
+    parser.add_argument("--only", nargs="+", choices=questions.NAMES, metavar="QUESTION")
     parser.add_argument("--subjects", nargs="+", choices=subjects.NAMES, default=list(subjects.NAMES), metavar="NAME")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each question and library (default: 5)")
     parser.add_argument("--json", type=Path, help="write all runs, versions and the machine to this file")
     parser.add_argument("--svg", type=Path, help="draw the chart into this file")
     parser.add_argument("--uvloop", action="store_true", help="run the clients on uvloop")
-    parser.add_argument("--aiodynamodb", help="the Python of the environment of aiodynamodb")
     return parser.parse_args()
 
 
@@ -76,12 +87,16 @@ def _cores() -> tuple[frozenset[int], frozenset[int]]:
 def _jobs(only: Sequence[str], names: Sequence[str], number: int, *, quick: bool) -> Iterator[tuple[str, list[str]]]:
     """Yield library and questions of each process of a round, so that neighbours in time are what is compared.
 
-    A full run gives each question and library a process of its own. A quick one asks most questions in one process.
+    A full run gives each question and library a process of its own. A quick one has two: in the second
+    what must come first comes first, and what counts memory follows with little work done before.
     """
     asked = {name: questions.load(name) for name in only}
-    together = [name for name, question in asked.items() if not question.alone] if quick else []
-    groups = [together] if together else []
-    groups += [[name] for name in asked if name not in together]
+    groups = [[name] for name in asked]
+    if quick:
+        alone = sorted(
+            (name for name, question in asked.items() if question.alone), key=lambda name: asked[name].opened
+        )
+        groups = [group for group in ([name for name in asked if name not in alone], alone) if group]
     # Each round begins with another library, so that none always follows the same one.
     turned = [*names[number % len(names) :], *names[: number % len(names)]]
     for group in groups:
@@ -96,12 +111,17 @@ def _work(
     subject, group = job
     python = programs.python(subject)
     if python is None:
-        results.refuse(subject, group, "cannot: not installed; give --aiodynamodb")
+        results.refuse(subject, group, "cannot: its environment is not there; DYNAMAP_BENCH_APART names its Python")
         return
     switches = [name for name, on in (("--quick", options.quick), ("--uvloop", options.uvloop)) if on]
     line = [python, str(ENTRY), "worker", subject, *group, "--endpoint", endpoint, *switches]
-    with _pinned(programs.client_cores):
-        ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    longest = 60 if options.quick else 600
+    try:
+        with _pinned(programs.client_cores):
+            ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=longest)
+    except subprocess.TimeoutExpired:
+        results.refuse(subject, group, f"failed: no end after {longest} seconds")
+        return
     if ran.returncode:
         last = (ran.stderr.strip().splitlines() or ["the process ended without a word"])[-1]
         results.refuse(subject, group, f"failed: {last}")

@@ -39,7 +39,7 @@ class Effort:
 
 
 FULL = Effort(seconds=1.0, many=10_000, scanned=100_000, streamed=1_000_000)
-QUICK = Effort(seconds=0.1, many=1_000, scanned=4_000, streamed=4_000)
+QUICK = Effort(seconds=0.05, many=500, scanned=1_600, streamed=2_000)
 
 
 async def calls(
@@ -56,7 +56,7 @@ async def calls(
     """
     times: list[float] = []
 
-    async def caller(numbers: "range", given: list[int]) -> None:
+    async def caller(numbers: range, given: list[int]) -> None:
         while given[0] < len(numbers):
             number = given[0]
             given[0] += 1
@@ -72,10 +72,9 @@ async def calls(
                 group.create_task(caller(range(total), given))
         return time.perf_counter() - begin
 
-    warm = max(callers, 20 // per)
-    await all_callers(warm)
+    warm = 1 if per > 1 else 64
     each = await all_callers(warm) / warm
-    total = max(2 * callers, 3, int(seconds / each))
+    total = max(callers, int(seconds / each))
     times.clear()
     gc.collect()
     before = time.process_time()

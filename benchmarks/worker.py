@@ -58,13 +58,19 @@ async def _measure(
         except CannotError as error:
             runs[name] = {"cannot": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever a library raises is told in its place of the table
-            runs[name] = {"failed": f"{type(error).__name__}: {error}"}
+            runs[name] = {"failed": _told(error)}
         else:
             runs[name] = {key: value for key, value in dataclasses.asdict(run).items() if value is not None}
         is_open = is_open or name == "open_first"
     if is_open:
         await subject.close()
     return runs
+
+
+def _told(error: Exception) -> str:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
 
 
 def _versions(subject: Subject) -> dict[str, str]:

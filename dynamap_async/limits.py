@@ -107,7 +107,7 @@ TRANSACTION_BYTES: Final = 4_194_304
 
 CLIENT_REQUEST_TOKEN_LENGTH: Final = 36
 """Longest client request token, in characters.
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html (ClientRequestToken)"""
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html"""
 
 CLIENT_REQUEST_TOKEN_SECONDS: Final = 600
 """How long the service remembers a client request token, at least."""

@@ -6,7 +6,7 @@ from benchmarks.subjects import Subject
 
 
 async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
-    return await calls(subject.get, callers=64, seconds=effort.seconds, distinct=10_000)
+    return await calls(subject.get, callers=64, seconds=effort.seconds, distinct=2_000)
 
 
-QUESTION = Question(asks="concurrent gets, 64 callers", floor="GetItem for each", run=_run, distinct=10_000)
+QUESTION = Question(asks="concurrent gets, 64 callers", floor="GetItem for each", run=_run, distinct=2_000, quick=False)

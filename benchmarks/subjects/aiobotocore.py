@@ -1,7 +1,7 @@
 """aiobotocore's client: wire dicts in and out."""
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
@@ -26,7 +26,7 @@ class Aiobotocore(Subject):
     returns = "wire dicts"
     imports = "aiobotocore.session"
     distributions = ("aiobotocore", "botocore", "aiohttp")
-    cannot = {
+    cannot: ClassVar[dict[str, str]] = {
         "encode": "takes wire dicts",
         "decode": "gives wire dicts",
         "render": "takes rendered expressions",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import ClassVar
 
 import aiohttp
 from aiodynamo.client import Client
@@ -24,7 +25,7 @@ class Aiodynamo(Subject):
     returns = "dicts"
     imports = "aiodynamo.client, aiodynamo.http.aiohttp"
     distributions = ("aiodynamo", "aiohttp")
-    cannot = {"define": "has no models", "scan": "scans without segments"}
+    cannot: ClassVar[dict[str, str]] = {"define": "has no models", "scan": "scans without segments"}
 
     def prepare(self, distinct: int) -> None:
         """Make dicts."""

@@ -1,7 +1,7 @@
 """The floor: aiohttp sends bodies that were made beforehand and orjson parses the answers. Nobody can do less."""
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import orjson
@@ -25,7 +25,7 @@ class Floor(Subject):
     returns = "parsed JSON"
     imports = "aiobotocore.session, pydantic"
     distributions = ("aiohttp", "orjson", "pydantic")
-    cannot = {"render": "nothing to render: its bodies are made beforehand"}
+    cannot: ClassVar[dict[str, str]] = {"render": "nothing to render: its bodies are made beforehand"}
 
     def prepare(self, distinct: int) -> None:
         """Make every body."""
@@ -40,7 +40,9 @@ class Floor(Subject):
             orjson.dumps({"RequestItems": {TABLE: [{"PutRequest": {"Item": wire(n)}} for n in names[at : at + 25]]}})
             for at in range(0, distinct, 25)
         ]
-        self._query = orjson.dumps({**_CONDITION, "ExpressionAttributeValues": {":p": {"S": "user-000000"}}, "Limit": PAGE})
+        self._query = orjson.dumps(
+            {**_CONDITION, "ExpressionAttributeValues": {":p": {"S": "user-000000"}}, "Limit": PAGE}
+        )
         self._stream = {**_CONDITION, "ExpressionAttributeValues": {":p": {"S": STREAM}}}
         self._transaction = orjson.dumps(
             {"TransactItems": [{"Put": {"TableName": TABLE, "Item": wire(name)}} for name in names[:10]]}

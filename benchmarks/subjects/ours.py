@@ -48,9 +48,7 @@ class Ours(Subject):
 
     async def _entered(self, batching: BatchPolicy | None = None) -> Session:
         credentials = Credentials(access_key_id="AKIAEXAMPLE", secret_access_key="secret")
-        session = Session(
-            endpoint_url=self._endpoint, region="eu-west-1", credentials=credentials, batching=batching
-        )
+        session = Session(endpoint_url=self._endpoint, region="eu-west-1", credentials=credentials, batching=batching)
         return await session.__aenter__()
 
     async def close(self) -> None:

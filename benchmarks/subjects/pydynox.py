@@ -1,6 +1,9 @@
-"""pydynox: its own models over a client in Rust. Loaded values are not checked, and a string set is read as a list."""
+"""pydynox: its own models over a client in Rust.
 
-from typing import Any
+Loaded values are not checked, a string set is read as a list, and keys are given as they are stored.
+"""
+
+from typing import Any, ClassVar
 
 from pydynox import DynamoDBClient, Model, ModelConfig, Transaction, set_default_client
 from pydynox.attributes import (
@@ -14,7 +17,7 @@ from pydynox.attributes import (
 )
 from pydynox.batch_operations import BatchWriter
 
-from benchmarks.items import PAGE, START, STREAM, TABLE, plain, stored_instant, users
+from benchmarks.items import PAGE, STREAM, TABLE, plain, stored_instant, users
 from benchmarks.subjects.subject import Subject
 
 
@@ -41,7 +44,7 @@ class Pydynox(Subject):
     returns = "models, unchecked"
     imports = "pydynox"
     distributions = ("pydynox",)
-    cannot = {
+    cannot: ClassVar[dict[str, str]] = {
         "encode": "encodes inside its client",
         "decode": "decodes inside its client",
         "render": "renders inside its client",
@@ -63,7 +66,7 @@ class Pydynox(Subject):
 
     async def get(self, key: int) -> object:
         """`Model.get`."""
-        return await Post.get(user_id=self._users[key], posted_at=START)
+        return await Post.get(**self._keys[key])
 
     async def query(self) -> object:
         """`Model.query` with a limit."""
@@ -76,7 +79,7 @@ class Pydynox(Subject):
 
     async def update(self, key: int) -> object:
         """`update_by_key`, which gives nothing back."""
-        await Post.update_by_key(user_id=self._users[key], posted_at=START, title="new", likes=1)
+        await Post.update_by_key(**self._keys[key], title="new", likes=1)
         return None
 
     async def batch_get(self, count: int) -> object:

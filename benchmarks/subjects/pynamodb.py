@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 from pynamodb.attributes import (
     BooleanAttribute,
@@ -63,7 +63,7 @@ class Pynamodb(Subject):
     imports = "pynamodb.models"
     distributions = ("pynamodb", "botocore")
     zone = "+0000"
-    cannot = {"scan": "no call for all segments"}
+    cannot: ClassVar[dict[str, str]] = {"scan": "no call for all segments"}
 
     def prepare(self, distinct: int) -> None:
         """Make keys and models."""

@@ -1,6 +1,5 @@
 """What a library is asked to do. Each one answers in the way that its own documentation recommends."""
 
-from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -9,7 +8,7 @@ class CannotError(Exception):
     """The library does not offer this; the text says what is missing, and is printed in place of a figure."""
 
 
-class Subject(ABC):  # noqa: B024 - a library that offers nothing of this would still be a subject
+class Subject:
     """One library. What it does not override it cannot do, and says so.
 
     ``key`` and ``number`` are positions below the ``distinct`` that ``prepare`` was told: making keys and items is the
@@ -31,18 +30,18 @@ class Subject(ABC):  # noqa: B024 - a library that offers nothing of this would 
 
     def prepare(self, distinct: int) -> None:
         """Make the keys and items that are used later."""
-        self._missing("prepare")
+        raise self._missing("prepare")
 
     async def open(self, endpoint: str) -> None:
         """Open the client."""
-        self._missing("open")
+        raise self._missing("open")
 
     async def close(self) -> None:
         """Close it."""
 
     async def get(self, key: int) -> object:
         """Read one item."""
-        return self._missing("get")
+        raise self._missing("get")
 
     async def get_alone(self, key: int) -> object:
         """Read one item with a request of its own."""
@@ -54,53 +53,51 @@ class Subject(ABC):  # noqa: B024 - a library that offers nothing of this would 
 
     async def query(self) -> object:
         """Read a page of 100 items."""
-        return self._missing("query")
+        raise self._missing("query")
 
     async def put(self, number: int) -> object:
         """Write one item."""
-        return self._missing("put")
+        raise self._missing("put")
 
     async def update(self, key: int) -> object:
         """Set one attribute of an item and add to another."""
-        return self._missing("update")
+        raise self._missing("update")
 
     async def batch_get(self, count: int) -> object:
         """Read the first so many items."""
-        return self._missing("batch_get")
+        raise self._missing("batch_get")
 
     async def batch_write(self, count: int) -> object:
         """Write the first so many items."""
-        return self._missing("batch_write")
+        raise self._missing("batch_write")
 
     async def transact(self) -> object:
         """Write 10 items in one transaction."""
-        return self._missing("transact")
+        raise self._missing("transact")
 
     async def scan(self) -> int:
         """Read the whole table in ``segments`` parts at a time; return how many items there were."""
-        self._missing("scan")
-        return 0
+        raise self._missing("scan")
 
     async def stream(self) -> int:
         """Read the items of the long query one by one, keeping none; return how many there were."""
-        self._missing("stream")
-        return 0
+        raise self._missing("stream")
 
     def encode(self) -> object:
         """Turn 100 items into the JSON that is sent."""
-        return self._missing("encode")
+        raise self._missing("encode")
 
     def decode(self, page: bytes) -> object:
         """Turn the JSON of a page of 100 items into what the library returns."""
-        return self._missing("decode")
+        raise self._missing("decode")
 
     def render(self) -> object:
         """Build a query with a key range and a filter, and render its expressions."""
-        return self._missing("render")
+        raise self._missing("render")
 
     def define(self) -> object:
         """Define the model of the reference item."""
-        return self._missing("define")
+        raise self._missing("define")
 
-    def _missing(self, method: str) -> None:
-        raise CannotError(self.cannot.get(method, "not asked yet"))
+    def _missing(self, method: str) -> CannotError:
+        return CannotError(self.cannot.get(method, "not asked yet"))

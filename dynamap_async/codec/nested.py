@@ -24,7 +24,7 @@ class Unknown:
     __slots__ = ("count",)
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
 
 
 UNKNOWN_MEMBERS: Final = Unknown()

@@ -10,7 +10,7 @@ there is none; no task is made here, and dropping or closing the pages withdraws
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -40,6 +40,7 @@ class CompletedPages:
         request: Callable[[WireItem], Request],
         item: Callable[[Body], WireItem | None],
         *,
+        unwanted_ended: Callable[[], Awaitable[None]],
         eager: bool,
     ) -> None:
         """Describe the pages; nothing is sent before the first ``next_page``.
@@ -49,12 +50,14 @@ class CompletedPages:
             submit: queues the request of one item, to be answered by a time of the event loop.
             request: makes the request of an entry's item.
             item: takes the item out of the answer; None where there is none.
+            unwanted_ended: waits for the end of requests that were given up.
             eager: whether every item is certain to be taken; if not, more and more are asked for ahead.
         """
         self._pages: Final = pages
         self._submit: Final = submit
         self._request: Final = request
         self._item: Final = item
+        self._unwanted_ended: Final = unwanted_ended
         self._ahead = _AHEAD if eager else BATCH_GET_KEYS
         self._entries: deque[WireItem] = deque()
         """What is left of the page of the index."""
@@ -144,10 +147,11 @@ class CompletedPages:
         return self._pages.positions(len(self._entries) + back)
 
     async def aclose(self) -> None:
-        """Withdraw what was not sent, end what is under way for the index, and return when it has ended."""
+        """Withdraw what was not sent, end what is under way, and return when it has ended."""
         self._closed = True
         self._forget()
         await self._pages.aclose()
+        await self._unwanted_ended()
 
     def __del__(self) -> None:
         if answers := [each for each in self._answers if not each.done()]:

@@ -135,6 +135,13 @@ class Executor:
                     if waiter.future in futures:
                         waiter.future.cancel()
 
+    async def unwanted_ended(self) -> None:
+        """Wait until no read is under way that nobody waits for; it was broken off when its last waiter left."""
+        tasks = [task for task, batch in self._reads.tasks.items() if not any(each.wanted for each in batch)]
+        if tasks:
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait(tasks)
+
     async def settled(self, future: asyncio.Future[Body]) -> Body:
         """Wait for the answer of a queued request."""
         try:

@@ -7,7 +7,7 @@ from dynamap_async.models.computed import Computed, template
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.differences import REMOVED, Changes, Known, Removed, changed, difference
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.fitting import fits
+from dynamap_async.models.fitting import decoder_for, fits
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
@@ -65,6 +65,7 @@ __all__ = [
     "changed",
     "changes",
     "decode_mixed",
+    "decoder_for",
     "definition_of",
     "difference",
     "faults_of",

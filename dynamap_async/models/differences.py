@@ -1,8 +1,11 @@
 """Differences: what a save has to change in a stored item, attribute by attribute."""
 
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, TypeAlias
+
+import orjson
 
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -73,22 +76,69 @@ def _merged_elements(
 ) -> list[AttributeValue]:
     """Return the elements of a list: unchanged ones as they are stored, wherever they are now.
 
-    A changed one is taken for the one that stood in its place if the list has kept its length.
+    A changed one is taken for the one with which alone it shares a text, number or binary member, such as a name. What
+    then remains is taken for the one that stood in its place, if the list has kept its length or they share a member.
     """
-    left = dict(enumerate(old))
-    found: dict[int, AttributeValue] = {}
+    found = dict(enumerate(new))
     # First those that stayed in their places, so that of equal elements each keeps its own.
-    for position, element in enumerate(new):
-        if left.get(position) == element:
-            found[position] = raw[position]
-            del left[position]
-    for position, element in enumerate(new):
-        match = None if position in found else next((each for each in left if left[each] == element), None)
-        if match is not None:
-            found[position] = raw[match]
-            del left[match]
-    for position, element in enumerate(new):
-        if position not in found:
-            same = len(old) == len(new) and position in left
-            found[position] = _merged(raw[position], old[position], element) if same else element
-    return [found[position] for position in range(len(new))]
+    stayed = {position for position, element in found.items() if position < len(old) and old[position] == element}
+    found.update((position, raw[position]) for position in stayed)
+    left = {position for position, each in enumerate(old) if position not in stayed and _has_parts(each)}
+    wanted = {position for position, each in enumerate(new) if position not in stayed and _has_parts(each)}
+
+    def take(pairs: Mapping[int, int]) -> None:
+        for position, before in pairs.items():
+            found[position] = _merged(raw[before], old[before], new[position])
+        left.difference_update(pairs.values())
+        wanted.difference_update(pairs)
+
+    take(_moved(old, new, left, wanted))
+    take(_alike(old, new, left, wanted))
+    kept = len(old) == len(new)
+    take({each: each for each in wanted & left if kept or _members(old[each]) & _members(new[each])})
+    return list(found.values())
+
+
+_Elements: TypeAlias = Sequence[AttributeValue]
+
+
+def _has_parts(value: AttributeValue) -> bool:
+    return "M" in value or "L" in value
+
+
+def _moved(old: _Elements, new: _Elements, left: set[int], wanted: set[int]) -> dict[int, int]:
+    """Return new position -> old position of elements that are equal, the first with the first."""
+    places: dict[bytes, deque[int]] = {}
+    for before in sorted(left):
+        places.setdefault(_text(old[before]), deque()).append(before)
+    texts = {position: _text(new[position]) for position in sorted(wanted)}
+    return {position: places[text].popleft() for position, text in texts.items() if places.get(text)}
+
+
+def _alike(old: _Elements, new: _Elements, left: set[int], wanted: set[int]) -> dict[int, int]:
+    """Return new position -> old position of elements that share a member which no other element of theirs has."""
+    if not left or not wanted:
+        return {}
+    owners, heirs = _only(old), _only(new)
+    pairs = {(heirs[member], owners[member]) for member in owners.keys() & heirs.keys()}
+    pairs = {(position, before) for position, before in pairs if position in wanted and before in left}
+    times = Counter(position for position, _ in pairs), Counter(before for _, before in pairs)
+    return {position: before for position, before in pairs if times[0][position] == times[1][before] == 1}
+
+
+def _only(elements: _Elements) -> dict[tuple[str, bytes], int]:
+    """Return member -> position of the only element that has it."""
+    positions: dict[tuple[str, bytes], list[int]] = {}
+    for position, element in enumerate(elements):
+        for member in _members(element):
+            positions.setdefault(member, []).append(position)
+    return {member: found[0] for member, found in positions.items() if len(found) == 1}
+
+
+def _members(element: AttributeValue) -> set[tuple[str, bytes]]:
+    """Return the members of a map by which it may be known: (name, value)."""
+    return {(name, _text(value)) for name, value in element.get("M", {}).items() if value.keys() & {"S", "N", "B"}}
+
+
+def _text(value: AttributeValue) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -63,6 +63,8 @@ class FieldPlan:
     """Where the value comes from, if the library gives it when the item is written."""
     annotation: Any = None
     """The type as the model declares it."""
+    encoded: bool = False
+    """Whether the stored value is text that Pydantic decodes each time."""
     maker: Maker | None = None
     """Makes the values of an assigned field."""
     template: KeyTemplate | None = None
@@ -150,6 +152,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         holding=holding_of(model, info),
         assigned=assigned,
         annotation=info.annotation,
+        encoded=opaque,
         maker=None if assigned is None else _maker(model, name, info),
         template=template,
         is_stored=is_stored(info),

@@ -1,7 +1,7 @@
-"""Fitting: whether values of one type can be values of another, as far as the two types tell."""
+"""Fitting: whether values of one type can be values of another, as far as types tell, and how they become that."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -9,8 +9,12 @@ from typing import Any, Final, Literal, get_args, get_origin
 from uuid import UUID
 
 from pydantic import BaseModel, RootModel
+from pydantic.fields import FieldInfo
 
-from dynamap_async.models.annotations import bare, is_anything, is_kind_of, is_none, is_union
+from dynamap_async.models.annotations import bare, is_anything, is_encoded, is_kind_of, is_none, is_union
+from dynamap_async.models.fallback import needs_values
+from dynamap_async.models.fields import FieldPlan
+from dynamap_async.wire import AttributeValue
 
 _MEMBERS: Final = (list, tuple, set, frozenset, deque, AbstractSet, Sequence)
 # The first that a class is derived from counts: bool is an int, and datetime a date.
@@ -30,15 +34,28 @@ _FAMILIES: Final[tuple[tuple[type[Any], ...], ...]] = (
 )
 
 
-def fits(source: Any, target: Any) -> bool:
-    """Return whether some values of the source type can be values of the target type.
+def fits(info: FieldInfo, source: FieldPlan) -> bool:
+    """Return whether some values of a field can be values of a field of another model.
 
     Whether each of them is, Pydantic says when it is read: None among them, a constraint, a member of a literal.
     """
+    return is_encoded(tuple(info.metadata)) or _fit(source.annotation, info.annotation)
+
+
+def _fit(source: Any, target: Any) -> bool:
     try:
         return any(_fits(one, other) for one in _choices(source) for other in _choices(target))
     except RecursionError:  # types that contain themselves, and agree as far as anybody can look
         return True
+
+
+def decoder_for(target: type[BaseModel], info: FieldInfo, source: FieldPlan) -> Callable[[AttributeValue], Any]:
+    """Return what decodes a stored value of a field for a field of another model, for Pydantic to validate."""
+    if is_encoded(tuple(info.metadata)):
+        return source.decode
+    # Of the very same type, and without anything that sees a value first, Pydantic parses the text itself.
+    lax = info.annotation == source.annotation and not (info.metadata or source.encoded or needs_values(target))
+    return source.decode if lax else source.converter.decode
 
 
 def _choices(annotation: Any) -> list[Any]:
@@ -73,10 +90,10 @@ def _family(annotation: Any) -> tuple[type[Any], ...] | None:
 def _fits_model(source: Any, target: Any) -> bool:
     fields = source.model_fields
     return issubclass(get_origin(source) or source, get_origin(target) or target) or all(
-        fits(fields[name].annotation, info.annotation) if name in fields else not info.is_required()
+        _fit(fields[name].annotation, info.annotation) if name in fields else not info.is_required()
         for name, info in target.model_fields.items()
     )
 
 
 def _fits_members(source: tuple[Any, ...], target: tuple[Any, ...]) -> bool:
-    return all(fits(one, other) for one, other in zip(source, target, strict=False))
+    return all(_fit(one, other) for one, other in zip(source, target, strict=False))

@@ -74,7 +74,7 @@ class ItemCodec(Generic[M]):
         ]
         self._key_names = table.keys.names if table is not None else ()
         self._page: TypeAdapter[list[M]] | None = None
-        self.snapshots = Snapshots(model, fields)
+        self.snapshots: Snapshots = Snapshots(model, fields)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
 

@@ -79,15 +79,15 @@ class Snapshots:
         try:
             _each(self._set_values, page, map(self._get_fixed, attributes))
         except KeyError:  # a field that the session gives a value has none
-            _each(self._set_values, page, _columns(attributes, self.fixed))
+            _each(self._set_values, page, _by_name(attributes, self.fixed))
         if self.shared:
-            own, shared = _columns(values, self.own), _columns(items, [field.stored for field in self.shared])
+            own, shared = _by_name(values, self.own), _by_name(items, [field.stored for field in self.shared])
             _each(self._set_parts, page, map(_joined, own, shared) if self.own else shared)
         elif self.own:
             try:
                 _each(self._set_parts, page, map(self._get_own, values))
             except KeyError:  # an attribute is absent
-                _each(self._set_parts, page, _columns(values, self.own))
+                _each(self._set_parts, page, _by_name(values, self.own))
 
     def mark_partial(self, page: Iterable[BaseModel]) -> None:
         """Remember that instances were read from parts of their items."""
@@ -181,7 +181,7 @@ def _each(setter: Callable[[BaseModel, Any], None], page: Sequence[BaseModel], s
     deque(map(setter, page, states), maxlen=0)
 
 
-def _columns(sources: Sequence[dict[str, Any]], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+def _by_name(sources: Sequence[dict[str, Any]], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
     return zip(*(map(_GET, sources, repeat(name), repeat(_Mark.MISSING)) for name in names), strict=True)
 
 

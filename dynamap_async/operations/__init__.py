@@ -9,6 +9,7 @@ from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.entities import Grouped, Unknown, UnknownItem
 from dynamap_async.operations.exactly_once import ExactlyOnce, ThenGet
 from dynamap_async.operations.get import Find, Get
+from dynamap_async.operations.old import Old
 from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model, positive
 from dynamap_async.operations.own_table import needs_own_table, own_table
 from dynamap_async.operations.plan import Plan
@@ -44,6 +45,7 @@ __all__ = [
     "Get",
     "GetOf",
     "Grouped",
+    "Old",
     "Operation",
     "Page",
     "PagedOperation",

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
-from dynamap_async.operations.cards import CardDecoder, card_paths
+from dynamap_async.operations.cards import CardDecoder
 from dynamap_async.operations.entities import CollectionDecoder, Unknown
 from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path, stored_path
 from dynamap_async.operations.planner import Need
@@ -36,8 +36,9 @@ class ReadSpec:
     page_size: int | None = None
     consistent: bool = False
     selected: tuple[Path, ...] | None = None
+    """What is read of each item; None for all of it."""
     card: type[BaseModel] | None = None
-    """The model that its items are read into; None for ``model`` itself, or tuples of what is ``selected``."""
+    """The model that what is ``selected`` is read into; None for tuples."""
     segments: int | None = None
     checkpoint: str | None = None
 
@@ -56,24 +57,20 @@ class ReadSpec:
         """Whether items of no known model are read too."""
         return bool(self.models) and self.unknown != "skip"
 
-    @property
-    def paths(self) -> tuple[Path, ...] | None:
-        """What is read of each item; None for all of it."""
-        return self.selected if self.card is None else card_paths(self.model, self.card)
-
 
 def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     """Return what makes items of the result out of wire items."""
     if spec.models:
         return CollectionDecoder(spec.models, spec.unknown)
-    if spec.card is not None:
-        return CardDecoder(spec.model, spec.card)
-    return whole_items(spec.model) if spec.selected is None else SelectionDecoder(spec.model, spec.selected)
+    if spec.selected is None:
+        return whole_items(spec.model)
+    values = SelectionDecoder(spec.model, spec.selected)
+    return values if spec.card is None else CardDecoder(spec.model, spec.card, values)
 
 
 def need_of(spec: ReadSpec, *, counting: bool) -> Need:
     """Return what the result needs of the index that is read."""
-    definitions, paths = [definition_of(model) for model in spec.asked], spec.paths
+    definitions, paths = [definition_of(model) for model in spec.asked], spec.selected
     expiry, kinds = definitions[0].expiry, definitions[0].kinds
     whole = not counting and paths is None
     if counting:
@@ -148,7 +145,7 @@ def requested(
         return ()
     if completed:  # the keys are all that completion needs, and all that such an index may hold anyway
         return None if index is not None and index.projection.type == "KEYS_ONLY" else ()
-    return None if spec.paths is None else tuple(path.steps for path in spec.paths)
+    return None if spec.selected is None else tuple(path.steps for path in spec.selected)
 
 
 def optional_keys(spec: ReadSpec, route: Route) -> list[str]:

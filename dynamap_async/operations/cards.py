@@ -1,17 +1,19 @@
 """Cards: other Pydantic models that the items of a model are read into, made of some of its fields."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, RootModel, ValidationError
 
-from dynamap_async.codec import decode_any
+from dynamap_async.codec import MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.expressions import Path
-from dynamap_async.models import Model, definition_of, faults_of, fits, name_of
+from dynamap_async.models import Model, decoder_for, definition_of, faults_of, fits, name_of
 from dynamap_async.operations.operation import stored_path
 from dynamap_async.operations.selection import SelectionDecoder
-from dynamap_async.wire import WireItem
+from dynamap_async.wire import AttributeValue, WireItem
+
+_NULL: Final[AttributeValue] = {"NULL": True}
 
 
 def checked_card(model: type[Model], card: object) -> type[BaseModel]:
@@ -36,7 +38,7 @@ def checked_card(model: type[Model], card: object) -> type[BaseModel]:
                 f"{card.__name__}.{name} is no field of {model.__name__}, so it would never be read; name it like one, "
                 "or compute it with @computed_field"
             )
-        if not fits(fields[name].annotation, info.annotation):
+        if not fits(info, fields[name]):
             raise OperationError(
                 f"{card.__name__}.{name} is {name_of(info.annotation)}, and {model.__name__}.{name} is "
                 f"{name_of(fields[name].annotation)}: it could not be filled; give both the same type"
@@ -57,11 +59,22 @@ class CardDecoder:
     it says of an absent attribute. The card's defaults are never used.
     """
 
-    def __init__(self, model: type[Model], card: type[BaseModel]) -> None:
+    def __init__(self, model: type[Model], card: type[BaseModel], selection: SelectionDecoder) -> None:
+        """Prepare for items of a model.
+
+        Args:
+            model: the items' own model.
+            card: the class of the instances.
+            selection: decodes the values of the card's fields, in their order, and knows what absent ones mean.
+        """
         self._model = model
         self._card = card
-        self._names = tuple(card.model_fields)
-        self._values = SelectionDecoder(model, card_paths(model, card)).values
+        self._selection = selection
+        fields = definition_of(model).fields
+        self._fields = [
+            (place, name, fields[name].stored, decoder_for(card, info, fields[name]))
+            for place, (name, info) in enumerate(card.model_fields.items())
+        ]
         definition = definition_of(card) if issubclass(card, Model) else None
         self._snapshots = None if definition is None or definition.table is None else definition.items.snapshots
 
@@ -84,8 +97,21 @@ class CardDecoder:
             raise ItemValidationError.of_call(failures, made)
         return made
 
+    def _values(self, item: WireItem) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for place, name, attribute, decode in self._fields:
+            found = item.get(attribute)
+            if found is not None and found != _NULL:
+                try:
+                    values[name] = decode(found)
+                    continue
+                except MISFITS:
+                    pass
+            values[name] = self._selection.value(item, place)
+        return values
+
     def _made(self, item: WireItem) -> BaseModel:
-        values = dict(zip(self._names, self._values(item), strict=True))
+        values = self._values(item)
         try:
             # From attributes: a nested value comes as an instance of its own model, and the card may have another.
             made: BaseModel = self._card.__pydantic_validator__.validate_python(

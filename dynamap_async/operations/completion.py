@@ -33,7 +33,7 @@ class Completion:
         key = {name: entry[name] for name in self.table.keys.names}
         body = {"TableName": self.table.name, "Key": key, "ConsistentRead": self.consistent}
         target = Target(key, identity_of(self.table.name, key))
-        return Request(operation="GetItem", body=body, table=self.table.name, target=target)
+        return Request(operation="GetItem", body=body, table=self.table.name, target=target, batchable=True)
 
     def item(self, answer: Body) -> WireItem | None:
         """Return the item of an answer; None where it was deleted, is hidden, or is of another model."""

@@ -1,7 +1,7 @@
 """Removing one item."""
 
 import copy
-from typing import Any, ClassVar, Self, final, overload
+from typing import Any, Self, final, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
@@ -26,7 +26,7 @@ class Delete(Write[None]):
 
     __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key", "_read_first")
 
-    kind: ClassVar[WriteKind | None] = "delete"
+    kind: WriteKind | None = "delete"
 
     @overload
     def __init__(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...

@@ -9,6 +9,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.K
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final
 
 from dynamap_async.codec import order_key
@@ -79,11 +80,9 @@ def choose(table: TableSchema, conditions: Sequence[Condition], need: Need, forc
     if not routes:
         raise _no_route(table, need, candidates, refusals)
 
-    def rank(route: Route) -> tuple[object, ...]:
-        return (*route.rank, is_completed(table, route.index, need))
-
-    routes.sort(key=rank)  # sorting is stable: declaration order decides ties
-    best = [route for route in routes if rank(route) == rank(routes[0])]
+    ranked = [((*route.rank, is_completed(table, route.index, need)), route) for route in routes]
+    ranked.sort(key=itemgetter(0))  # sorting is stable: declaration order decides ties
+    best = [route for rank, route in ranked if rank == ranked[0][0]]
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
         raise AmbiguousIndexError(
@@ -265,7 +264,10 @@ def is_completed(table: TableSchema, index: IndexSchema | None, need: Need) -> b
 
 
 def _missing(table: TableSchema, index: IndexSchema, need: Need) -> list[str]:
-    return [name for name in dict.fromkeys(need.attributes) if not table.projects(index, name)]
+    if index.projection.type == "ALL":
+        return []
+    held = {*index.projection.attributes, *index.keys.names, *table.keys.names}
+    return [name for name in dict.fromkeys(need.attributes) if name not in held]
 
 
 def _wanted_by(missing: Sequence[str], need: Need) -> str:

@@ -1,7 +1,7 @@
 """Writing one whole item."""
 
 import copy
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from dynamap_async.codec import item_size
 from dynamap_async.expressions import Condition
@@ -37,7 +37,7 @@ class Put(Write[M], Generic[M]):
 
     __slots__ = ("_conditions", "_definition", "_expected", "_item", "_number", "_read_first", "_stamps", "_stored")
 
-    kind: ClassVar[WriteKind | None] = "put"
+    kind: WriteKind | None = "put"
 
     _stored: WireItem
     _stamps: dict[str, Any]
@@ -180,7 +180,7 @@ class Create(Put[M]):
 
     __slots__ = ()
 
-    kind = "create"
+    kind: WriteKind | None = "create"
 
     def before(self) -> None:
         """None: there must be no item."""

@@ -27,7 +27,8 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
     """The items of one model that conditions select, through the table or an index.
 
     Cost: one Query request per page of up to 1 MB; half a read unit per 4 KB of all items evaluated (a whole unit
-    with ``consistent``), rounded up per page.
+    with ``consistent``), rounded up per page. Whole items of an index that does not hold them are completed from the
+    table: one BatchGetItem per 100 items, and the units of a ``Find`` for each.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
     """
 

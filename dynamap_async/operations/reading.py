@@ -233,7 +233,7 @@ def _plan(
         sort_conditions=route.sort,
         filters=route.filters,
         segments=spec.segments,
-        projection=None if spec.paths is None else tuple(path.spelled for path in spec.paths),
+        projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
         completion=None if completion is None else completion.told(spec.limit),
         hazards=hazards_of(
             scan=spec.scan,

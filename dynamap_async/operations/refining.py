@@ -10,7 +10,7 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, path_of
 from dynamap_async.models import Index, definition_of
 from dynamap_async.operations.asking import ReadSpec, conditions_of, searched
-from dynamap_async.operations.cards import checked_card
+from dynamap_async.operations.cards import card_paths, checked_card
 from dynamap_async.operations.operation import Context, positive, stored_path
 from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.reading import plan_reading
@@ -144,4 +144,4 @@ def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
     Raises:
         OperationError: the items cannot fill it.
     """
-    return replace(spec, card=checked_card(spec.model, card), selected=None)
+    return replace(spec, card=checked_card(spec.model, card), selected=card_paths(spec.model, card))

@@ -22,6 +22,7 @@ from dynamap_async.models import (
     Known,
     Model,
     Removed,
+    WriteKind,
     changed,
     difference,
     give,
@@ -57,7 +58,7 @@ class Save(Put[M], Generic[M]):
 
     __slots__ = ("_before", "_changes")
 
-    kind = "save"
+    kind: WriteKind | None = "save"
 
     _before: Known | None
     _changes: Changes
@@ -89,6 +90,11 @@ class Save(Put[M], Generic[M]):
             return super().guarded
         unique = (field.stored for each in self._definition.uniques for field in each.fields)
         return not self._changes.keys().isdisjoint(unique)
+
+    @property
+    def takes_unversioned(self) -> bool:
+        """Whether version 0 also stands for a stored item without a version: that of an item that was read so."""
+        return self._before is not None
 
     def before(self) -> Stored:
         """Return what was stored when the instance was read or written; None for a new item."""
@@ -188,6 +194,7 @@ def not_found(item: Model, definition: Definition[Any], error: ServiceError | No
         f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
     )
     if error is not None and error.outcome_unknown:
+        found.outcome_unknown = True
         found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
     return found
 

@@ -54,20 +54,20 @@ class SelectionDecoder:
         failures: list[ItemValidationError] = []
         for item in items:
             try:
-                decoded.append(self.values(item))
+                decoded.append(tuple([self._value(item, selected) for selected in self._selected]))
             except ItemValidationError as failure:
                 failures.append(failure)
         if failures:
             raise ItemValidationError.of_call(failures, decoded)
         return decoded
 
-    def values(self, item: WireItem) -> tuple[Any, ...]:
-        """Return the values of one wire item.
+    def value(self, item: WireItem, position: int) -> Any:
+        """Return one of the values of one wire item.
 
         Raises:
-            ItemValidationError: a stored value does not fit its field.
+            ItemValidationError: the stored value does not fit its field.
         """
-        return tuple([self._value(item, selected) for selected in self._selected])
+        return self._value(item, self._selected[position])
 
     def _value(self, item: WireItem, selected: _Selected) -> Any:
         path = selected.path

@@ -97,11 +97,11 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
             EncodeError: a parameter cannot be stored.
             OperationError: the text is empty or too long, a number is below 1, or ``into`` is no model.
         """
-        self.text = _checked_text(text)
+        self.text: str = _checked_text(text)
         """The statement as it is sent."""
-        self.limit = None if limit is None else positive(limit, "limit")
+        self.limit: int | None = None if limit is None else positive(limit, "limit")
         """Most items to give out; None gives all."""
-        self.page_size = None if page_size is None else positive(page_size, "page_size")
+        self.page_size: int | None = None if page_size is None else positive(page_size, "page_size")
         """Most items that one request evaluates."""
         self._parameters = _encoded(parameters)
         self._consistent = consistent_read

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Generic, Literal, Self, cast, overload
+from typing import Any, Final, Generic, Literal, Self, cast, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
@@ -19,7 +19,7 @@ from dynamap_async.operations.unique_after import unique_after, unique_attribute
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members
 from dynamap_async.request import Request, Target, identity_of
-from dynamap_async.wire import Body, WireItem
+from dynamap_async.wire import Body, WireItem, WireKey
 
 M = TypeVar("M")
 R = TypeVar("R", default=M)
@@ -46,7 +46,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     __slots__ = ("_done", "spec")
 
-    kind: ClassVar[WriteKind | None] = "update"
+    kind: WriteKind | None = "update"
 
     _done: tuple[Action, ...]
 
@@ -246,6 +246,15 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         explained = super().failed(error)
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
         return self._not_found(error) if missing and not self.spec.upserts else explained
+
+    @property
+    def takes_unversioned(self) -> bool:
+        """Whether version 0 also stands for a stored item without a version: always."""
+        return True
+
+    def wire_key(self) -> WireKey:
+        """Return the key of the item."""
+        return self.spec.key
 
     def _not_found(self, error: ServiceError) -> ItemNotFoundError:
         definition = self.spec.definition

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
@@ -15,7 +15,8 @@ from dynamap_async.errors import (
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
 from dynamap_async.models import Definition, Model, WriteKind
-from dynamap_async.operations.operation import SingleRequest
+from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.transact import key_values, shown_key
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
@@ -39,7 +40,7 @@ class Write(SingleRequest[R_co]):
 
     __slots__ = ()
 
-    kind: ClassVar[WriteKind | None] = None
+    kind: WriteKind | None = None
     """What hooks are told of the write; None for a check, which runs none."""
 
     @property
@@ -57,6 +58,11 @@ class Write(SingleRequest[R_co]):
     def expected_version(self) -> int | None:
         """The version that the stored item must have, 0 for none; None where it is not checked."""
         return None
+
+    @property
+    def takes_unversioned(self) -> bool:
+        """Whether version 0 also stands for a stored item without a version, and not only for no item."""
+        return False
 
     def encoded(self) -> Self:
         """Return the same write of the instance as it is now, after hooks and numbers have changed it."""
@@ -115,12 +121,29 @@ class Write(SingleRequest[R_co]):
             return error
         error.item = _instance(self.definition, error.wire_item, error)
         expected = self.expected_version
-        if expected is None:
-            return error
         stored = _stored_version(self.definition, error.wire_item)
-        if stored == (expected or None) and (error.wire_item is not None or expected != 0):
-            return error  # it was the caller's own condition that failed
-        return _conflict(error, self.definition, expected, stored)
+        as_expected = stored == expected if expected else self.takes_unversioned and not stored
+        if expected is None or (as_expected and error.wire_item is not None):
+            # It was the caller's own condition that failed.
+            error.args = (self._refused(error),)
+            return error
+        return _conflict(error, self._named(error), expected, stored)
+
+    def wire_key(self) -> WireKey:
+        """Return the key of the item."""
+        target = self.request(Context()).target
+        return {} if target is None else target.key
+
+    def _named(self, error: ServiceError) -> str:
+        model, key = self.definition.model.__name__, shown_key(key_values(self.definition, self.wire_key()))
+        return f"{error.operation} of {model} with {key} on table {error.table!r}"
+
+    def _refused(self, error: ConditionalCheckFailedError) -> str:
+        found = "there is no such item" if error.wire_item is None else "`item` of this error is the stored one"
+        return (
+            f"{self._named(error)}: its condition does not hold; {found}. Nothing was written; read the item again "
+            "before deciding what to do."
+        )
 
 
 def _instance(definition: Definition[Any], stored: WireItem | None, refusal: ServiceError) -> Model | None:
@@ -143,13 +166,15 @@ def _stored_version(definition: Definition[Any], stored: WireItem | None) -> int
 
 
 def _conflict(
-    error: ConditionalCheckFailedError, definition: Definition[Any], expected: int, stored: int | None
+    error: ConditionalCheckFailedError, write: str, expected: int, stored: int | None
 ) -> VersionConflictError:
-    found = "there is no such item" if error.wire_item is None else f"the stored item has version {stored}"
-    wanted = f"based on version {expected}" if expected else "of an item that must not exist yet"
+    found = "there is no such item" if error.wire_item is None else f"the stored one has version {stored}"
+    if error.wire_item is not None and stored is None:
+        found = "the stored one has no version"
+    wanted = f"it is based on version {expected}" if expected else "it is that of a new item, of version 0"
     conflict = VersionConflictError(
-        f"{error.operation} on {error.table}: the write of a {definition.model.__name__} is {wanted}, but {found}. "
-        "Nothing was written; read the item again, decide, and write then (session.retry_on_conflict does so).",
+        f"{write}: {wanted}, but {found}. Nothing was written; read the item again, decide, and write then "
+        "(session.retry_on_conflict does so).",
         service_code=error.service_code,
         operation=error.operation,
         table=error.table,

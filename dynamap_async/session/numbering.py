@@ -15,10 +15,10 @@ from dynamap_async.models import Definition, Role
 from dynamap_async.operations import Context, Reserve, TransactWrite, Write, counter_of
 
 MOST_COLLISIONS: Final = 50
-"""How many numbers in a row may belong to items that were written with explicit values."""
+"""How many successive numbers may belong to items that were written with explicit values."""
 
 _REMEDY: Final = (
-    "{count} numbers in a row belong to items that were written with explicit values; move the counter past them: "
+    "{count} successive numbers belong to items that were written with explicit values; move the counter past them: "
     "await session.reserve({model}, count)"
 )
 
@@ -117,7 +117,7 @@ def all_collided(transaction: TransactWrite, error: TransactionCanceledError | C
 
 
 def too_many(collisions: int, error: Exception, *writes: Write[Any]) -> bool:
-    """Return whether there were too many collisions in a row; then the error says what to do."""
+    """Return whether there were too many successive collisions; then the error says what to do."""
     if collisions < MOST_COLLISIONS:
         return False
     models = dict.fromkeys(write.definition.model.__name__ for write in writes if write.needs_number)

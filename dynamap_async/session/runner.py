@@ -41,7 +41,7 @@ class Runner:
         self.executor = executor
         self.context = context
         self.hooks = hooks
-        self.writing = Writing(executor, context, hooks)
+        self.writing: Writing = Writing(executor, context, hooks)
 
     def without_hooks(self) -> "Runner":
         """Return a runner that shares everything with this one and runs no hooks."""
@@ -104,7 +104,14 @@ class Runner:
         completion = reading.completion
         if completion is None:
             return pages
-        return CompletedPages(pages, self.executor.submit, completion.request, completion.item, eager=eager)
+        return CompletedPages(
+            pages,
+            self.executor.submit,
+            completion.request,
+            completion.item,
+            unwanted_ended=self.executor.unwanted_ended,
+            eager=eager,
+        )
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
         if reading.branches and not counting:
@@ -118,7 +125,7 @@ class Runner:
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
-        given = spec.model if spec.selected is None and spec.card is None else spec.card
+        given = spec.model if spec.selected is None else spec.card
         if given is spec.model and definition_of(spec.model).kinds is not None:
             return self.hooks.after_each(spec.asked)
         return self.hooks.after(given) if given is not None and issubclass(given, Model) else ()

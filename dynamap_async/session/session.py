@@ -4,7 +4,7 @@ import copy
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Literal, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy, Credentials, RetryPolicy
 from dynamap_async.errors import ConfigurationError
@@ -12,7 +12,7 @@ from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition
 from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
-from dynamap_async.operations import Context, Create, Delete, Find, Get, Operation, Put
+from dynamap_async.operations import Context, Create, Delete, Find, Get, Old, Operation, Put
 from dynamap_async.session.counting import Counting
 from dynamap_async.session.hooks import SessionHooks
 from dynamap_async.session.many import ManyItems
@@ -189,14 +189,43 @@ class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, S
         """Read one item by its key; None if there is none. See ``Find``."""
         return await self.execute(Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce))
 
-    async def put(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M:
-        """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``."""
-        return await self.execute(Put(item, where=where, read_first=read_first))
+    @overload
+    async def put(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M: ...
+    @overload
+    async def put(self, item: M, /, *, where: Condition | None = None, returning: Literal["old"]) -> M | None: ...
+    async def put(
+        self,
+        item: M,
+        /,
+        *,
+        where: Condition | None = None,
+        read_first: bool = False,
+        returning: Literal["old"] | None = None,
+    ) -> M | None:
+        """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``.
+
+        ``returning="old"`` gives back the item that was replaced, None where there was none. See ``Old``.
+        """
+        put = Put(item, where=where, read_first=read_first)
+        return await self.execute(put if returning is None else Old(put, returning))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``."""
         return await self.execute(Create(item, where=where))
 
+    @overload
+    async def delete(self, item: M, /, *, where: Condition | None = None, returning: Literal["old"]) -> M | None: ...
+    @overload
+    async def delete(
+        self,
+        model: type[M],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition | None = None,
+        returning: Literal["old"],
+    ) -> M | None: ...
     @overload
     async def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
     @overload
@@ -210,9 +239,21 @@ class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, S
         where: Condition | None = None,
         read_first: bool = False,
     ) -> None: ...
-    async def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
-        """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``."""
-        await self.execute(Delete(target, *key, where=where, read_first=read_first))
+    async def delete(
+        self,
+        target: Any,
+        /,
+        *key: Any,
+        where: Condition | None = None,
+        read_first: bool = False,
+        returning: Literal["old"] | None = None,
+    ) -> Any:
+        """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``.
+
+        ``returning="old"`` gives back the item that was removed, None where there was none. See ``Old``.
+        """
+        delete = Delete(target, *key, where=where, read_first=read_first)
+        return await self.execute(delete if returning is None else Old[Any](delete, returning))
 
     @overload
     async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...

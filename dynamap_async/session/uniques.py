@@ -10,7 +10,7 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 from dynamap_async.executor import Executor
-from dynamap_async.operations import Context, TransactWrite, Write
+from dynamap_async.operations import Context, Replace, TransactWrite, Write
 from dynamap_async.operations.guards import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
 from dynamap_async.session.sending import send
@@ -126,7 +126,7 @@ def check_knowledge(write: Write[Any]) -> Stored | Unknown:
 
 
 def _unknown(write: Write[Any]) -> OperationError:
-    model, kind = write.definition.model.__name__, write.kind
+    model, kind = write.definition.model.__name__, "replace" if isinstance(write, Replace) else write.kind
     fields = ", ".join(dict.fromkeys(field.name for unique in write.definition.uniques for field in unique.fields))
     remedy = ".read_first()" if kind == "update" else f"{kind}(..., read_first=True)"
     return OperationError(

@@ -26,7 +26,7 @@ class Writing:
         self._executor = executor
         self._context = context
         self._hooks = hooks
-        self.numbers = Numbers(executor, context)
+        self.numbers: Numbers = Numbers(executor, context)
         """Where items that lack a number get one."""
         self._guarded = GuardedWriting(executor, context)
 

@@ -117,6 +117,12 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     )
 
 
+def is_made(answer: Body) -> bool:
+    """Return whether CreateTable's answer says that the table can be used at once, as that of local engines does."""
+    table = answer.get("TableDescription")
+    return table is not None and read_description({"Table": table}).is_active
+
+
 def merged(schemas: list[TableSchema]) -> TableSchema:
     """Return the table that several models share: their common key, and all their indexes.
 

@@ -14,6 +14,7 @@ from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
+    is_made,
     merged,
     read_description,
     table_request,
@@ -58,8 +59,8 @@ class Tables:
             TableWaitTimeoutError: a table was not ready in time.
             OperationError: ``wait=False`` for a model with time to live.
 
-        Cost: one CreateTable per table, DescribeTable until it is active, one UpdateTimeToLive where it is declared;
-        no capacity units.
+        Cost: one CreateTable per table, DescribeTable until it is active (none where CreateTable says so already), one
+            UpdateTimeToLive where it is declared; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
         """
         schemas = self._schemas(models)
@@ -69,15 +70,17 @@ class Tables:
                 f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
             )
         own = [own_table(self._prefix)] if any(map(_needs_own_table, models)) else []
+        waiting: list[TableSchema] = []
         for schema in schemas:
             request = create_request(schema, throughput=throughput or schema.throughput, tags=tags or {})
-            await self._executor.send(request)
+            if not is_made(await self._executor.send(request)):
+                waiting.append(schema)
         for schema in own:
             with suppress(ResourceInUseError):  # another model, or another process, made it
                 await self._executor.send(create_request(schema, throughput=None, tags=tags or {}))
         if not wait:
             return
-        for schema in (*schemas, *own):
+        for schema in (*waiting, *own):
             await self._until_active(schema.name, timeout_seconds)
         for schema in schemas:
             await begin_time_to_live(self._executor, schema)

@@ -1,7 +1,7 @@
 """Which engine the tests of a run use: one that is started here, or one that runs already."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ NATIVE_EXECUTABLE: Final = "DYNAMAP_NATIVE_ENGINE"
 
 
 @contextmanager
-def running_engine(choice: str) -> Iterator[str]:
+def running_engine(choice: str) -> Generator[str]:
     """Run the chosen engine for as long as the ``with`` block lasts, and give its URL.
 
     Args:

@@ -114,8 +114,13 @@ def _listen(account_id: str) -> tuple[_Stoppable, int]:
 def _in_account(
     account_id: str, application: "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]"
 ) -> "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]":
+    # Each connection has its own thread, but moto reads, checks and writes an item without a lock of its own: two
+    # writes of one item would both find the version that they expect.
+    turn = threading.Lock()
+
     def call(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = account_id
-        return application(environ, start_response)
+        with turn:
+            return list(application(environ, start_response))
 
     return call

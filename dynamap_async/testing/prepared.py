@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 from uuid import uuid4
 
@@ -18,7 +18,10 @@ from dynamap_async.testing.engine import local_settings
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import Seed, seed
+from dynamap_async.transport import Connection, Transport, WireTransport
 from dynamap_async.wire import Body
+
+_CONNECTION = frozenset(field.name for field in fields(Connection))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +42,19 @@ class Prepared:
         """Create the tables, write the seeds, and open the test's session; in the end close it and drop the tables.
 
         A second session does what is not the test's own, so that faults, statistics and the log are of the test only.
-        It may be entered in one task and left in another.
+        Both send through one transport, which is opened once. It may be entered in one task and left in another.
         """
-        settings = self._settings()
+        transport, settings = _divided(self._settings())
         observers = _several(settings.pop("observer", ()))
         tables = _Tables()
-        async with Session(**settings, observer=tables) as keeper:
+        async with Session(**settings, transport=transport, observer=tables) as keeper:
             try:
                 if self.models:
                     await keeper.tables.create(*self.models)
                 await seed(keeper, *self.seeds)
+                faulty = self.faults.wrap(_Lent(transport))
                 observed = [tables, self.requests, *observers]
-                async with self.faults.session(**settings, observer=observed) as session:
+                async with Session(**settings, transport=faulty, observer=observed) as session:
                     yield session
             finally:
                 for name in sorted(tables.names):
@@ -60,6 +64,24 @@ class Prepared:
     def _settings(self) -> dict[str, Any]:
         own = {"table_prefix": f"t{uuid4().hex[:12]}-", "clock": self.clock}
         return local_settings(self.endpoint_url) | own | dict(self.settings)
+
+
+class _Lent:
+    """A transport that somebody else opens and closes."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.send = transport.send
+
+    @property
+    def max_connections(self) -> int:
+        return self._transport.max_connections
+
+    async def open(self) -> None:
+        """Do nothing: it is open."""
+
+    async def close(self) -> None:
+        """Do nothing: it stays open."""
 
 
 class _Tables:
@@ -85,6 +107,13 @@ class _DropTable(SingleRequest[None]):
 
     def result(self, response: Body) -> None:
         return None
+
+
+def _divided(settings: Mapping[str, Any]) -> tuple[Transport, dict[str, Any]]:
+    """Return the transport that a session with these settings would make, and those that are left."""
+    given = {name: value for name, value in settings.items() if name in _CONNECTION}
+    others = {name: value for name, value in settings.items() if name not in _CONNECTION}
+    return WireTransport(Connection(**given)), others
 
 
 def _several(observers: Any) -> Sequence[Any]:

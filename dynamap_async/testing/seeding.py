@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 from pydantic import ConfigDict, create_model
@@ -60,18 +61,23 @@ def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
     names = [model.__name__ for model in models]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"{', '.join(names)}: models of the same name cannot be told apart in JSON")
-    fields: dict[str, Any] = {model.__name__: (list[model], []) for model in models}
+    # GenericAlias is what list[...] makes; a type checker wants a type known to it in there.
+    fields: dict[str, Any] = {model.__name__: (GenericAlias(list, model), []) for model in models}
     title = source.name if isinstance(source, Path) else "JSON"
     file = create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
     read = file.model_validate_json(source.read_bytes() if isinstance(source, Path) else source)
     return [item for name in names for item in getattr(read, name)]
 
 
-def _items(seed: Seed) -> Sequence[Model]:
+def _items(seed: Any) -> Sequence[Any]:
     # A model's class can be called as well, and needs arguments that nobody gives.
-    made = seed() if callable(seed) and not isinstance(seed, type) else seed
+    made: Any = seed() if callable(seed) and not isinstance(seed, type) else seed
+    return tuple(made) if _is_several(made) else (made,)
+
+
+def _is_several(made: object) -> bool:
     # Pydantic's instances can be iterated over: over their fields.
-    return (made,) if isinstance(made, Model) or not isinstance(made, Iterable) else tuple(made)
+    return isinstance(made, Iterable) and not isinstance(made, Model)
 
 
 def _checked(item: object) -> Model:

@@ -14,7 +14,13 @@ from types import FunctionType, ModuleType
 import pytest
 
 SNAPSHOT = Path(__file__).with_name("public_api.txt")
-PUBLIC_MODULES = ["dynamap_async", "dynamap_async.errors", "dynamap_async.tables", "dynamap_async.testing"]
+PUBLIC_MODULES = [
+    "dynamap_async",
+    "dynamap_async.capacity",
+    "dynamap_async.errors",
+    "dynamap_async.tables",
+    "dynamap_async.testing",
+]
 
 
 def public_names(module: ModuleType) -> list[str]:

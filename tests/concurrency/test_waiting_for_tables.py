@@ -56,6 +56,14 @@ async def test_creating_waits_for_the_table_and_its_indexes(transport, open_sess
     assert transport.waits == [0, 0.02, 0.04, 0.08]
 
 
+@pytest.mark.parametrize(("status", "looks"), [("CREATING", 1), ("ACTIVE", 0)])
+async def test_a_table_that_is_active_at_once_is_not_waited_for(transport, open_session, status, looks):
+    transport.script({"TableDescription": described(status)["Table"]}, described("ACTIVE"))
+    async with open_session() as session:
+        await session.tables.create(Note)
+    assert operations(transport) == ["CreateTable", *["DescribeTable"] * looks]
+
+
 async def test_the_pauses_between_looks_grow_to_five_seconds(transport, open_session):
     transport.script({}, *[described("CREATING")] * 12, described("ACTIVE"))
     async with open_session() as session:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from pydantic import BaseModel
 
 from dynamap_async import (
     Attr,
@@ -82,7 +83,7 @@ class Reply(Model, table="Reply"):
 MODELS = {"ProductCatalog": Product, "Forum": Forum, "Thread": Thread, "Reply": Reply}
 
 BEFORE_OCTOBER = datetime(2015, 9, 20, tzinfo=UTC), datetime(2015, 9, 30, tzinfo=UTC)
-# All that LastPostIndex holds; a query of it for anything else is refused.
+# All that LastPostIndex holds; a selection of anything else is refused, and whole items are completed.
 THREAD_CARD = (Thread.forum, Thread.subject, Thread.last_posted_at, Thread.replies)
 
 REQUESTS = {
@@ -166,6 +167,33 @@ async def test_index_gives_exactly_the_attributes_that_it_projects(ask, filled, 
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_index_without_all_fields_is_not_read_into_whole_items(filled):
-    with pytest.raises(UnprojectedAttributeError):
-        await filled.query(Thread).where(Thread.forum == "Amazon DynamoDB").index(Thread.by_last_post)
+@pytest.mark.parametrize("consistent", [False, True])
+async def test_whole_items_of_an_index_without_all_fields_come_from_the_table_in_its_order(ask, filled, consistent):
+    query = filled.query(Thread).where(Thread.forum == "Amazon DynamoDB").index(Thread.by_last_post).descending()
+    query = query.consistent() if consistent else query
+    before = filled.statistics()
+    threads = await query
+    after = filled.statistics()
+    assert [(each.forum, each.subject, each.last_posted_at, each.replies) for each in threads] == await ask(
+        "lsi-recent-first"
+    )
+    assert threads == [await filled.get(Thread, each.forum, each.subject) for each in threads]
+    assert after.requests - before.requests == 2  # one for the index, one for its two items
+
+
+class ThreadCard(BaseModel):
+    subject: str
+    last_posted_at: datetime
+    replies: int
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_index_is_read_into_a_card_of_what_it_holds(filled):
+    query = filled.query(Thread).where(Thread.forum == "Amazon DynamoDB").index(Thread.by_last_post)
+    before = filled.statistics()
+    cards = await query.into(ThreadCard)
+    assert filled.statistics().requests - before.requests == 1
+    assert cards == [
+        ThreadCard(subject=each.subject, last_posted_at=each.last_posted_at, replies=each.replies)
+        for each in await query
+    ]

@@ -15,6 +15,10 @@ class GameScore(Model, table="GameScores"):
     by_score = GlobalIndex("GameTitleIndex", partition_key="game", sort_key="top_score", projection=KEYS_ONLY)
 
 
+class RatedScore(GameScore, table="GameScores"):
+    rating: Attr[str] = attr(name="Rating", default="unrated")
+
+
 MODELS = {"GameScores": GameScore}
 
 REQUESTS = {
@@ -71,3 +75,16 @@ async def test_index_gives_exactly_its_keys_and_those_of_the_table(filled, publi
     assert sorted(rows) == [("123", "Comet Quest", 0), ("201", "Comet Quest", 0), ("301", "Comet Quest", 0)]
     held = published.requests["zero-scores"]["expect"]["attributes_union"]
     assert held == sorted(("UserId", "GameTitle", "TopScore"))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_whole_items_of_an_index_of_keys_come_from_the_table_in_its_order(filled, published):
+    query = filled.query(GameScore).where(GameScore.game == "Comet Quest").index(GameScore.by_score)
+    assert query.explain().completion is None  # the keys are all that a score has
+    full = filled.query(RatedScore).where(RatedScore.game == "Comet Quest").descending()
+    assert full.explain().completion is not None
+    assert [(score.user, score.top_score) for score in await full] == [
+        (score.user, score.top_score) for score in await query.descending()
+    ]
+    assert len(await full) == published.requests["leaderboard"]["expect"]["count"]
+    assert [score.rating async for score in full.limit(2)] == ["unrated", "unrated"]

@@ -268,7 +268,7 @@ async def test_each_write_is_refused_a_value_that_another_item_has(users, write)
     ("write", "message"),
     [
         (lambda session: session.put(User(id="ann")), "write put(..., read_first=True) to read them before"),
-        (lambda session: session.replace(User(id="ann")), "write put(..., read_first=True) to read them before"),
+        (lambda session: session.replace(User(id="ann")), "write replace(..., read_first=True) to read them before"),
         (lambda session: session.delete(User, "ann", 1), "write delete(..., read_first=True)"),
         (lambda session: session.delete(User(id="ann")), "write delete(..., read_first=True)"),
         (

@@ -53,6 +53,7 @@ from dynamap_async import (
     KeyValue,
     Model,
     Observer,
+    Old,
     Operation,
     OperationStatistics,
     Page,
@@ -336,6 +337,24 @@ async def selections(session: Session) -> None:
     assert_type(await six, list[tuple[Any, ...]])
 
 
+async def cards(session: Session) -> None:
+    feed = session.query(Tweet).where(Tweet.user_id == "ada")
+    assert_type(feed.into(Plain), BoundQuery[Tweet, Plain])
+    assert_type(await feed.into(Thing).index(Tweet.by_likes).descending().limit(3), list[Thing])
+    assert_type(await feed.into(Plain).where(Tweet.likes > 3).first(), Plain | None)
+    assert_type(await feed.into(Plain).one(), Plain)
+    assert_type(await feed.into(Plain).one_or_none(), Plain | None)
+    assert_type(await feed.into(Plain).page(size=3), Page[Plain])
+    assert_type(await feed.into(Plain).count(), int)
+    assert_type(feed.into(Plain).stream(), ItemStream[Plain])
+    assert_type(feed.into(Plain).select(Tweet.text), BoundQuery[Tweet, tuple[str]])
+    async for plain in session.scan(Tweet).segments(8).into(Plain):
+        assert_type(plain.colour, str)
+    assert_type(Query(Tweet).into(Plain), Query[Tweet, Plain])
+    assert_type(await session.execute(Query(Tweet).into(Plain).page(size=3)), Page[Plain])
+    assert_type(await session.gather(feed, feed.into(Plain)), tuple[list[Tweet], list[Plain]])
+
+
 async def concurrently(session: Session) -> None:
     feed = session.query(Tweet).where(Tweet.user_id == "ada")
     coroutine: Coroutine[Any, Any, list[Tweet]] = feed
@@ -430,6 +449,16 @@ def observing() -> None:
     assert_type(statistics.in_flight, int)
     assert_type(statistics.of("GetItem", "tweets"), OperationStatistics)
     assert_type(statistics.by_operation, tuple[OperationStatistics, ...])
+
+
+async def old_items(session: Session, tweet: Tweet) -> None:
+    assert_type(await session.put(tweet, returning="old"), Tweet | None)
+    assert_type(await session.put(tweet, where=Tweet.likes < 3, returning="old"), Tweet | None)
+    assert_type(await session.delete(tweet, returning="old"), Tweet | None)
+    assert_type(await session.delete(Tweet, "ada", 7, returning="old"), Tweet | None)
+    assert_type(await session.execute(Old(Put(tweet))), Tweet | None)
+    assert_type(await session.execute(Old[Tweet](Delete(Tweet, "ada", 7))), Tweet | None)
+    await session.transact_write([Old(Put(tweet))])
 
 
 async def transactions(session: Session, tweet: Tweet, user: User, actions: list[Put[Tweet] | Delete]) -> None:

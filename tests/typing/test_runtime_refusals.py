@@ -65,6 +65,8 @@ def test_the_right_program_also_runs(name: str, program: Callable[[str], ModuleT
     arguments = {
         "tweet": right.construct,
         "body": right.construct,
+        "item": right.construct,
+        "write": lambda: "put",
         "query": lambda: Query(right.Tweet),
         "page": lambda: Page[object]([], None),
     }

@@ -286,6 +286,20 @@ async def selections(session: Session) -> None:
     first: tuple[str] = await query.select(Tweet.text).first()  # error
 
 
+async def cards(session: Session) -> None:
+    query = session.query(Tweet)
+    query.into()  # error
+    query.into(int)  # error: no Pydantic model
+    query.into("Plain")  # error
+    query.into(Plain(colour="red"))  # error: an instance
+    query.into(Plain, Thing)  # error: one model
+    query.into(Plain).index(User.by_name)  # error
+    whole: list[Tweet] = await query.into(Plain)  # error
+    plain: Plain = await query.into(Plain).first()  # error
+    async for each in query.into(Plain):
+        each.text  # error
+
+
 async def forgotten(session: Session, tweet: Tweet) -> None:
     session.put(tweet)  # error: never awaited
     session.create(tweet)  # error
@@ -338,6 +352,15 @@ async def concurrently(session: Session) -> None:
     session.scan(Tweet).segments("8")  # error
     session.scan(Tweet).segments(8).resume(5)  # error
     session.gather(query, query)  # error
+
+
+async def old_items(session: Session, tweet: Tweet) -> None:
+    await session.put(tweet, returning="new")  # error
+    await session.create(tweet, returning="old")  # error: there is none
+    replaced = await session.put(tweet, returning="old")
+    replaced.likes  # error: there may have been none
+    await session.put(tweet, returning="old", read_first=True)  # error: a transaction gives nothing back
+    session.delete(tweet, returning="old")  # error
 
 
 async def transactions(session: Session, tweet: Tweet) -> None:

@@ -1,5 +1,6 @@
 """What ``dynamap capacity`` shows on a terminal or in a file."""
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
@@ -28,7 +29,7 @@ def show(console: Console, estimate: Estimate, source: str | None) -> None:
         source: how the item was read, if it was.
     """
     read = f", read as {source}" if source else ""
-    console.print(Text(f"An item of {estimate.size_bytes:,} bytes{read}", style="bold"))
+    console.print(Text(f"An item of {_number_of(estimate.size_bytes, 'byte')}{read}", style="bold"))
     console.print()
     _units(console, estimate)
     for title, month in (
@@ -43,7 +44,7 @@ def show(console: Console, estimate: Estimate, source: str | None) -> None:
 
 def _units(console: Console, estimate: Estimate) -> None:
     rates = estimate.has_rate
-    headings = ["", "units", *(["units per second"] if rates else [])]
+    headings = ["", "units", *(["per second"] if rates else [])]
     table = _table(*headings)
     for label, units, rate in _lines(estimate):
         per_second = [_number(units * (rate or Fraction()))] if rates else []
@@ -74,7 +75,7 @@ def _lines(estimate: Estimate) -> Iterator[tuple[str, Fraction, Fraction | None]
         yield "  of which the table", estimate.table_write_units, estimate.writes_per_second
         entries = zip(estimate.index_sizes, estimate.index_write_units, strict=True)
         for number, (size, units) in enumerate(entries, 1):
-            yield f"  index {number}, {size:,} bytes", units, estimate.writes_per_second
+            yield f"  index {number}, {_number_of(size, 'byte')}", units, estimate.writes_per_second
 
 
 def _month(console: Console, month: Prices) -> None:
@@ -82,7 +83,7 @@ def _month(console: Console, month: Prices) -> None:
     table.add_column()
     table.add_column(justify="right")
     for label, amount in (("reads", month.read), ("writes", month.write), ("together", month.read + month.write)):
-        table.add_row(label, f"{float(amount):,.2f}")
+        table.add_row(label, _cents(amount))
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 
@@ -96,6 +97,11 @@ def _table(*headings: str) -> Table:
 
 def _number(units: Fraction) -> str:
     return f"{float(units):,.10g}" if units < 10**9 else f"{float(units):,.0f}"
+
+
+def _cents(amount: Fraction) -> str:
+    cents = math.floor(amount * 100 + Fraction(1, 2))  # half a cent is rounded up, as a reader would
+    return f"{cents // 100:,}.{cents % 100:02}"
 
 
 def _number_of(count: int, thing: str) -> str:

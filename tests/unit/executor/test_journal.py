@@ -180,7 +180,9 @@ class _AsynchronousCall:
         """Stand for an observer that nobody awaits."""
 
 
-@pytest.mark.parametrize("wrong", [_asynchronous, _AsynchronousCall(), [_asynchronous], [3]], ids=repr)
+@pytest.mark.parametrize(
+    "wrong", [_asynchronous, _AsynchronousCall(), [_asynchronous], [3]], ids=("function", "call", "list", "number")
+)
 def test_what_cannot_observe_is_refused_when_the_session_is_made(wrong):
     with pytest.raises(ConfigurationError, match="plain function"):
         Session(observer=wrong)

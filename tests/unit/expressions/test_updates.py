@@ -187,8 +187,16 @@ REFUSED = [
         ExpressionError,
         r"not a list; .* update\.add\(field, members\)",
     ),
-    (lambda u, t: u.set(t.history, t.history.append("x")), ExpressionError, r"takes one or more elements in a list, .* not 'x'"),
-    (lambda u, t: u.set(t.history, t.history.append([])), ExpressionError, r"takes one or more elements in a list, .* not \[\]"),
+    (
+        lambda u, t: u.set(t.history, t.history.append("x")),
+        ExpressionError,
+        r"takes one or more elements in a list, .* not 'x'",
+    ),
+    (
+        lambda u, t: u.set(t.history, t.history.append([])),
+        ExpressionError,
+        r"takes one or more elements in a list, .* not \[\]",
+    ),
     (
         lambda u, t: u.set(t.history, t.history.append([1])),
         EncodeError,

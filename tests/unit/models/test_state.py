@@ -16,8 +16,10 @@ from dynamap_async import Attr, Model, PartitionKey, attr
 from dynamap_async.errors import OperationError
 from dynamap_async.models import (
     REMOVED,
+    Known,
     changes,
     definition_of,
+    difference,
     forget,
     is_remembered,
     refuse_partial,
@@ -301,6 +303,32 @@ def test_elements_of_a_list_keep_their_unknown_members_wherever_they_move():
     item.stops.insert(0, Street(name="a"))
     item.stops[1].number = 5
     assert changes(item, definition) == {"stops": {"L": [stop("a"), stop("b", 5), stop("c")]}}
+
+    item.stops.append(Street(name="d"))
+    item.stops.insert(0, Street(name="e", number=7))
+    new = [{"M": {"name": {"S": name}, "number": {"N": number}}} for name, number in (("e", "7"), ("d", "1"))]
+    assert changes(item, definition) == {"stops": {"L": [new[0], stop("a"), stop("b", 5), stop("c"), new[1]]}}
+
+
+def test_the_work_for_a_changed_list_grows_with_its_length_only():
+    compared = 0
+
+    class Counted(dict):
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return dict.__eq__(self, other)
+
+        __hash__ = None
+
+    def element(number, name):
+        return Counted(M={"name": {"S": f"{name} {number}"}, "number": {"N": str(number)}})
+
+    old = [element(number, "old") for number in range(500)]
+    new = [element(number, "new") for number in reversed(range(499))]
+    found = difference(Known({"all": {"L": old}}, {"all": {"L": old}}), {"all": {"L": new}})
+    assert found == {"all": {"L": new}}
+    assert compared < 5_000
 
 
 def test_what_was_read_from_a_part_is_refused_by_put_and_save():

@@ -4,7 +4,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, LocalIndex, Model, PartitionKey, Query, Scan, TimeToLive, attr
+from dynamap_async import (
+    KEYS_ONLY,
+    Attr,
+    GlobalIndex,
+    LocalIndex,
+    Model,
+    PartitionKey,
+    Query,
+    Scan,
+    SortKey,
+    TimeToLive,
+    attr,
+)
 from dynamap_async.errors import AmbiguousIndexError, OperationError, UnprojectedAttributeError
 from dynamap_async.operations import Context
 from dynamap_async.operations.reading import plan_reading
@@ -70,14 +82,19 @@ def test_completion_does_not_hide_that_two_indexes_fit_equally_well():
 
 
 ASKED = {
-    "KEYS_ONLY: what there is": (lambda t: Query(t).where(t.city == "x").index(t.by_city), None),
-    "INCLUDE: the keys": (lambda t: Query(t).where(t.user_id == "a").index(t.by_likes), "user_id, tweet_id, likes"),
+    "KEYS_ONLY: what there is": (lambda t: Query(t).where(t.city == "x").index(t.by_city), set()),
+    "INCLUDE: the keys": (
+        lambda t: Query(t).where(t.user_id == "a").index(t.by_likes),
+        {"user_id", "tweet_id", "likes"},
+    ),
 }
 
 
-@pytest.mark.parametrize(("query", "projection"), ASKED.values(), ids=ASKED.keys())
-def test_an_index_is_asked_for_no_more_than_the_keys(tweet, query, projection):
-    assert query(tweet).explain().body.get("ProjectionExpression") == projection
+@pytest.mark.parametrize(("query", "names"), ASKED.values(), ids=ASKED.keys())
+def test_an_index_is_asked_for_no_more_than_the_keys(tweet, query, names):
+    body = query(tweet).explain().body
+    asked = body.get("ProjectionExpression", "").replace(",", " ").split()
+    assert {body["ExpressionAttributeNames"][each] for each in asked} == names
 
 
 @pytest.mark.parametrize("consistent", [False, True])
@@ -154,6 +171,7 @@ def test_expired_items_of_an_index_with_their_time_are_not_even_asked_for():
 def test_a_local_index_of_keys_completes_a_model():
     class Note(Model, table="notes"):
         a: PartitionKey[str]
+        n: SortKey[int]
         b: Attr[int]
         c: Attr[str] = attr(default="")
         by_b = LocalIndex(sort_key="b", projection=KEYS_ONLY)

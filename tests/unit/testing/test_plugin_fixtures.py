@@ -6,9 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, RetryPolicy, TimeToLive, Unique, attr
-from dynamap_async.errors import ThrottledError
+from dynamap_async.errors import ConfigurationError, ThrottledError
 
 pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture
+def prepared(request):
+    """Return what the session of this test is made of; it is open only where the test asks for it too."""
+    return request.getfixturevalue("_dynamap_prepared")
 
 
 class Account(Model, table="accounts"):
@@ -23,7 +29,9 @@ class Ticket(Model, table="tickets", hide_expired=True):
 
 class User(Model, table="users"):
     user_id: PartitionKey[str]
-    email: Unique[str]
+    email: Attr[str]
+
+    by_email = Unique("email")
 
 
 async def test_a_session_without_models_is_open_and_has_no_tables(dynamap_session):
@@ -44,8 +52,8 @@ SHARED = Account(owner="ada")
 
 
 @pytest.mark.dynamap(models=[Account], seed=SHARED)
-async def test_items_of_a_marker_are_copied_for_each_test(dynamap_session, _dynamap_prepared):
-    (copies,) = _dynamap_prepared.seeds
+async def test_items_of_a_marker_are_copied_for_each_test(dynamap_session, prepared):
+    (copies,) = prepared.seeds
     assert copies == [SHARED]
     assert copies[0] is not SHARED
 
@@ -103,9 +111,9 @@ async def test_time_stands_still_until_the_test_moves_it(dynamap_session, dynama
     assert await dynamap_session.find(Ticket, "t") is None
 
 
-async def test_time_goes_on_for_a_test_that_does_not_ask_for_it(dynamap_session, _dynamap_clock):
+async def test_time_goes_on_for_a_test_that_does_not_ask_for_it(dynamap_session, prepared):
     before = time.time()
-    assert before <= _dynamap_clock() <= time.time()
+    assert before <= prepared.clock() <= time.time()
 
 
 async def test_a_test_may_close_its_session(dynamap_session):
@@ -117,7 +125,7 @@ class TestTables:
     """What is left at the engine, seen from outside the fixture."""
 
     @pytest.fixture
-    def names(self, dynamodb_endpoint, _dynamap_prepared, tables_at):
+    def names(self, dynamodb_endpoint, prepared, tables_at):
         """Return the names of the tables of this test's session."""
         return lambda: [name for name in tables_at(dynamodb_endpoint) if name.startswith(self.prefix)]
 
@@ -126,27 +134,27 @@ class TestTables:
         self.prefix = f"own{time.time_ns()}-"
         return {"table_prefix": self.prefix}
 
-    async def test_all_tables_are_dropped_also_those_that_the_test_made(self, _dynamap_prepared, names):
-        async with _dynamap_prepared.open() as session:
+    async def test_all_tables_are_dropped_also_those_that_the_test_made(self, prepared, names):
+        async with prepared.open() as session:
             await session.tables.create(Account, User)
             assert len(names()) == 3
         assert names() == []
 
-    async def test_a_table_that_the_test_deleted_is_no_error(self, _dynamap_prepared, names):
-        async with _dynamap_prepared.open() as session:
+    async def test_a_table_that_the_test_deleted_is_no_error(self, prepared, names):
+        async with prepared.open() as session:
             await session.tables.create(Account)
             await session.tables.delete(Account)
         assert names() == []
 
-    async def test_faults_do_not_keep_tables_from_being_dropped(self, _dynamap_prepared, names):
-        async with _dynamap_prepared.open() as session:
+    async def test_faults_do_not_keep_tables_from_being_dropped(self, prepared, names):
+        async with prepared.open() as session:
             await session.tables.create(Account)
-            _dynamap_prepared.faults.on().throttle()
+            prepared.faults.on().throttle()
         assert names() == []
 
     @pytest.mark.dynamap(models=[Account], seed=lambda: 7)
-    async def test_tables_are_dropped_where_seeding_fails(self, _dynamap_prepared, names):
-        with pytest.raises(Exception, match="cannot be seeded"):
-            async with _dynamap_prepared.open():
+    async def test_tables_are_dropped_where_seeding_fails(self, prepared, names):
+        with pytest.raises(ConfigurationError, match="cannot be seeded"):
+            async with prepared.open():
                 pass
         assert names() == []

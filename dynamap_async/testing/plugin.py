@@ -1,9 +1,5 @@
 """The pytest plugin: an option, a marker, and the fixtures of ``dynamap_async.testing``.
 
-pytest imports it at the start of every run in an environment that has this library. So it stands beside the package,
-not in it, and imports nothing of it before a test asks for a fixture: start-up stays quick, and coverage of the package
-begins before its import. (Hypothesis does the same.)
-
 An async fixture belongs to the plugin that runs the test's event loop, and neither of the two takes the other's. So
 ``dynamap_session`` is a plain fixture that asks, when it is set up, for an async one made by the public means of the
 plugin that runs this test: ``pytest_asyncio.fixture`` with the test's own loop scope, or ``pytest.fixture`` where the
@@ -14,16 +10,17 @@ import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
-if TYPE_CHECKING:
-    from dynamap_async import Model, Session
-    from dynamap_async.testing import FrozenClock, RequestLog
-    from dynamap_async.testing.faults import Faults
-    from dynamap_async.testing.prepared import Prepared
-    from dynamap_async.testing.seeding import Seed
+from dynamap_async import Model, Session
+from dynamap_async.testing.choice import running_engine
+from dynamap_async.testing.clock import FrozenClock
+from dynamap_async.testing.faults import Faults
+from dynamap_async.testing.prepared import Prepared
+from dynamap_async.testing.request_log import RequestLog
+from dynamap_async.testing.seeding import Seed, read_items
 
 ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
@@ -52,15 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
-    from dynamap_async.testing.choice import running_engine
-
     chosen: str | None = pytestconfig.getoption("--dynamap-engine")
     with running_engine(chosen or os.environ.get(ENGINE) or "moto") as endpoint_url:
         yield endpoint_url
 
 
 @pytest.fixture
-def dynamap_models() -> "Sequence[type[Model]]":
+def dynamap_models() -> Sequence[type[Model]]:
     """Models whose tables dynamap_session creates, besides those of the markers: none. Override it with yours."""
     return ()
 
@@ -72,32 +67,26 @@ def dynamap_settings() -> dict[str, Any]:
 
 
 @pytest.fixture
-def dynamap_faults() -> "Faults":
+def dynamap_faults() -> Faults:
     """The script through which all requests of dynamap_session go; it is empty, and the test writes it."""
-    from dynamap_async.testing.faults import Faults
-
     return Faults()
 
 
 @pytest.fixture
-def dynamap_requests() -> "RequestLog":
+def dynamap_requests() -> RequestLog:
     """The requests that dynamap_session has sent, to assert on; those for its tables and seeds are not there."""
-    from dynamap_async.testing import RequestLog
-
     return RequestLog()
 
 
 @pytest.fixture
-def _dynamap_clock() -> "FrozenClock":
-    from dynamap_async.testing import FrozenClock
-
+def _dynamap_clock() -> FrozenClock:
     clock = FrozenClock()
     clock.run()
     return clock
 
 
 @pytest.fixture
-def dynamap_clock(_dynamap_clock: "FrozenClock") -> "FrozenClock":
+def dynamap_clock(_dynamap_clock: FrozenClock) -> FrozenClock:
     """The time of day of dynamap_session, which stands still for a test that asks for it."""
     _dynamap_clock.freeze()
     return _dynamap_clock
@@ -108,13 +97,11 @@ def _dynamap_prepared(
     request: pytest.FixtureRequest,
     dynamodb_endpoint: str,
     dynamap_settings: dict[str, Any],
-    dynamap_models: "Sequence[type[Model]]",
-    dynamap_faults: "Faults",
-    dynamap_requests: "RequestLog",
-    _dynamap_clock: "FrozenClock",
-) -> "Prepared":
-    from dynamap_async.testing.prepared import Prepared
-
+    dynamap_models: Sequence[type[Model]],
+    dynamap_faults: Faults,
+    dynamap_requests: RequestLog,
+    _dynamap_clock: FrozenClock,
+) -> Prepared:
     models, seeds = _marked(request)
     models = list(dict.fromkeys([*dynamap_models, *models]))
     return Prepared(
@@ -129,7 +116,7 @@ def _dynamap_prepared(
 
 
 @pytest.fixture
-def dynamap_session(request: pytest.FixtureRequest, _dynamap_prepared: "Prepared") -> "Session":
+def dynamap_session(request: pytest.FixtureRequest, _dynamap_prepared: Prepared) -> Session:
     """An open session with tables of its own, on the test's event loop; afterwards it is closed, and they are dropped.
 
     It needs pytest-asyncio, in either mode, or anyio's plugin; with trio the test is skipped.
@@ -138,7 +125,7 @@ def dynamap_session(request: pytest.FixtureRequest, _dynamap_prepared: "Prepared
     return session
 
 
-def _marked(request: pytest.FixtureRequest) -> "tuple[list[type[Model]], list[Any]]":
+def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any]]:
     """Return the models and the seeds of the test's markers, those of the module first."""
     models: list[type[Model]] = []
     seeds: list[Any] = []
@@ -150,10 +137,7 @@ def _marked(request: pytest.FixtureRequest) -> "tuple[list[type[Model]], list[An
     return models, seeds
 
 
-def _seed(marked: Any, models: "Sequence[type[Model]]", folder: Path) -> "Seed":
-    from dynamap_async import Model
-    from dynamap_async.testing import read_items
-
+def _seed(marked: Any, models: Sequence[type[Model]], folder: Path) -> Seed:
     if isinstance(marked, str | Path):
         return read_items(folder / marked, *models)
     if callable(marked):
@@ -201,10 +185,10 @@ def _loop_scope(config: pytest.Config, marker: pytest.Mark | None) -> str:
     return default if default in _LOOP_SCOPES else "function"
 
 
-def _opening() -> "Callable[[Prepared], AsyncGenerator[Session]]":
+def _opening() -> Callable[[Prepared], AsyncGenerator[Session]]:
     """Return a new function for an async fixture: a plugin may leave its notes on it."""
 
-    async def opened(_dynamap_prepared: "Prepared") -> "AsyncGenerator[Session]":
+    async def opened(_dynamap_prepared: Prepared) -> AsyncGenerator[Session]:
         async with _dynamap_prepared.open() as session:
             yield session
 

@@ -35,7 +35,7 @@ def run_tests(session: nox.Session, *, pins: Iterable[str] = (), select: Iterabl
     session.install(f"{built_wheel()}[cli,local]", *pins, *group("test"))
     # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
     session.env["PYTHONSAFEPATH"] = "1"
-    session.run("pytest", "--numprocesses=auto", "--dist=loadfile", *select, *session.posargs)
+    session.run("pytest", "--numprocesses=auto", "--dist=loadfile", "--durations=25", *select, *session.posargs)
 
 
 @nox.session

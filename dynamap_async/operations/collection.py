@@ -71,7 +71,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: they do not.
         """
-        self.spec = collection_spec(models)
+        self.spec: ReadSpec = collection_spec(models)
 
     @overload
     def unknown(self, become: Literal["raw"], /) -> "Collection[M, ItemT | UnknownItem]": ...

@@ -1,25 +1,19 @@
 """Several PartiQL statements in one call, each for itself or all as one."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Generic, final
-from uuid import uuid4
+from typing import Any, ClassVar, Generic, final
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.errors import OperationError
-from dynamap_async.limits import (
-    BATCH_STATEMENTS,
-    CLIENT_REQUEST_TOKEN_LENGTH,
-    CLIENT_REQUEST_TOKEN_SECONDS,
-    TRANSACTION_ACTIONS,
-)
+from dynamap_async.limits import BATCH_STATEMENTS, TRANSACTION_ACTIONS
 from dynamap_async.operations.operation import Context, Operation
 from dynamap_async.operations.statement import Statement
+from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
 from dynamap_async.request import Request
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
-
-_MARGIN_SECONDS: Final = 60.0
 
 
 class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
@@ -56,6 +50,7 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
         """Whether the statements may change data."""
         return any(each.writes for each in self.statements)
 
+    @abstractmethod
     def request(self, context: Context) -> Request:
         """Return the request of all statements."""
         raise NotImplementedError
@@ -115,12 +110,7 @@ class ExecuteTransaction(Statements[ItemT]):
                 long.
         """
         super().__init__(statements)
-        if client_request_token is not None and not 1 <= len(client_request_token) <= CLIENT_REQUEST_TOKEN_LENGTH:
-            raise OperationError(
-                f"client_request_token={client_request_token!r}: a token has 1 to {CLIENT_REQUEST_TOKEN_LENGTH} "
-                "characters"
-            )
-        self._token = client_request_token
+        self._token = checked_token(client_request_token)
 
     def request(self, context: Context) -> Request:
         """Return the ExecuteTransaction request; sent again as it is, it writes once."""
@@ -129,10 +119,10 @@ class ExecuteTransaction(Statements[ItemT]):
             part.pop("ConsistentRead", None)  # a transaction always reads consistently, and does not know the member
         return Request(
             operation="ExecuteTransaction",
-            body={"TransactStatements": parts, "ClientRequestToken": self._token or str(uuid4())},
+            body={"TransactStatements": parts, "ClientRequestToken": token_to_send(self._token)},
             table=self.table,
             writes=self.writes,
-            resendable_seconds=CLIENT_REQUEST_TOKEN_SECONDS - _MARGIN_SECONDS,
+            resendable_seconds=RESENDABLE_SECONDS,
         )
 
 

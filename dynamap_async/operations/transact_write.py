@@ -4,11 +4,11 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Self
-from uuid import uuid4
 
 from dynamap_async.errors import CancellationReason, ConditionalCheckFailedError, OperationError, ServiceError
-from dynamap_async.limits import CLIENT_REQUEST_TOKEN_LENGTH, CLIENT_REQUEST_TOKEN_SECONDS, TRANSACTION_BYTES
+from dynamap_async.limits import TRANSACTION_BYTES
 from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
 from dynamap_async.operations.transact import Transact, action_body, check_count, key_values, targets_of
 from dynamap_async.operations.write import Write
 from dynamap_async.request import Request, Target
@@ -20,7 +20,6 @@ _ACTIONS: Final = {
     "DeleteItem": "Delete",
     "ConditionCheck": "ConditionCheck",
 }
-_MARGIN_SECONDS: Final = 60.0
 
 
 class TransactWrite(Transact[None]):
@@ -49,9 +48,7 @@ class TransactWrite(Transact[None]):
             OperationError: these are no writes, or more than 100, or the token is empty or too long.
         """
         self._take(actions)
-        if client_request_token is not None:
-            _check_token(client_request_token)
-        self._token = client_request_token
+        self._token = checked_token(client_request_token)
 
     def __repr__(self) -> str:
         return f"TransactWrite([{', '.join(map(repr, self._actions))}])"
@@ -99,13 +96,13 @@ class TransactWrite(Transact[None]):
             operation="TransactWriteItems",
             body={
                 "TransactItems": [{_ACTIONS[request.operation]: action_body(request)} for request in requests],
-                "ClientRequestToken": self._token or str(uuid4()),
+                "ClientRequestToken": token_to_send(self._token),
             },
             table=", ".join(dict.fromkeys(request.table for request in requests)),
             targets=targets,
             writes=True,
             conditional=any(request.conditional for request in requests),
-            resendable_seconds=CLIENT_REQUEST_TOKEN_SECONDS - _MARGIN_SECONDS,
+            resendable_seconds=RESENDABLE_SECONDS,
         )
 
     def result(self, response: Body) -> None:
@@ -130,14 +127,6 @@ def _check_action(position: int, action: object) -> None:
         raise OperationError(
             f"action {position} of the transaction, {action!r}, is no write; give Put(item), Update(Model, key), "
             "Delete(item), Check(Model, key, where=...) and so on"
-        )
-
-
-def _check_token(token: object) -> None:
-    if not isinstance(token, str) or not 1 <= len(token) <= CLIENT_REQUEST_TOKEN_LENGTH:
-        raise OperationError(
-            f"client_request_token={token!r}: a token is text of 1 to {CLIENT_REQUEST_TOKEN_LENGTH} characters, such "
-            "as str(uuid4())"
         )
 
 

@@ -161,6 +161,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a limit among others": (lambda: ExecuteTransaction([Statement(SELECT, limit=1)]), "statement 0 has a limit or a"),
     "empty token": (lambda: ExecuteTransaction([], client_request_token=""), "a token has 1 to 36 characters"),
     "long token": (lambda: ExecuteTransaction([], client_request_token="x" * 37), "a token has 1 to 36 characters"),
+    "number as token": (lambda: ExecuteTransaction([], client_request_token=5), "a token has 1 to 36 characters"),
 }
 
 

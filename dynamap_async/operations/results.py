@@ -1,5 +1,6 @@
 """Results: the operations that a query or scan can end in, beside the list of its items."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, final
 
@@ -25,7 +26,7 @@ class Page(Generic[T_co]):
     """Opaque text to go on from, for ``page(after=...)``; None after the last item."""
 
 
-class PagedOperation(Operation[R_co]):
+class Paged(Operation[R_co]):
     """An operation of one or more requests, each for the next page."""
 
     __slots__ = ("spec",)
@@ -41,6 +42,13 @@ class PagedOperation(Operation[R_co]):
         """Return the planned requests."""
         return plan_reading(self.spec, context)
 
+
+class PagedOperation(Paged[R_co]):
+    """One whose result is made of the items of all pages."""
+
+    __slots__ = ()
+
+    @abstractmethod
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R_co:
         """Return the result, made of the items that were read and the position after the last."""
         raise NotImplementedError
@@ -77,7 +85,7 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
 
 
 @final
-class Count(PagedOperation[int]):
+class Count(Paged[int]):
     """The number of items of a query. Its cost is that of reading them."""
 
     __slots__ = ()

@@ -1,5 +1,6 @@
 """What transactions share: several items, each once, within the service's limits, done or refused as one."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -43,14 +44,17 @@ class Transact(SingleRequest[R_co]):
     __slots__ = ()
 
     @property
+    @abstractmethod
     def parts(self) -> Sequence[SingleRequest[Any]]:
         """What is done, item by item."""
         raise NotImplementedError
 
+    @abstractmethod
     def nothing(self) -> R_co:
         """Return the result of a transaction without parts."""
         raise NotImplementedError
 
+    @abstractmethod
     def explained(self, reason: CancellationReason, part: SingleRequest[Any]) -> CancellationReason:
         """Return a reason with what is known of the part that it is about."""
         raise NotImplementedError

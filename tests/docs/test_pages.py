@@ -36,6 +36,10 @@ def links(page: Path) -> list[tuple[Path, str]]:
     ]
 
 
+def defines(file: Path, test: str) -> bool:
+    return file.exists() and (not test or f"def {test}(" in file.read_text("utf-8"))
+
+
 def test_links_lead_to_files_and_headings(page):
     dead = [
         f"{target}#{anchor}"
@@ -62,6 +66,12 @@ def test_a_page_has_one_title_and_no_empty_ends(page):
     assert len(re.findall(r"^# ", FENCED.sub("", text), re.MULTILINE)) == 1
     assert text.endswith("\n")
     assert re.search(r"[ \t]+$", text, re.MULTILINE) is None
+
+
+def test_tests_that_a_page_names_exist(page, checkout):
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text("utf-8"))
+    missing = [f"{file}::{test}" for file, test in named if not defines(checkout / file, test)]
+    assert missing == []
 
 
 @pytest.mark.parametrize("forbidden", ["/work/", "/tmp/", "/home/"])

@@ -12,6 +12,12 @@ if __name__ == "__main__":
         from benchmarks.worker import main
     elif sys.argv[1:2] == ["server"]:
         from benchmarks.server import main
+    elif sys.argv[1:2] == ["simulated"]:
+        from benchmarks.simulated.server import main
+    elif sys.argv[1:2] == ["capacity"]:
+        from benchmarks.acceptance.command import main
+    elif sys.argv[1:2] == ["loader"]:
+        from benchmarks.acceptance.worker import main
     else:
         from benchmarks.command import main
     sys.exit(main())

@@ -62,8 +62,8 @@ class Results:
         """Write everything as JSON."""
         content = {
             "command": command,
-            "commit": _git("rev-parse", "HEAD"),
-            "changed_since": bool(_git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
+            "commit": git("rev-parse", "HEAD"),
+            "changed_since": bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
             "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "machine": machine(),
             "pythons": sorted(self.pythons),
@@ -100,7 +100,8 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _git(*arguments: str) -> str:
+def git(*arguments: str) -> str:
+    """Return what git prints."""
     folder = Path(__file__).parent
     ran = subprocess.run(["git", *arguments], cwd=folder.parent, capture_output=True, text=True, check=False)
     return ran.stdout.strip()

@@ -23,7 +23,7 @@ class Floor(Subject):
 
     label = "floor"
     returns = "parsed JSON"
-    imports = "aiobotocore.session, pydantic"
+    imports = "aiobotocore.session, pydantic.main"  # `import pydantic` alone loads nothing yet
     distributions = ("aiohttp", "orjson", "pydantic")
     cannot: ClassVar[dict[str, str]] = {"render": "nothing to render: its bodies are made beforehand"}
 

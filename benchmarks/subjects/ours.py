@@ -113,9 +113,9 @@ class Ours(Subject):
         return count
 
     def encode(self) -> object:
-        """Encode the instances and dump them."""
-        encode = definition_of(Post).items.encode
-        return [orjson.dumps(encode(post)) for post in self._posts[:PAGE]]
+        """Encode the instances, which gives their JSON as well."""
+        encoded = definition_of(Post).items.encoded
+        return [encoded(post)[1] for post in self._posts[:PAGE]]
 
     def decode(self, page: bytes) -> object:
         """Parse, decode by table, validate the page."""

@@ -1,0 +1,66 @@
+"""PynamoDB: its batch writer in a thread, and its calls in as many threads as it opens connections."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pynamodb.exceptions import PutError
+
+from benchmarks.acceptance.clients.client import Client
+from benchmarks.acceptance.items import plain_item, sort_key
+from benchmarks.subjects.pynamodb import Place, Post
+
+
+def _post(name: str) -> Post:
+    item = plain_item(name)
+    return Post(**{**item, "place": Place(**item["place"])})
+
+
+class Pynamodb(Client):
+    """Its own models, through threads."""
+
+    distributions = ("pynamodb", "botocore")
+
+    async def open(self) -> None:
+        """Point the model to the server."""
+        Post.Meta.host = self._endpoint
+        self._threads = ThreadPoolExecutor(11)
+
+    async def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _in_thread(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+
+    async def load(self, names: list[str], *, background: bool) -> None:
+        """`Model.batch_write`, which gives up soon; beside handlers the load goes on with what it has not tried."""
+        waiting = iter(names)
+
+        def write() -> None:
+            with Post.batch_write() as batch:
+                for name in waiting:
+                    batch.save(_post(name))
+
+        while True:
+            try:
+                return await self._in_thread(write)
+            except PutError:
+                if not background:
+                    raise
+
+    async def get(self, name: str) -> object:
+        """`Model.get`."""
+
+        def read() -> object:
+            try:
+                return Post.get(name, sort_key())
+            except Post.DoesNotExist:
+                return None
+
+        return await self._in_thread(read)
+
+    async def put(self, name: str) -> object:
+        """`save`."""
+        return await self._in_thread(_post(name).save)

@@ -1,0 +1,172 @@
+"""What is asked of each library, and what the answers are: figures, by name."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from benchmarks.acceptance.clients import OURS
+from benchmarks.acceptance.table import Simulated
+from benchmarks.acceptance.team import Task, Variant, work
+
+Figures = dict[str, Any]
+
+KNOWN = Variant("dynamap_async, limit known", OURS, "known")
+LEARNED = Variant("dynamap_async, limit learned", OURS, "learned")
+AIOBOTOCORE = Variant("aiobotocore", "aiobotocore")
+PEERS = (
+    AIOBOTOCORE,
+    Variant("aiobotocore, 8 writers", "aiobotocore", writers=8),
+    Variant("PynamoDB", "PynamoDB"),
+    Variant("pydynox", "pydynox"),
+    Variant("pydynox, 8 writers", "pydynox", writers=8),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is asked."""
+
+    write_units: int
+    """The table's limit in a second."""
+    seconds: float
+    """How long a load takes at that limit."""
+    rounds: int = 1
+    """How often what is about latency is measured; medians are told."""
+
+    @property
+    def items(self) -> int:
+        """How many items of one unit that is."""
+        return int(self.write_units * self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, and who is asked."""
+
+    asks: str
+    variants: tuple[Variant, ...]
+    run: Callable[[Simulated, Variant, Effort], Awaitable[Figures]]
+
+
+def _refusals(counts: Figures) -> Figures:
+    total = counts["total"]
+    return {
+        "refused": counts["refused"] / max(1, counts["requests"]),
+        "throttled": total["throttled"] / max(1, total["attempts"]),
+        "reasons": counts["reasons"],
+    }
+
+
+async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """Load as many items as the table takes in the time; three times that is allowed."""
+    (told,) = await work(table, variant, [Task(effort.seconds * 3, items=effort.items)])
+    counts = await table.control("/counts")
+    return {
+        "rate": counts["total"]["write_units"] / told["seconds"] / effort.write_units,
+        "seconds": told["seconds"],
+        **_refusals(counts),
+        "missing": effort.items - await table.stored(),
+        **_kept(told),
+    }
+
+
+async def _beside(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """50 handlers alone and beside a load that would go on, by turns; every process is a fresh one."""
+    seconds = effort.seconds / 3
+    alone, together = Task(seconds, handlers=50), Task(seconds, handlers=50, items=int(effort.items * 0.8))
+    idle, busy, counted = [], [], []
+    for _ in range(effort.rounds):
+        idle += await work(table, variant, [alone])
+        busy += await work(table, variant, [together])
+        counted.append(await table.control("/counts"))
+    idle += await work(table, variant, [alone])
+    handlers = [counts["groups"].get("handler", {"throttled": 0}) for counts in counted]
+    failed = [each for each in busy if "error" in each]
+    figures: Figures = {
+        "handlers_throttled": sum(each["throttled"] for each in handlers),
+        "handlers_failed": sum(each.get("failed", 0) for each in busy),
+        "rate": median(each["total"]["write_units"] / each["seconds"] / effort.write_units for each in counted),
+        **{name: median(_refusals(each)[name] for each in counted) for name in ("refused", "throttled")},
+        **_kept((failed or busy)[0]),
+    }
+    for kind in ("get", "put"):
+        for share in ("p50", "p99", "p100"):
+            figures[f"{kind}_{share}_idle"] = median(each[kind][share] for each in idle)
+            figures[f"{kind}_{share}"] = median(each[kind][share] for each in busy)
+    return figures
+
+
+async def _changing(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """A load that goes on while the limit is halved, and doubled again."""
+    third = effort.seconds / 2
+    full, half = effort.write_units, effort.write_units // 2
+
+    async def change() -> None:
+        for units in (half, full):
+            await asyncio.sleep(third)
+            await table.provision(units)
+
+    (told,) = await work(table, variant, [Task(3 * third, items=int(3 * third * full * 1.2))], change)
+    counts = await table.control("/counts")
+    figures: Figures = {**_refusals(counts), **_kept(told)}
+    for name, begin, units in (("halved", third, half), ("doubled", 2 * third, full)):
+        after = _window(counts, begin + min(5.0, third / 2), begin + third)
+        figures[f"rate_{name}"] = after["write_units"] / after["seconds"] / units
+        figures[f"throttled_{name}"] = after["throttled"] / max(1, after["attempts"])
+    return figures
+
+
+async def _processes(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """Eight processes with a load each that would go on, for the whole time."""
+    number = 8
+    items = int(effort.items * 0.6)
+    tasks = [Task(effort.seconds, items=items, group=f"load{each}") for each in range(number)]
+    kept: list[Figures] = []
+
+    async def count() -> None:
+        await asyncio.sleep(effort.seconds)
+        kept.append(await table.control("/counts"))
+
+    told = await work(table, variant, tasks, count)
+    (counts,) = kept
+    window = {**counts["total"], "seconds": counts["seconds"]}
+    fair = window["write_units"] / number
+    parts = [counts["groups"].get(task.group, {"write_units": 0.0})["write_units"] for task in tasks]
+    failed = [each for each in told if "error" in each]
+    return {
+        "rate": window["write_units"] / window["seconds"] / effort.write_units,
+        "poorest": min(parts) / fair if fair else 0.0,
+        "richest": max(parts) / fair if fair else 0.0,
+        **_refusals(counts),
+        **_kept(failed[0] if failed else {}),
+    }
+
+
+def _window(counts: Figures, begin: float, end: float) -> Figures:
+    """Return the sums from one second of the run to another."""
+    wide = counts["slot_seconds"]
+    slots = counts["slots"][round(begin / wide) : round(end / wide)]
+    sums = {name: sum(slot[name] for slot in slots) for name in ("attempts", "throttled", "write_units")}
+    return {**sums, "seconds": end - begin}
+
+
+def _kept(told: Figures) -> Figures:
+    return {name: told[name] for name in ("error", "versions", "python") if name in told}
+
+
+QUESTIONS = {
+    "bulk": Question("a bulk load", (KNOWN, LEARNED, *PEERS), _bulk),
+    "beside": Question(
+        "50 handlers beside a load in the background",
+        (KNOWN, LEARNED, *PEERS[:4]),
+        _beside,
+    ),
+    "changing": Question("the limit halved and doubled", (KNOWN, LEARNED, PEERS[1]), _changing),
+    "processes": Question(
+        "eight processes",
+        (Variant("dynamap_async, an eighth each", OURS, "shared"), LEARNED, AIOBOTOCORE),
+        _processes,
+    ),
+}

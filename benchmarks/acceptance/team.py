@@ -1,0 +1,106 @@
+"""Workers: processes of one library that are started, wait for each other, and tell what they saw."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.acceptance.table import ENTRY, Simulated
+
+PATIENCE_SECONDS = 30.0
+"""How long a worker may take beyond the time that it was given."""
+
+
+class SilentWorkerError(Exception):
+    """A worker did not tell what it did, so there are no figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A library, and how it is used."""
+
+    label: str
+    client: str
+    policy: str = "-"
+    writers: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one worker does."""
+
+    seconds: float
+    items: int = 0
+    handlers: int = 0
+    group: str = "load"
+
+
+async def work(
+    table: Simulated,
+    variant: Variant,
+    tasks: Sequence[Task],
+    meanwhile: Callable[[], Coroutine[Any, Any, None]] | None = None,
+) -> list[dict[str, Any]]:
+    """Start a worker for each task, let all begin together on a table without burst, and return what each told.
+
+    Args:
+        table: the server.
+        variant: the library.
+        tasks: one for each process.
+        meanwhile: what happens to the table while they work.
+
+    Raises:
+        SilentWorkerError: one of them told nothing.
+    """
+    processes = [await _started(table, variant, task) for task in tasks]
+    try:
+        for process in processes:
+            await _line(process, PATIENCE_SECONDS)
+        await table.begin()
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write(b"go\n")
+        longest = max(task.seconds for task in tasks) + PATIENCE_SECONDS
+        async with asyncio.TaskGroup() as group:
+            if meanwhile is not None:
+                group.create_task(meanwhile())
+            lines = [group.create_task(_line(process, longest)) for process in processes]
+        told = [line.result() for line in lines]
+        if "" in told:
+            raise SilentWorkerError(f"{variant.label}: a worker ended, or hung, without a word")
+        return [json.loads(each) for each in told]
+    finally:
+        for process in processes:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+
+async def _started(table: Simulated, variant: Variant, task: Task) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(ENTRY),
+        "loader",
+        variant.client,
+        f"--endpoint={table.endpoint}",
+        f"--policy={variant.policy}",
+        f"--writers={variant.writers}",
+        f"--group={task.group}",
+        f"--items={task.items}",
+        f"--handlers={task.handlers}",
+        f"--seconds={task.seconds}",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+
+
+async def _line(process: asyncio.subprocess.Process, seconds: float) -> str:
+    """Return the next line; empty if none comes."""
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(seconds):
+            return (await process.stdout.readline()).decode().strip()
+    except TimeoutError:
+        return ""

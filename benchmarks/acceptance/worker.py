@@ -1,0 +1,129 @@
+"""The process that works: one library, one task. It says when it is ready, begins when it is told, and tells a line."""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import random
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from benchmarks.acceptance import clients
+from benchmarks.acceptance.clients import Client
+from benchmarks.acceptance.items import names
+
+WARM_SECONDS = 1.0
+HANDLER_KEYS = 200
+PAUSE_SECONDS = (0.3, 0.7)
+"""How long a handler waits between a get and a put: 50 of them take about 100 write units in a second."""
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("loader")
+    parser.add_argument("client", choices=clients.NAMES)
+    parser.add_argument("--endpoint", required=True)
+    parser.add_argument("--policy", default="learned")
+    parser.add_argument("--writers", type=int, default=1)
+    parser.add_argument("--group", default="load", help="how the keys of the load begin")
+    parser.add_argument("--items", type=int, default=0, help="how many to load")
+    parser.add_argument("--handlers", type=int, default=0)
+    parser.add_argument("--seconds", type=float, required=True, help="the longest time of a load, or that of handlers")
+    options = parser.parse_args()
+    client = clients.load(options.client)(options.endpoint, policy=options.policy, writers=options.writers)
+    told = asyncio.run(_work(client, options))
+    told["versions"] = {name: _version(name) for name in client.distributions}
+    print(json.dumps({**told, "python": platform.python_version()}), flush=True)
+    os._exit(0)  # a library's threads may be retrying still: the run is over
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "?"
+
+
+async def _work(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    every = names(options.group, options.items)
+    await client.open()
+    try:
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        if not options.handlers:
+            return await _load(client, every, options.seconds, background=False)
+        return await _beside(client, every, options)
+    finally:
+        await client.close()
+
+
+async def _load(client: Client, every: list[str], seconds: float, *, background: bool) -> dict[str, Any]:
+    """Load all items, or as many as the time allows."""
+    begin = time.perf_counter()
+    told: dict[str, Any] = {"ended": True}
+    try:
+        async with asyncio.timeout(seconds):
+            await client.load(every, background=background)
+    except TimeoutError:
+        told = {"ended": False}
+    except Exception as error:  # noqa: BLE001 - whatever a library raises is told in its place of the table
+        told = {"ended": False, "error": _told(error)}
+    return {**told, "seconds": time.perf_counter() - begin}
+
+
+async def _beside(client: Client, every: list[str], options: argparse.Namespace) -> dict[str, Any]:
+    """Let handlers work, beside a load if there are items to load."""
+    times: dict[str, list[float]] = {"get": [], "put": []}
+    errors: list[str] = []
+    until = time.perf_counter() + WARM_SECONDS + options.seconds
+    longest = WARM_SECONDS + options.seconds + 1.0  # its end is not what the handlers are to feel
+    async with asyncio.TaskGroup() as group:
+        load = group.create_task(_load(client, every, longest, background=True)) if every else None
+        for number in range(options.handlers):
+            group.create_task(_handle(client, random.Random(number), times, errors, until))
+    told: dict[str, Any] = {"seconds": options.seconds, "errors": errors[:3], "failed": len(errors)}
+    if load is not None and "error" in load.result():
+        told["error"] = load.result()["error"]
+    for kind, each in times.items():
+        each.sort()
+        shares = {f"p{share}": _percentile(each, share) for share in (50, 99, 100)}
+        told[kind] = {"calls": len(each), **shares}
+    return told
+
+
+async def _handle(
+    client: Client, chance: random.Random, times: dict[str, list[float]], errors: list[str], until: float
+) -> None:
+    """Get and put, again and again; the first second is not measured."""
+    kept = _names()
+    measured_from = time.perf_counter() + WARM_SECONDS
+    await asyncio.sleep(chance.uniform(0, PAUSE_SECONDS[1]))
+    while time.perf_counter() < until:
+        for kind, call in (("get", client.get), ("put", client.put)):
+            begin = time.perf_counter()
+            try:
+                await call(chance.choice(kept))
+            except Exception as error:  # noqa: BLE001 - a handler goes on, as one of a service does
+                errors.append(_told(error))
+            if begin >= measured_from:
+                times[kind].append(time.perf_counter() - begin)
+        await asyncio.sleep(chance.uniform(*PAUSE_SECONDS))
+
+
+def _names() -> list[str]:
+    return names("handler", HANDLER_KEYS)
+
+
+def _percentile(ordered: list[float], percent: int) -> float:
+    """Return milliseconds."""
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1e3
+
+
+def _told(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"[:200]

@@ -1,0 +1,180 @@
+"""Load on the example application: does it answer everybody, keep its memory, and leave nothing behind?
+
+``python benchmarks/shop_load.py --connections 500 --seconds 60``. The shop (docs/examples/shop), the engine and the
+clients are three processes of this machine, so the rate says what this machine does, and no more. What to look at are
+errors, memory, requests to DynamoDB for each handled request, and what is left when the shop closes.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import socket
+import sys
+import time
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from dynamap_async import Credentials, Parts, Session
+from dynamap_async.testing.choice import running_engine
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "examples"))
+
+PRODUCTS = ("assam", "ceylon", "darjeeling", "earl-grey", "java", "mocha", "dark", "white")
+GRAPHQL = {"query": '{customer(customerId: "bob") {name}}'}
+MIXES = {  # of 20 requests
+    "reads": {"read": 20},
+    "shop": {"read": 14, "list": 3, "page": 1, "graphql": 1, "order": 1},
+}
+
+
+def open_sockets() -> int:
+    """Return how many sockets this process has."""
+    links = Path("/proc/self/fd").iterdir()
+    return sum(link.is_symlink() and str(link.readlink()).startswith("socket:") for link in links)
+
+
+def memory_mib(process: int) -> float:
+    """Return the resident memory of a process."""
+    status = Path(f"/proc/{process}/status").read_text("utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+async def serve(endpoint_url: str) -> None:
+    """Serve until the standard input ends; print the port, and at the end the account."""
+    from shop.app import make_app
+    from shop.models import Product
+    from shop.seed import prepare
+
+    made: list[Session] = []
+
+    def make_session() -> Session:
+        credentials = Credentials(access_key_id="local", secret_access_key="local")
+        made.append(Session(region="eu-west-1", endpoint_url=endpoint_url, credentials=credentials))
+        return made[-1]
+
+    async with make_session() as session:
+        await prepare(session)
+        for product_id in PRODUCTS:
+            await session.update(Product, Parts(product_id=product_id)).set(Product.stock, 10**9)
+    sockets = open_sockets()
+    # By its protocol asyncio knows a TCP connection; only then it turns Nagle's algorithm off, which costs 40 ms each.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(2048)
+    print(listening.getsockname()[1], flush=True)
+    # A client that gets no processor for five seconds, uvicorn's default, would write on connections just closed.
+    config = uvicorn.Config(make_app(make_session), log_level="error", ws="none", timeout_keep_alive=120)
+    server = uvicorn.Server(config)
+    processor = time.process_time()
+
+    def leave() -> None:
+        asyncio.get_running_loop().remove_reader(sys.stdin)
+        server.should_exit = True
+
+    asyncio.get_running_loop().add_reader(sys.stdin, leave)
+    await server.serve([listening])
+    processor = time.process_time() - processor
+    left = {"tasks": len(asyncio.all_tasks()) - 1, "sockets": open_sockets() - sockets}
+    print(json.dumps({"sent": made[-1].statistics().requests, "processor": processor, **left}), flush=True)
+
+
+async def ask(client: httpx.AsyncClient, kind: str) -> int:
+    """Send one request, and return the answer's status."""
+    match kind:
+        case "read":
+            answer = await client.get(f"/api/products/{random.choice(PRODUCTS)}")
+        case "list":
+            answer = await client.get("/api/products?category=tea")
+        case "page":
+            answer = await client.get("/")
+        case "graphql":
+            answer = await client.post("/graphql", json=GRAPHQL)
+        case _:
+            basket = {"customer_id": "bob", "counts": {random.choice(PRODUCTS): 1}}
+            answer = await client.post("/api/orders", json=basket)
+    return answer.status_code
+
+
+async def drive(port: int, process: int, arguments: argparse.Namespace) -> tuple[Counter[str], list[float]]:
+    """Keep all connections busy; return how often each answer came, and the server's memory every second."""
+    answers: Counter[str] = Counter()
+    memory: list[float] = []
+    until = time.monotonic() + arguments.seconds
+    kinds = [kind for kind, share in MIXES[arguments.mix].items() for _ in range(share)]
+    random.Random(7).shuffle(kinds)
+    turns = cycle(kinds)
+
+    # A client for each connection: to find a free one among many takes httpx's pool more time than the request itself.
+    tls = httpx.create_ssl_context()
+
+    async def keep_asking() -> None:
+        async with httpx.AsyncClient(
+            base_url=f"http://127.0.0.1:{port}", verify=tls, timeout=30, trust_env=False
+        ) as client:
+            while time.monotonic() < until:
+                kind = next(turns)
+                try:
+                    answers[f"{kind} {await ask(client, kind)}"] += 1
+                except httpx.HTTPError as error:
+                    answers[f"{kind} {type(error).__name__}"] += 1
+
+    async def watch() -> None:
+        while time.monotonic() < until:
+            memory.append(memory_mib(process))
+            await asyncio.sleep(1)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(watch())
+        for _ in range(arguments.connections):
+            group.create_task(keep_asking())
+    return answers, memory
+
+
+async def load(endpoint_url: str, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Start the shop as a process of its own, drive it, close it, and return the figures."""
+    pipe = asyncio.subprocess.PIPE
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, __file__, "--serve", endpoint_url), stdin=pipe, stdout=pipe
+    )
+    port = int(await program.stdout.readline())
+    answers, memory = await drive(port, program.pid, arguments)
+    program.stdin.close()
+    account = json.loads(await program.stdout.read())
+    await program.wait()
+    handled = answers.total()
+    return {
+        "answers": dict(sorted(answers.items())),
+        "handled per second": round(handled / arguments.seconds),
+        "sent to DynamoDB for each handled": round(account["sent"] / handled, 3),
+        "processor ms of the shop for each handled": round(account["processor"] / handled * 1000, 2),
+        "memory MiB, by fifths of the time": [round(each) for each in memory[:: max(1, len(memory) // 5)][:6]],
+        "left: tasks": account["tasks"],
+        "left: sockets": account["sockets"],
+    }
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Load on the example application.")
+    parser.add_argument("--serve", metavar="URL", help=argparse.SUPPRESS)
+    parser.add_argument("--engine", default="native", help="moto, native or a URL")
+    parser.add_argument("--connections", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--mix", choices=MIXES, default="shop")
+    arguments = parser.parse_args()
+    if arguments.serve:
+        asyncio.run(serve(arguments.serve))
+        return
+    with running_engine(arguments.engine) as endpoint_url:
+        for name, figure in asyncio.run(load(endpoint_url, arguments)).items():
+            print(f"{name}: {figure}")
+
+
+if __name__ == "__main__":
+    main()

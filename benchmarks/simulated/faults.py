@@ -1,0 +1,43 @@
+"""What the service answers instead of a result."""
+
+from typing import Any
+
+PREFIX = "com.amazonaws.dynamodb.v20120810#"
+
+
+class ServiceError(Exception):
+    """An error of the service; it is answered with status 400."""
+
+    def __init__(self, code: str, message: str, **members: Any) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.body = {"__type": PREFIX + code, "message": message, **members}
+
+
+class Throttled(ServiceError):  # noqa: N818 - what happened, not a mistake
+    """There were no units for the request.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/throttling-diagnosing-workflow.html
+    """
+
+    def __init__(self, reasons: list[dict[str, str]], *, on_demand: bool) -> None:
+        """Choose the code: a table with provisioned units has one of its own."""
+        if on_demand:
+            text = "Throughput exceeds the current capacity of your table or index."
+            super().__init__("ThrottlingException", text, throttlingReasons=reasons)
+        else:
+            text = (
+                "The level of configured provisioned throughput for the table was exceeded. "
+                "Consider increasing your provisioning level with the UpdateTable API."
+            )
+            super().__init__("ProvisionedThroughputExceededException", text, ThrottlingReasons=reasons)
+
+
+def invalid(message: str) -> ServiceError:
+    """Return the error of a request that breaks a rule."""
+    return ServiceError("ValidationException", message)
+
+
+def unknown_table(name: str) -> ServiceError:
+    """Return the error of a table that is not there."""
+    return ServiceError("ResourceNotFoundException", f"Requested resource not found: Table: {name} not found")

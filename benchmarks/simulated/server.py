@@ -1,0 +1,118 @@
+"""The service behind HTTP, in a process of its own.
+
+It prints its port and answers until it is ended. Besides DynamoDB's requests it knows
+`GET /counts`, `POST /reset` (begin counting anew) and `POST /spend` (no table has any burst left).
+"""
+
+import argparse
+import asyncio
+import time
+import zlib
+from typing import cast
+
+import orjson
+
+from benchmarks.simulated.buckets import BURST_SECONDS
+from benchmarks.simulated.faults import ServiceError
+from benchmarks.simulated.service import Service
+
+LATENCY_SECONDS = 0.004
+"""How long an answer takes at least: about what DynamoDB takes for a request from its own region."""
+
+
+class Exchange(asyncio.Protocol):
+    """One connection: HTTP/1.1, kept alive."""
+
+    def __init__(self, service: Service, latency: float) -> None:
+        self._service = service
+        self._latency = latency
+        self._waiting = bytearray()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way back."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every request that is complete."""
+        waiting = self._waiting
+        waiting += data
+        while (end := waiting.find(b"\r\n\r\n")) >= 0:
+            head = bytes(waiting[:end])
+            size = end + 4 + int(_header(head, b"content-length") or 0)
+            if len(waiting) < size:
+                return
+            body = bytes(waiting[end + 4 : size])
+            del waiting[:size]
+            self._send(self._answer(head, body))
+
+    def _send(self, payload: bytes) -> None:
+        if self._latency:
+            asyncio.get_running_loop().call_later(self._latency, self._write, payload)
+        else:
+            self._write(payload)
+
+    def _write(self, payload: bytes) -> None:
+        assert self._transport is not None
+        if not self._transport.is_closing():  # the client may have left meanwhile
+            self._transport.write(payload)
+
+    def _answer(self, head: bytes, body: bytes) -> bytes:
+        target = _header(head, b"x-amz-target")
+        if target is None:
+            return http(orjson.dumps(self._controlled(head.split(b" ", 2)[1].decode())))
+        try:
+            return http(orjson.dumps(self._service.answer(target.rpartition(b".")[2].decode(), orjson.loads(body))))
+        except ServiceError as error:
+            return http(orjson.dumps(error.body), 400)
+
+    def _controlled(self, path: str) -> object:
+        if path == "/reset":
+            self._service.counts.reset()
+        elif path == "/spend":
+            self._service.spend_burst()
+        return self._service.counts.told()
+
+
+def _header(head: bytes, name: bytes) -> bytes | None:
+    lower = head.lower()
+    begin = lower.find(b"\r\n" + name + b":")
+    if begin < 0:
+        return None
+    end = lower.find(b"\r\n", begin + 2)
+    return head[begin + len(name) + 3 : end if end >= 0 else None].strip()
+
+
+def http(body: bytes, status: int = 200) -> bytes:
+    """Return a response with the checksum that DynamoDB sends."""
+    head = (
+        f"HTTP/1.1 {status} {'OK' if status == 200 else 'Bad Request'}\r\nContent-Type: application/x-amz-json-1.0\r\n"
+        f"x-amz-crc32: {zlib.crc32(body)}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def serve(service: Service, latency: float) -> None:
+    """Listen on a free port of this machine, print it, and answer until the process is ended."""
+    server = await asyncio.get_running_loop().create_server(
+        lambda: Exchange(service, latency), "127.0.0.1", 0, backlog=2048
+    )
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+def main() -> int:
+    """Run the server."""
+    parser = argparse.ArgumentParser(prog="python benchmarks simulated", description=__doc__)
+    parser.add_argument("simulated")
+    parser.add_argument("--burst-seconds", type=float, default=BURST_SECONDS, help="how long unused capacity is kept")
+    parser.add_argument("--latency-ms", type=float, default=LATENCY_SECONDS * 1e3, help="least time of an answer")
+    options = parser.parse_args()
+    work = serve(Service(time.monotonic, options.burst_seconds), options.latency_ms / 1e3)
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(work)
+    else:
+        uvloop.run(work)
+    return 0

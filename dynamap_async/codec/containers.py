@@ -12,7 +12,7 @@ from dynamap_async.codec.converter import MISFITS, Converter
 from dynamap_async.codec.keys import MapKey
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.codec.refusals import refusal
-from dynamap_async.codec.scalars import STORED_TEXT
+from dynamap_async.codec.scalars import STORED_TEXT, encode_text
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -23,6 +23,7 @@ _SET_TAGS: Final[dict[frozenset[str], tuple[str, Tag]]] = {
 }
 _LIST: Final[frozenset[Tag]] = frozenset(("L",))
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
+_TEXT_ONLY: Final = {str}
 
 Decode = Callable[[AttributeValue], Any]
 
@@ -188,6 +189,8 @@ def _set_encoder(member: Converter, label: str, tag: str, set_tag: str) -> Calla
             raise refusal(label, value)
         if not value:
             return {"L": []}
+        if encode_member is encode_text and {*map(type, cast("set[Any]", value))} == _TEXT_ONLY:
+            return {"SS": sorted(cast("set[str]", value))}
         # Members that differ in Python may be one number to DynamoDB, which refuses duplicates.
         texts = sorted({encode_member(element)[tag] for element in cast("set[Any]", value)})
         return cast("AttributeValue", {set_tag: texts})
@@ -238,11 +241,11 @@ def _list_encoder(member: Converter, label: str, accepts: tuple[type[Any], ...])
         if not isinstance(value, accepts):
             raise refusal(label, value)
         elements: list[AttributeValue] = []
-        for element in value:
-            try:
-                elements.append(encode_member(element))
-            except EncodeError as error:
-                raise error.at(len(elements)) from error.__cause__
+        try:
+            for element in value:
+                elements.append(encode_member(element))  # noqa: PERF401 - its length tells which element fails
+        except EncodeError as error:
+            raise error.at(len(elements)) from error.__cause__
         return {"L": elements}
 
     return encode

@@ -16,6 +16,7 @@ _SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _NAIVE_WIDTH: Final = 26
+_NO_OFFSET: Final = timedelta()
 
 
 def is_naive(value: datetime) -> bool:
@@ -29,10 +30,11 @@ def instant_text(value: datetime) -> str:
     Raises:
         EncodeError: the UTC time is before year 1 or after year 9999.
     """
-    if value.tzinfo is UTC:
-        return value.isoformat("T", "microseconds")[:_NAIVE_WIDTH] + "Z"
-    if is_naive(value):
+    offset = _NO_OFFSET if value.tzinfo is UTC else value.utcoffset()
+    if offset is None:
         return value.isoformat("T", "microseconds")[:_NAIVE_WIDTH]
+    if not offset:  # also under other names of UTC: what Pydantic reads has one of its own
+        return value.replace(tzinfo=None).isoformat("T", "microseconds") + "Z"  # faster than with its offset
     try:
         return value.astimezone(UTC).isoformat("T", "microseconds")[:_NAIVE_WIDTH] + "Z"
     except OverflowError as error:

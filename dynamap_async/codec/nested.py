@@ -165,17 +165,18 @@ def _encoder(
         if not isinstance(value, accepts):
             raise refusal(label, value)
         members: dict[str, AttributeValue] = {}
-        for name, stored, get, encode_member in plan:
-            try:
-                member = get(value)
-            except LookupError:
-                continue
-            except AttributeError as error:
-                raise EncodeError("field has no value; set it before storing").at(name) from error
-            try:
+        name = ""
+        try:
+            for name, stored, get, encode_member in plan:  # noqa: B007 - the error names it
+                try:
+                    member = get(value)
+                except LookupError:
+                    continue
+                except AttributeError as error:
+                    raise EncodeError("field has no value; set it before storing") from error
                 members[stored] = encode_member(member)
-            except EncodeError as error:
-                raise error.at(name) from error.__cause__
+        except EncodeError as error:
+            raise error.at(name) from error.__cause__
         if extras is not None:
             _add_extras(members, extras(value))
         return {"M": members}

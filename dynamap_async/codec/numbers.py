@@ -35,7 +35,7 @@ def number_text(value: int | Decimal | float) -> str:  # noqa: PYI041 - ints are
         return _decimal_text(value)
     # A foreign caller may hand over anything: the annotation is no guard at run time.
     if isinstance(value, float):
-        return _float_text(value)
+        return float_text(value)
     raise refusal("int, Decimal or float", value)
 
 
@@ -47,7 +47,8 @@ def _long_integer_text(value: int) -> str:
     return text
 
 
-def _float_text(value: float) -> str:
+def float_text(value: float) -> str:
+    """Return a float as DynamoDB gives it back; errors are those of ``number_text``."""
     # float.__repr__, because a subclass (numpy's float64) prints itself differently.
     text = float.__repr__(value)
     if "e" in text or "n" in text:

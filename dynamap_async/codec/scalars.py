@@ -22,7 +22,7 @@ from dynamap_async.codec.instants import (
     parse_instant,
     parse_time,
 )
-from dynamap_async.codec.numbers import number_text
+from dynamap_async.codec.numbers import float_text, number_text
 from dynamap_async.codec.plain import binary_text, encode_any, parse_binary
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.errors import DecodeError, EncodeError
@@ -34,6 +34,9 @@ STORED_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("S")
 STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
 """Decodes a number to its text."""
 
+_USUAL_INTEGER: Final = 10**18
+"""Whole numbers below it are encoded without a look at DynamoDB's limits (benchmarks: encode)."""
+
 _TEXT: Final[frozenset[Tag]] = frozenset(("S",))
 _NUMBER: Final[frozenset[Tag]] = frozenset(("N",))
 _BINARY: Final[frozenset[Tag]] = frozenset(("B",))
@@ -43,7 +46,7 @@ _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
 
 def text() -> Converter:
     """Return the converter of str."""
-    return Converter(label="str", tags=_TEXT, encode=_encode_text, decode=STORED_TEXT, types=(str,))
+    return Converter(label="str", tags=_TEXT, encode=encode_text, decode=STORED_TEXT, types=(str,))
 
 
 def integer(*, exact: bool = True) -> Converter:
@@ -242,7 +245,8 @@ def _types_of(values: Iterable[object]) -> set[type]:
     return {type(value) for value in values}
 
 
-def _encode_text(value: Any) -> AttributeValue:
+def encode_text(value: Any) -> AttributeValue:
+    """Encode a text."""
     if type(value) is str:
         return {"S": value}
     if isinstance(value, str):
@@ -251,6 +255,8 @@ def _encode_text(value: Any) -> AttributeValue:
 
 
 def _encode_integer(value: Any) -> AttributeValue:
+    if type(value) is int and -_USUAL_INTEGER < value < _USUAL_INTEGER:
+        return {"N": str(value)}
     if isinstance(value, int) and value is not True and value is not False:
         return {"N": number_text(value)}
     raise refusal("int", value)
@@ -263,6 +269,8 @@ def _encode_decimal(value: Any) -> AttributeValue:
 
 
 def _encode_floating(value: Any) -> AttributeValue:
+    if type(value) is float:
+        return {"N": float_text(value)}
     if isinstance(value, float | int) and value is not True and value is not False:
         return {"N": number_text(value)}
     raise refusal("float or int", value)
@@ -293,7 +301,7 @@ def _encode_instant(value: Any) -> AttributeValue:
 
 
 def _encode_key_instant(value: Any) -> AttributeValue:
-    if isinstance(value, datetime.datetime) and is_naive(value):
+    if isinstance(value, datetime.datetime) and value.tzinfo is not datetime.UTC and is_naive(value):
         raise refusal("datetime with a time zone", value, "key order is time order: add tzinfo=UTC")
     return _encode_instant(value)
 

@@ -18,7 +18,9 @@ from dynamap_async.models.known import changes, known
 from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, TimeToLive, Version, attr
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
 from dynamap_async.models.parts import Parts
+from dynamap_async.models.periods import Calendar, Periods
 from dynamap_async.models.places import is_frozen, must_be_there, start_number, validated, validated_members
+from dynamap_async.models.shards import Sharding, Shards
 from dynamap_async.models.shared import UNMARKED, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, refuse_partial, remember
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
@@ -30,6 +32,7 @@ __all__ = [
     "AfterRead",
     "Attr",
     "BeforeWrite",
+    "Calendar",
     "Changes",
     "Computed",
     "Definition",
@@ -47,10 +50,13 @@ __all__ = [
     "ModelMeta",
     "PartitionKey",
     "Parts",
+    "Periods",
     "Prefix",
     "Removed",
     "Role",
     "RoundTripWarning",
+    "Sharding",
+    "Shards",
     "SortKey",
     "Table",
     "TimeToLive",

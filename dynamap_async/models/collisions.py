@@ -3,9 +3,9 @@
 from typing import Any
 
 from dynamap_async.models.definition import Definition
-from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.settings import SETTINGS, fault
 from dynamap_async.models.shared import Prefix, Table
+from dynamap_async.models.templates import KeyTemplate, Part
 
 
 def check_collisions(definition: Definition[Any]) -> None:
@@ -17,12 +17,9 @@ def check_collisions(definition: Definition[Any]) -> None:
     kinds, model = definition.kinds, definition.model
     if kinds is None or definition.kind is None or isinstance(kinds.table.discriminator, Prefix):
         return
-    shape = _shape(definition)
-    if shape is None:
-        return
     for other in kinds.table.models.values():
         known: Definition[Any] | None = other.__dict__.get("__dynamap_definition__")
-        if known is None or _are_family(kinds.table, model, other) or _shape(known) != shape:
+        if known is None or _are_family(kinds.table, model, other) or not _may_meet(definition, known):
             continue
         if (other.__module__, other.__qualname__) == (model.__module__, model.__qualname__):
             continue  # the same model, defined again
@@ -42,16 +39,24 @@ def _are_family(table: Table, one: type[Any], other: type[Any]) -> bool:
     return any(base.__dict__[SETTINGS].shared is table for base in bases)
 
 
-def _shape(definition: Definition[Any]) -> tuple[object, ...] | None:
-    """Return what keys are made of; None where a part of the key is a plain field."""
-    found: list[object] = []
-    for field in definition.key_fields():
-        if field.template is None:
-            return None
-        found.append(_parts(field))
-    return tuple(found)
+def _may_meet(one: Definition[Any], other: Definition[Any]) -> bool:
+    """Return whether the same constants stand in the keys of two models, and the parts between them can be the same."""
+    return all(
+        first.template is not None and second.template is not None and _are_alike(first.template, second.template)
+        for first, second in zip(one.key_fields(), other.key_fields(), strict=True)
+    )
 
 
-def _parts(field: FieldPlan) -> object:
-    template = field.template
-    return template and (tuple((part.before, part.format.label) for part in template.parts), template.tail)
+def _are_alike(one: KeyTemplate, other: KeyTemplate) -> bool:
+    if one.tail != other.tail or [part.before for part in one.parts] != [part.before for part in other.parts]:
+        return False
+    return all(_may_be_one_text(*both) for both in zip(one.parts, other.parts, strict=True))
+
+
+def _may_be_one_text(one: Part, other: Part) -> bool:
+    first, second = one.format, other.format
+    if first.width is not None and second.width is not None and first.width != second.width:
+        return False
+    if first.texts is not None and second.texts is not None:
+        return not first.texts.isdisjoint(second.texts)
+    return first.free or second.free or first.label == second.label

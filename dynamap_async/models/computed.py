@@ -12,6 +12,7 @@ from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.assigned import UNASSIGNED, unassigned
 from dynamap_async.models.markers import StoredAs
 from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.shards import Shards, given_shards
 from dynamap_async.models.templates import DeclaredTemplate, KeyTemplate, PatternError, make_template, names_in
 
 
@@ -20,6 +21,7 @@ def template(
     /,
     *,
     escape: bool = False,
+    shards: int | Shards | None = None,
     name: str | None = None,
     description: str | None = None,
     init: Literal[False] = False,  # noqa: ARG001 - for type checkers
@@ -40,6 +42,7 @@ def template(
         pattern: constant text and parts; without parts a constant.
         escape: whether a value may contain the text that stands behind it in the pattern, and is then stored escaped;
             otherwise such a value is refused. Without either, two items could get one key.
+        shards: over how many partitions the items of one key are spread, as for ``attr``.
         name: the stored attribute's name, where it differs from the field's.
         description: the field's text in JSON schemas.
         init: not to be given; it tells type checkers that the constructor does not take the field.
@@ -49,6 +52,7 @@ def template(
     field: Any = Field(default_factory=unassigned, validate_default=False, **given)
     field.metadata.append(DeclaredTemplate(pattern, escape))
     field.metadata.append(StoredAs(name))
+    field.metadata.extend(given_shards(shards))
     return field
 
 

@@ -1,19 +1,24 @@
 """Every way in which the templates of a model and their parts can be wrong, their patterns aside."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 from pydantic import BaseModel
 
+from dynamap_async.codec import MISFITS
+from dynamap_async.errors import EncodeError
 from dynamap_async.models.computed import Computed
 from dynamap_async.models.computing import COMPUTES
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import Role
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.templates import KeyTemplate
+from dynamap_async.models.templates import UNITS_OF_TIMES, KeyTemplate, Part, format_of
 
 _KEYS: Final = (Role.PARTITION_KEY, Role.SORT_KEY)
+_TIME: Final = datetime(2024, 3, 9, 8, 7, 6, 543210, tzinfo=UTC)
+"""A time with something in each of its units."""
 
 
 def computed_of(
@@ -62,7 +67,7 @@ def _check(model: type[BaseModel], fields: Mapping[str, FieldPlan], key: FieldPl
     if problem is not None:
         raise fault(model.__name__, problem, key.name)
     for name in template.names:
-        problem = _part_problem(key, fields[name])
+        problem = _part_problem(key, fields[name]) or _coarser(template.part(name), fields[name])
         if problem is not None:
             raise fault(model.__name__, f"the template {template.pattern!r} names {name}, {problem}", key.name)
 
@@ -77,6 +82,28 @@ def _part_problem(key: FieldPlan, part: FieldPlan) -> str | None:
     if part.assigned is not None and part.assigned.on_update is not None and key.role in _KEYS:
         return "which changes with each write (on_update), and a key never changes; take on_create"
     return None
+
+
+def _coarser(part: Part, field: FieldPlan) -> str | None:
+    """Return what is wrong if the key has more of a time than its attribute, so that no condition would meet it."""
+    if part.format.label != "datetime":
+        return None
+    try:
+        kept = field.converter.decode(field.converter.encode(_TIME))
+    except (EncodeError, *MISFITS):
+        return None
+    if part.text(kept) == part.text(_TIME):
+        return None
+    units = (unit for unit in UNITS_OF_TIMES if _text(field, unit, kept) == _text(field, unit, _TIME))
+    unit = next(units, "year")
+    return (
+        f"which is stored without what follows its {unit}, so that conditions would not find what the key holds; write "
+        f"{{{part.name}:{unit}}}"
+    )
+
+
+def _text(field: FieldPlan, unit: str, value: datetime) -> str:
+    return format_of(field.annotation, unit).write(value)
 
 
 def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: FieldPlan) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -19,7 +20,9 @@ from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys import key_from_values
 from dynamap_async.models.kinds import FamilyCodec, Kinds
 from dynamap_async.models.markers import Role
+from dynamap_async.models.periods import Periods, periods_of
 from dynamap_async.models.settings import SETTINGS, Settings
+from dynamap_async.models.shard_checks import with_shards
 from dynamap_async.models.shared import Kind
 from dynamap_async.models.sharing import kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
@@ -30,7 +33,7 @@ from dynamap_async.wire import WireKey
 M = TypeVar("M", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots, for what is worked out once per class
 class Definition(Generic[M]):
     """One model class, compiled. Made once per class, shared by everything that reads or writes its items."""
 
@@ -53,6 +56,8 @@ class Definition(Generic[M]):
     """The fields that are made of others by templates."""
     kinds: Kinds | None = None
     """What tells the model's items from others of the same table; None where it shares none."""
+    periods: Periods | None = None
+    """The tables of the model, one for each period, in place of the one table; None where it has one, or none."""
 
     @property
     def kind(self) -> Kind | None:
@@ -69,12 +74,17 @@ class Definition(Generic[M]):
         """Field name of a part -> the computed fields that it belongs to."""
         return {} if self.computed is None else self.computed.of_part
 
-    @property
+    @cached_property
+    def stored_names(self) -> tuple[str, ...]:
+        """The stored names of the fields that are attributes of their own."""
+        return tuple(plan.stored for plan in self.fields.values() if plan.is_stored)
+
+    @cached_property
     def version(self) -> FieldPlan | None:
         """The field that counts the item's writes, if there is one."""
         return next((plan for plan in self.fields.values() if plan.role is Role.VERSION), None)
 
-    @property
+    @cached_property
     def expiry(self) -> FieldPlan | None:
         """The field whose time, once it has passed, hides an item from reads; None unless the model hides them."""
         settings: Settings = getattr(self.model, SETTINGS)
@@ -82,12 +92,12 @@ class Definition(Generic[M]):
             return None
         return next((plan for plan in self.fields.values() if plan.role is Role.TIME_TO_LIVE), None)
 
-    @property
+    @cached_property
     def prepares(self) -> bool:
         """Whether an item has to be made ready, by awaiting something, before it can be encoded for a write."""
         return bool(self.hooks.before_write) or self.numbered is not None
 
-    @property
+    @cached_property
     def numbered(self) -> FieldPlan | None:
         """The key that gets the next number of a counter, if there is one."""
         return next((plan for plan in self.assigned if plan.assigned and plan.assigned.autoincrement), None)
@@ -106,12 +116,16 @@ class Definition(Generic[M]):
 
     def key_fields(self) -> tuple[FieldPlan, ...]:
         """Return the fields of the table's key: partition key, then sort key if there is one."""
+        return self._key_fields
+
+    @cached_property
+    def _key_fields(self) -> tuple[FieldPlan, ...]:
         table = self.require_table("used as an item")
         return tuple(self.fields[self.field_names[name]] for name in table.keys.names)
 
     def key(self, values: Sequence[Any]) -> WireKey:
-        """Return the wire key of key values; errors are those of ``key_from_values``."""
-        key = key_from_values(self.model.__name__, self.key_fields(), values)
+        """Return the wire key of key values, in its shard; errors are those of ``key_from_values``."""
+        key = self.items.shards.added(key_from_values(self.model.__name__, self.key_fields(), values))
         if self.kinds is not None:
             self.kinds.check(key)
         return key
@@ -119,6 +133,16 @@ class Definition(Generic[M]):
     def key_of(self, item: BaseModel) -> WireKey:
         """Return the wire key of an instance."""
         return self.key([getattr(item, field.name) for field in self.key_fields()])
+
+    def table_name(self, key: WireKey, use: str) -> str:
+        """Return the name of the table that an item with this key is in, before the session's prefix.
+
+        Raises:
+            ModelDefinitionError: the model has no table, so that it cannot be used so.
+            EncodeError: the model has one table per period, and the key makes no name of one.
+        """
+        table = self.require_table(use)
+        return table.name if self.periods is None else self.periods.name_of(dict(self.items.shards.removed(key)))
 
     def require_table(self, use: str) -> TableSchema:
         """Return the table; raises ModelDefinitionError for a model that has none."""
@@ -149,6 +173,7 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     check_assigned(model, fields)
     computed = computed_of(model, fields, indexes)
     table = shared_table_of(model, fields, indexes) or table_of(model, fields, indexes)
+    fields = with_shards(model, fields, table)
     kinds = kinds_of(model, codec_of)
     plans = tuple(fields.values())
     items = ItemCodec(model, plans, table) if kinds is None else FamilyCodec(model, plans, kinds)
@@ -161,5 +186,6 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
         "assigned": assigned,
         "kinds": kinds,
         "computed": computed,
+        "periods": periods_of(model, fields, table, uniques),
     }
     return Definition(model, fields, items, table, names, **more)

@@ -31,6 +31,11 @@ class Known(NamedTuple):
     raw: Mapping[str, AttributeValue]
     """Those of its attributes whose very stored form is known, with members that the model does not know."""
 
+    @property
+    def stored(self) -> WireItem:
+        """It, each attribute in its very stored form where that is known."""
+        return {**self.item, **self.raw}
+
 
 def difference(before: Known, new: WireItem) -> Changes:
     """Return what is different in an item; members of nested values that the model does not know stay."""
@@ -45,7 +50,7 @@ def difference(before: Known, new: WireItem) -> Changes:
 
 def changed(before: Known, differences: Changes) -> WireItem:
     """Return an item after changes, as far as it is known."""
-    after: Changes = {**before.item, **before.raw, **differences}
+    after: Changes = {**before.stored, **differences}
     return {name: value for name, value in after.items() if not isinstance(value, Removed)}
 
 

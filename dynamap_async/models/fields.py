@@ -1,7 +1,7 @@
 """Fields: how each field of a model is stored, and what an item without its attribute means."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from dynamap_async.models.computed import is_stored, template_for
 from dynamap_async.models.fallback import Adapter, needs_values
 from dynamap_async.models.holding import Holding, holding_of
 from dynamap_async.models.markers import OURS, Role, stored_form, stored_name
+from dynamap_async.models.shards import Sharding
 from dynamap_async.models.templates import KeyTemplate
 from dynamap_async.wire import AttributeValue
 
@@ -71,6 +72,12 @@ class FieldPlan:
     """How the value is made of other fields, if it is computed."""
     is_stored: bool = True
     """Whether the field is an attribute of its own; otherwise a computed key holds it."""
+    sharding: Sharding | None = None
+    """How the values are spread over shards, if they are a partition key's."""
+
+    def of_stored(self, stored: AttributeValue) -> Any:
+        """Return the value of a stored attribute, without its shard if it has one; errors are those of decoding."""
+        return self.converter.decode(stored if self.sharding is None else self.sharding.plain(stored))
 
     @property
     def holds_set(self) -> bool:
@@ -118,10 +125,24 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
     """
     exact = TypeCompiler(model, exact=True)
     lax = exact if needs_values(model) else TypeCompiler(model, exact=False)
-    return {
+    plans = {
         name: _plan(name, info, exact, lax, in_key=name in key_fields)
         for name, info in model.__pydantic_fields__.items()
     }
+    return {**plans, **{name: replace(plans[name], holding=Holding.SHARED) for name in _demanded(plans.values())}}
+
+
+def _demanded(plans: Collection[FieldPlan]) -> set[str]:
+    """Return the times that writes demand in their stored form, which others may have written in one of their own.
+
+    They are the parts of computed keys, other than those that the key of the item tells. Keeping one costs 0.9 us for
+    each item of a page, and 3 us where an item is read alone (Python 3.11).
+    """
+    templates = [(plan.role, plan.template) for plan in plans if plan.template is not None]
+    keys = (Role.PARTITION_KEY, Role.SORT_KEY)
+    told = {name for role, template in templates if role in keys for name in template.readable}
+    parts = {part.name for _, template in templates for part in template.parts if part.format.label == "datetime"}
+    return parts - told - {plan.name for plan in plans if plan.role in keys}
 
 
 def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *, in_key: bool) -> FieldPlan:

@@ -10,6 +10,8 @@ from dynamap_async.models.state import hand_over
 
 def give(item: BaseModel, values: Mapping[str, Any]) -> None:
     """Set fields of an instance, of a frozen one too: field name -> value, each of the field's own type."""
+    if not values:
+        return
     own = vars(item)
     lacking = not own.keys() >= values.keys()
     own.update(values)

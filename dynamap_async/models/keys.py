@@ -36,14 +36,15 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
     if len(values) != len(fields):
         shape = ", ".join(f"{field.name}: {field.converter.label}" for field in fields)
         raise OperationError(f"{model}'s key is ({shape}); got {', '.join(map(repr, values)) or 'nothing'}")
-    return {
-        field.stored: _encoded(model, field, value, i)
-        for i, (field, value) in enumerate(zip(fields, values, strict=True))
-    }
+    key: WireKey = {}
+    role: KeyRole = "partition"
+    for field, value in zip(fields, values, strict=True):
+        key[field.stored] = _encoded(model, field, value, role)
+        role = "sort"
+    return key
 
 
-def _encoded(model: str, field: FieldPlan, value: Any, position: int) -> AttributeValue:
-    role: KeyRole = "sort" if position else "partition"
+def _encoded(model: str, field: FieldPlan, value: Any, role: KeyRole) -> AttributeValue:
     try:
         stored = field.converter.encode(value)
         check_key_value(stored, role)

@@ -115,11 +115,11 @@ class FamilyCodec(ItemCodec[M], Generic[M]):
         super().__init__(model, fields, kinds.table.schema, marker=kinds.marker, told_by=kinds.told_by)
         self._kinds = kinds
 
-    def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
+    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> tuple[WireItem, bytes]:
         """Return an instance in wire form, with its kind; errors are those of ``ItemCodec``."""
-        stored = super().encode(item, changes)
+        stored, text = super().encoded(item, changes)
         self._kinds.check(stored)
-        return stored
+        return stored, text
 
     def decode(self, items: Sequence[WireItem], *, partial: bool = False) -> list[M]:
         """Return wire items as instances of the model or of its subclasses, in order.

@@ -18,6 +18,7 @@ from pydantic_core import PydanticUndefined
 from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, unassigned
+from dynamap_async.models.shards import Shards, given_shards
 from dynamap_async.models.templates import DeclaredTemplate
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class StoredAs:
     """Whether the field is an attribute of its own; otherwise it is stored in a templated key only."""
 
 
-OURS: Final = (Role, StoredAs, Assigned, DeclaredTemplate)
+OURS: Final = (Role, StoredAs, Assigned, DeclaredTemplate, Shards)
 """What stands in a field's metadata for this library alone; Pydantic's part of it has no need of these."""
 
 
@@ -166,6 +167,7 @@ if TYPE_CHECKING:
     def attr(
         *,
         stored: bool = True,
+        shards: int | Shards | None = None,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         alias: str | None = None,
@@ -175,6 +177,7 @@ if TYPE_CHECKING:
     def attr(
         *,
         default: T,
+        shards: int | Shards | None = None,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         alias: str | None = None,
@@ -184,6 +187,7 @@ if TYPE_CHECKING:
     def attr(
         *,
         default_factory: Callable[[], T],
+        shards: int | Shards | None = None,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         alias: str | None = None,
@@ -261,6 +265,7 @@ def attr(
     on_create: Callable[[], Any] | None = None,
     on_update: Callable[[], Any] | None = None,
     init: Literal[False] = False,  # noqa: ARG001 - for type checkers
+    shards: int | Shards | None = None,
     name: str | None = None,
     stored_as: StoredForm | None = None,
     alias: str | None = None,
@@ -281,6 +286,10 @@ def attr(
         on_create: gives the value of a new item without one, when it is written.
         on_update: gives the value each time that the item is written, also in place of an older one.
         init: not to be given; it tells type checkers that the constructor does not need the field.
+        shards: over how many partitions the items of one value are spread, 2 to 100; for partition keys, of the table
+            or of an index. ``(10, 20)`` says that there were 10 before: reads look in both places.
+        shard_by: the field that the partition is calculated from; the sort key for a partition key of the table, the
+            table's whole key for one of an index, where it is not given.
         name: the stored attribute's name, where it differs from the field's.
         stored_as: another stored form than the type's own, for tables that exist already.
         alias: the name that Pydantic takes and gives in JSON; it does not change what is stored.
@@ -297,4 +306,5 @@ def attr(
     field.metadata.append(StoredAs(name, stored_as, stored))
     if assigned.arguments:
         field.metadata.append(assigned)
+    field.metadata.extend(given_shards(shards))
     return field

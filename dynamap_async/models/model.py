@@ -152,7 +152,8 @@ class ModelMeta(PydanticMeta):
             bases: its base classes.
             namespace: its body.
             args: what Pydantic passes for generic models.
-            table: the table's name, before the session's prefix; or a ``Table`` that models share.
+            table: the table's name, before the session's prefix; with a field in braces, ``readings_{at:day}``, that of
+                one table per period; or a ``Table`` that models share.
             kind: what tells its items from those of other models of a ``Table``, or ``UNMARKED``; the class's name by
                 default.
             abstract: whether the class only gives fields and indexes to others.

@@ -32,7 +32,8 @@ class Settings:
     """What the class statement says."""
 
     table: str | None
-    """The table's name, before the session's prefix; None for nested models and abstract bases."""
+    """The table's name, before the session's prefix, or the pattern of such names where there is one per period; None
+    for nested models and abstract bases."""
     abstract: bool
     throughput: Throughput | None
     hide_expired: bool = False
@@ -91,13 +92,18 @@ def check_name(name: str, what: str, *, model: str, field: str | None = None) ->
         )
 
 
+def names_periods(table: str) -> bool:
+    """Return whether a table's name is a pattern, such as ``readings_{at:day}``: one table per period."""
+    return "{" in table
+
+
 def check_settings(name: str, *, table: object, abstract: bool, throughput: object, hide_expired: object) -> None:
     """Raise ModelDefinitionError for faults of the class statement."""
     if table is not None and not isinstance(table, str):
         raise fault(name, f'table={table!r} is not a table name; write table="tweets", or give a Table')
     if table is not None and abstract:
         raise fault(name, f"is abstract and names the table {table!r}; an abstract model has none: drop one of the two")
-    if table is not None:
+    if table is not None and not names_periods(table):
         check_name(table, "table name", model=name)
     if throughput is not None and not isinstance(throughput, Throughput):
         raise fault(name, f"throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)")

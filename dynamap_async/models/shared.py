@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from dynamap_async import limits
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
-from dynamap_async.models.settings import check_name, fault
+from dynamap_async.models.settings import check_name, fault, names_periods
 from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
@@ -77,6 +77,11 @@ class Table:
         self.name: Final = name
         self.discriminator: Final = discriminator
         self._models: dict[Kind, type[Any]] = {}
+        if names_periods(name):
+            raise self._fault(
+                "has one name; tables by period are those of one model, without a Table: class Reading(Model, "
+                'table="readings_{at:month}")'
+            )
         check_name(name, "table name", model=f"Table({name!r})")
         self._types = dict(types)
         self.schema: Final = TableSchema(

@@ -187,10 +187,11 @@ def _check_index_keys(model: type[Any], shared: Table, fields: Mapping[str, Fiel
 
 
 def _check_marker(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
-    """Refuse a field in the place of the kind, unless its type says that it has no other value."""
+    """Refuse a field in the place of the kind, unless its type or its template says that it fits there."""
     kind = own_kind(model)
-    for plan in fields.values():
-        if isinstance(shared.discriminator, Prefix) or plan.stored != shared.discriminator:
+    for plan in (each for each in fields.values() if each.stored == shared.attribute):
+        if isinstance(shared.discriminator, Prefix):
+            _check_prefix(model, shared, plan, kind)
             continue
         annotation = bare(plan.annotation)
         if get_origin(annotation) is Literal and (kind is None or get_args(annotation) == (kind,)):
@@ -199,5 +200,16 @@ def _check_marker(model: type[Any], shared: Table, fields: Mapping[str, FieldPla
             model.__name__,
             f"is stored as {plan.stored!r}, where {shared!r} keeps the kind of each item; drop the field, or write "
             f"{plan.name}: Literal[{kind!r}] = {kind!r}",
+            plan.name,
+        )
+
+
+def _check_prefix(model: type[Any], shared: Table, plan: FieldPlan, kind: Kind | None) -> None:
+    begun = "" if plan.template is None else plan.template.prefix({})
+    if isinstance(kind, str) and not (begun.startswith(kind) or kind.startswith(begun)):
+        raise fault(
+            model.__name__,
+            f"begins with {begun!r} in every item, and {shared!r} tells the kind {kind!r} by how it begins: write "
+            f"template({kind + str(plan.template)!r}), or another kind",
             plan.name,
         )

@@ -11,15 +11,15 @@ from dynamap_async.expressions import Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.operations.cards import CardDecoder
 from dynamap_async.operations.entities import CollectionDecoder, Unknown
-from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path, stored_path
-from dynamap_async.operations.planner import Need
+from dynamap_async.operations.need import Need
+from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path
 from dynamap_async.operations.route import Route
 from dynamap_async.operations.selection import SelectionDecoder, whole_items
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
 class ReadSpec:
     """What a query or scan asks for. Builders refine it; nothing is worked out before it is used."""
 
@@ -41,6 +41,11 @@ class ReadSpec:
     """The model that what is ``selected`` is read into; None for tuples."""
     segments: int | None = None
     checkpoint: str | None = None
+    tables: tuple[str, ...] = ()
+    """The names, before the session's prefix, of the tables that are read, where there is one per period; empty for
+    those that the conditions tell."""
+    skips_missing: bool = False
+    """Whether tables of periods that do not exist count as empty."""
 
     @property
     def asked(self) -> tuple[type[Model], ...]:
@@ -78,7 +83,7 @@ def need_of(spec: ReadSpec, *, counting: bool) -> Need:
     elif paths is not None:
         attributes = tuple(path.attribute for path in paths)
     else:
-        attributes = tuple(plan.stored for each in definitions for plan in each.fields.values() if plan.is_stored)
+        attributes = tuple(name for each in definitions for name in each.stored_names)
     card = spec.card
     return Need(
         model=spec.name,
@@ -107,18 +112,19 @@ def searched(spec: ReadSpec) -> TableSchema:
 def conditions_of(spec: ReadSpec, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Return conditions on what is read, with conjunctions taken apart.
 
+    Those of a query may be on fields that only a key holds: the planner finds out whether a key answers them.
+
     Raises:
         ExpressionError: one is no condition, or is not about each of the models.
     """
-    if not spec.models:
+    if not spec.models and spec.scan:
         return own_conditions(spec.model, conditions)
     parts = tuple(flatten(checked_conditions(spec.name, conditions)))
     for path in (path for condition in parts for path in paths_in(condition)):
-        owner = next((model for model in spec.models if issubclass(model, path.owner)), None)
+        owner = next((model for model in spec.asked if issubclass(model, path.owner)), None)
         if owner is None:
             own_path(spec.model, path)
             continue
-        stored_path(owner, path)
         field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
         for model in spec.models:
             _check_common(definition_of(model), path, field)

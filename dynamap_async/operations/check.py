@@ -4,7 +4,8 @@ from typing import Any, final
 
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
-from dynamap_async.operations.operation import Context, checked_model, own_conditions
+from dynamap_async.operations.operation import Context, checked_model
+from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.write import Write, write_request
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -39,7 +40,7 @@ class Check(Write[None]):
         self._definition: Definition[Any] = definition_of(checked_model(model))
         self._definition.require_table("checked")
         self._key = self._definition.key((partition,) if sort is None else (partition, sort))
-        self._conditions = own_conditions(model, (where,))
+        self._conditions = stored_conditions(model, (where,))
 
     def __repr__(self) -> str:
         return f"Check({self._definition.model.__name__}, {self._key})"
@@ -51,7 +52,7 @@ class Check(Write[None]):
 
     def request(self, context: Context) -> Request:
         """Return the ConditionCheck, which is no request of its own."""
-        table = context.table_prefix + self._definition.require_table("checked").name
+        table = context.table_prefix + self._definition.table_name(self._key, "checked")
         return write_request("ConditionCheck", table, self._key, {"Key": self._key}, self._conditions)
 
     def result(self, response: Body) -> None:

@@ -1,6 +1,5 @@
 """Entity collections as immutable values."""
 
-from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.errors import OperationError
@@ -9,6 +8,7 @@ from dynamap_async.operations.asking import ReadSpec
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.entities import Unknown, UnknownItem, checked_collection
 from dynamap_async.operations.operation import checked_model
+from dynamap_async.operations.revising import revised
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT")
@@ -105,4 +105,4 @@ def with_unknown(spec: ReadSpec, become: Unknown) -> ReadSpec:
     """
     if become not in ("error", "skip", "raw"):
         raise OperationError(f'unknown({become!r}): items of no known model are "error", "skip" or "raw"')
-    return replace(spec, unknown=become)
+    return revised(spec, unknown=become)

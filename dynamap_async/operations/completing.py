@@ -23,11 +23,11 @@ from dynamap_async.models import (
     known,
     remember,
     stored_empty,
-    validated,
 )
 from dynamap_async.operations.kinds import of_own_kind
 from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, started_keys
 from dynamap_async.operations.stamps import begun, touched
+from dynamap_async.operations.unchanged import absent_value
 from dynamap_async.operations.updating import UpdateSpec
 from dynamap_async.wire import AttributeValue
 
@@ -100,7 +100,7 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
     """Give an instance what an update changed of its item, and remember that it is stored."""
     fields = {attribute: definition.fields[definition.field_names[attribute]] for attribute in found}
     values = {
-        fields[attribute].name: _absent(definition.model, fields[attribute])
+        fields[attribute].name: absent_value(definition.model, fields[attribute])
         if stored is REMOVED
         else value_of(fields[attribute], stored)
         for attribute, stored in found.items()
@@ -112,9 +112,7 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
 
 def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
     """Return the value of a field from its stored form."""
-    return (
-        field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.converter.decode(stored)
-    )
+    return field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.of_stored(stored)
 
 
 def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> list[Action]:
@@ -127,7 +125,7 @@ def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> lis
             continue
         if field.absence is Absence.ERROR:
             missing.append(field.name)
-        elif not field.required and (default := _absent(definition.model, field)) is not None:
+        elif not field.required and (default := absent_value(definition.model, field)) is not None:
             starts[field.name] = default
     if missing:
         name = definition.model.__name__
@@ -142,19 +140,6 @@ def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> lis
         if stored is not None and definition.fields[name].is_stored:
             begin.append(Set(path, Call("if_not_exists", (path, Value(stored)))))
     return begin
-
-
-def _absent(model: type[BaseModel], field: FieldPlan) -> Any:
-    """Return what a field reads as from an item without the attribute."""
-    info = model.__pydantic_fields__[field.name]
-    if field.required or info.default_factory_takes_validated_data:
-        return field.of_absence()
-    default: Any = info.get_default(call_default_factory=True)
-    return (
-        validated(Path(model, (field.stored,), field.name, field.converter), default)
-        if info.validate_default
-        else default
-    )
 
 
 def _stored(field: FieldPlan, value: object) -> AttributeValue:

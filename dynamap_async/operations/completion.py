@@ -27,13 +27,18 @@ class Completion:
     """The time of day in whole epoch seconds."""
     keeps: Callable[[WireItem], bool] | None = None
     """Tells whether an item is of a model that is asked for, where the index entry does not."""
+    prefix: str = ""
+    """Stands before every table name; asked for where there is one table per period."""
 
     def request(self, entry: WireItem) -> Request:
         """Return the request of an entry's item. Many of them together become a BatchGetItem."""
         key = {name: entry[name] for name in self.table.keys.names}
-        body = {"TableName": self.table.name, "Key": key, "ConsistentRead": self.consistent}
-        target = Target(key, identity_of(self.table.name, key))
-        return Request(operation="GetItem", body=body, table=self.table.name, target=target, batchable=True)
+        table = self.table.name
+        if self.definition.periods is not None:
+            table = self.prefix + self.definition.table_name(key, "read")
+        body = {"TableName": table, "Key": key, "ConsistentRead": self.consistent}
+        target = Target(key, identity_of(table, key))
+        return Request(operation="GetItem", body=body, table=table, target=target, batchable=True)
 
     def item(self, answer: Body) -> WireItem | None:
         """Return the item of an answer; None where it was deleted, is hidden, or is of another model."""

@@ -7,7 +7,8 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
 from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.operation import Context, checked_model, own_conditions
+from dynamap_async.operations.operation import Context, checked_model
+from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, same_version
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.request import Request
@@ -80,7 +81,7 @@ class Delete(Write[None]):
             self._key = self._definition.key_of(self._item)
             if self._definition.version is not None:
                 self._expected = carried_version(self._item, self._definition)
-        self._conditions = own_conditions(self._definition.model, () if where is None else (where,))
+        self._conditions = stored_conditions(self._definition.model, () if where is None else (where,))
 
     def __repr__(self) -> str:
         return f"Delete({self._definition.model.__name__}, {self._key})"
@@ -127,7 +128,7 @@ class Delete(Write[None]):
 
     def request(self, context: Context) -> Request:
         """Return the DeleteItem request."""
-        table = context.table_prefix + self._definition.require_table("deleted").name
+        table = context.table_prefix + self._definition.table_name(self._key, "deleted")
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
         return write_request("DeleteItem", table, self._key, {"Key": self._key}, (*guards, *self._conditions))
 

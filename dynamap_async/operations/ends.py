@@ -1,6 +1,5 @@
 """What queries, scans and entity collections have in common: the results that they can end in."""
 
-from dataclasses import replace
 from typing import Any, Generic, Self
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -10,6 +9,7 @@ from dynamap_async.operations.operation import Context, Operation
 from dynamap_async.operations.reading import Reading
 from dynamap_async.operations.refining import Refinable
 from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
+from dynamap_async.operations.revising import revised
 from dynamap_async.request import Position
 
 M = TypeVar("M")
@@ -56,12 +56,12 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     def first(self) -> Operation[ItemT | None]:
         """Return the operation that reads the first item, or None."""
-        return First(replace(self.spec, limit=1))
+        return First(revised(self.spec, limit=1))
 
     def one(self) -> Operation[ItemT]:
         """Return the operation that reads the only item, and raises if there is none or more than one."""
-        return One(replace(self.spec, limit=min(self.spec.limit or 2, 2)))
+        return One(revised(self.spec, limit=min(self.spec.limit or 2, 2)))
 
     def one_or_none(self) -> Operation[ItemT | None]:
         """Return the operation that reads the only item or None, and raises if there is more than one."""
-        return OneOrNone(replace(self.spec, limit=min(self.spec.limit or 2, 2)))
+        return OneOrNone(revised(self.spec, limit=min(self.spec.limit or 2, 2)))

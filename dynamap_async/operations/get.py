@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final, Generic, TypeVar, final
 
-from dynamap_async.errors import ItemNotFoundError
+from dynamap_async.errors import ItemNotFoundError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of
 from dynamap_async.operations.expiry import is_expired
+from dynamap_async.operations.missing import explained
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model
 from dynamap_async.operations.transact import key_values
 from dynamap_async.request import Request, Target, identity_of
@@ -52,9 +53,10 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
         """
         checked_model(model)
         self._definition = definition_of(model)
-        self._table = self._definition.require_table("read").name
+        self._definition.require_table("read")
         self._key = (partition,) if sort is None else (partition, sort)
         self._body: dict[str, Any] = {"Key": self._definition.key(self._key), "ConsistentRead": consistent_read}
+        self._table = self._definition.table_name(self._body["Key"], "read")
         self._coalesce = coalesce
         expiry = self._definition.expiry
         self._expiry = None if expiry is None else expiry.stored
@@ -77,6 +79,10 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
         if item is None or (self._expiry is not None and is_expired(item, self._expiry, self._now())):
             return None
         return self._definition.items.decode([item])[0]
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return the error; if the table of a period is missing, with the remedy."""
+        return explained(error, self._definition)
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item, if there is one."""
@@ -135,6 +141,10 @@ class Get(SingleRequest[M], Generic[M]):
         if item is None:
             raise self._find.not_found()
         return item
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return the error; if the table of a period is missing, with the remedy."""
+        return self._find.failed(error)
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item."""

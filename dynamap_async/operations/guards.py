@@ -140,7 +140,8 @@ def with_guards(
 
 def stored_item(write: Write[Any], context: Context) -> Request:
     """Return the consistent read of the item that a write is about."""
-    target, table = _target(write), context.table_prefix + write.definition.require_table("written").name
+    target = _target(write)
+    table = context.table_prefix + write.definition.table_name(target.key, "written")
     body = {"TableName": table, "Key": target.key, "ConsistentRead": True}
     return Request(
         operation="GetItem", body=body, table=table, target=Target(target.key, identity_of(table, target.key))
@@ -208,4 +209,4 @@ def _owner(definition: Definition[Any], guard: object) -> dict[str, Any] | None:
     if not isinstance(guard, Guard):
         return None
     fields = definition.key_fields()
-    return {field.name: field.converter.decode(encode_any(guard.key[field.stored])) for field in fields}
+    return {field.name: field.of_stored(encode_any(guard.key[field.stored])) for field in fields}

@@ -9,6 +9,7 @@ from dynamap_async.codec import text
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import UNMARKED, Definition, Kind, Prefix, Table
+from dynamap_async.operations.clauses import is_equality
 from dynamap_async.operations.route import Route
 from dynamap_async.operations.stamps import is_stored, not_stored
 from dynamap_async.wire import Body, WireItem
@@ -103,22 +104,25 @@ def narrowed(selection: Selection | None, route: Route, *, scan: bool, told: boo
     if isinstance(selection.table.discriminator, Prefix) and not selection.excluded and len(selection.kinds) == 1:
         names = [attribute.name for attribute in route.keys.sort]
         here = names.index(selection.table.attribute) if selection.table.attribute in names else None
-        if here == len(route.sort) and all(isinstance(each, Comparison) for each in route.sort):
+        if here == len(route.sort) and all(map(is_equality, route.sort)):
             return Narrowing(replace(route, sort=(*route.sort, condition)))
-        if here is not None and here < len(route.sort) and _implies(route.sort[here], str(selection.kinds[0])):
+        if here is not None and here < len(route.sort) and implies(route.sort[here], str(selection.kinds[0])):
             return Narrowing(route)
     return Narrowing(route, sieve=partial(Selection.sifted, selection), attribute=selection.table.attribute)
 
 
 def _decided(selection: Selection, route: Route) -> bool:
-    """Return whether the key condition asks for one kind already, through an index whose key the kind is part of."""
-    for condition in () if isinstance(selection.table.discriminator, Prefix) else route.key_conditions:
+    """Return whether the key condition gives the attribute that tells the kind no value but of what is selected."""
+    for condition in route.key_conditions:
         match condition:
-            case Comparison(comparator="=", left=Path() as path, right=Value(stored=stored)):
-                if path.attribute == selection.table.attribute:
-                    return selection.keeps({path.attribute: stored})
+            case Comparison(comparator="=", left=Path() as path, right=Value() as value):
+                values: tuple[Value, ...] = (value,)
+            case In(operand=Path() as path, values=values):
+                pass
             case _:
                 continue
+        if path.attribute == selection.table.attribute:
+            return all(selection.keeps({path.attribute: each.stored}) for each in values)
     return False
 
 
@@ -129,9 +133,11 @@ def both(first: Sieve | None, second: Sieve | None) -> Sieve | None:
     return lambda answer: second(first(answer))
 
 
-def _implies(condition: Condition, prefix: str) -> bool:
+def implies(condition: Condition, prefix: str) -> bool:
     """Return whether a condition on text holds of nothing but what begins with a prefix."""
     match condition:
+        case Or(parts=parts):
+            return all(implies(part, prefix) for part in parts)
         case Comparison(comparator="=", right=Value(stored={"S": str(value)})):
             return value.startswith(prefix)
         case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})):

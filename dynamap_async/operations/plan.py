@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from dynamap_async.expressions import Condition
+from dynamap_async.operations.shards import Gathered
 from dynamap_async.schema import IndexKind, IndexSchema
 from dynamap_async.wire import Body
 
@@ -42,13 +43,24 @@ class Plan:
     """How many queries, one for each partition, are sent at the same time and merged."""
     completion: str | None = None
     """How whole items are fetched from the table, where the index does not hold them; None where nothing is."""
+    asked: tuple[Condition, ...] = ()
+    """The conditions on the parts of templated keys that key conditions were made of."""
     segments: int | None = None
     """In how many segments a scan is read at the same time; None for one."""
+    tables: tuple[str, ...] = ()
+    """The full names of all tables that are read, in order, where there is one per period and it takes several."""
+    in_turn: bool = False
+    """Whether, with a limit, the tables are read one after the other, and no further than needed."""
 
     def __str__(self) -> str:
         way = "the table" if self.index is None else f"the {self.index_kind} index {self.index!r}"
-        lines = [f"{self.operation} {self.model} in {self.table!r}, through {way}{self._spread()}"]
+        where = f"{len(self.tables)} tables" if self.tables else repr(self.table)
+        lines = [f"{self.operation} {self.model} in {where}, through {way}{self._spread()}"]
+        if self.tables:
+            lines.append(f"  tables         {', '.join(self.tables)}")
         lines.append(f"  key condition  {_joined(self.key_conditions)}")
+        if self.asked:
+            lines.append(f"  made of        {_joined(self.asked)}")
         lines.append(f"  filter         {_joined(self.filters)}")
         lines.append(f"  projection     {', '.join(self.projection) if self.projection else 'every attribute'}")
         if self.completion is not None:
@@ -60,7 +72,9 @@ class Plan:
 
     def _spread(self) -> str:
         if self.queries > 1:
-            return f", in {self.queries} queries, merged"
+            shards = ", one for each shard" if any(isinstance(each, Gathered) for each in self.key_conditions) else ""
+            turn = "; with a limit one table after the other" if self.in_turn else ""
+            return f", in {self.queries} queries{shards}, merged{turn}"
         return "" if self.segments is None else f", in {self.segments:,} segments"
 
     def _order(self) -> str:
@@ -79,6 +93,7 @@ def hazards_of(
     optional: Sequence[str],
     sifted: Sequence[tuple[str, str]] = (),
     completed: bool = False,
+    of_keys: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return what may surprise in a plan, one sentence each.
 
@@ -89,12 +104,14 @@ def hazards_of(
         optional: key attributes of the index that an item may lack, and that no condition requires.
         sifted: the key attributes by which items are left out after they arrived, each with what is left out.
         completed: whether whole items are fetched from the table.
+        of_keys: what may surprise about the templates of keys.
     """
     hazards: list[str] = []
     if scan:
         hazards.append("a scan reads, and pays for, every item of the table or index")
     if filters:
         hazards.append("the filter drops items after they were read and paid for; a page may come back empty")
+    hazards += of_keys
     hazards += [
         f"{what} are read, paid for and sent, and left out here: {name} is part of the key" for name, what in sifted
     ]

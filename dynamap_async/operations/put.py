@@ -1,6 +1,7 @@
 """Writing one whole item."""
 
 import copy
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 from dynamap_async.codec import item_size
@@ -16,7 +17,8 @@ from dynamap_async.models import (
     remember,
 )
 from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.operation import Context, checked_model, own_conditions
+from dynamap_async.operations.operation import Context, checked_model
+from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, not_stored, same_version, stamped
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.request import Request
@@ -35,11 +37,22 @@ class Put(Write[M], Generic[M]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
     """
 
-    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_number", "_read_first", "_stamps", "_stored")
+    __slots__ = (
+        "_conditions",
+        "_definition",
+        "_expected",
+        "_item",
+        "_json",
+        "_number",
+        "_read_first",
+        "_stamps",
+        "_stored",
+    )
 
     kind: WriteKind | None = "put"
 
     _stored: WireItem
+    _json: bytes
     _stamps: dict[str, Any]
     _expected: int | None
 
@@ -63,7 +76,7 @@ class Put(Write[M], Generic[M]):
         self._read_first = read_first
         self._definition: Definition[M] = definition_of(type(item))
         self._definition.require_table("written")
-        self._conditions = own_conditions(type(item), () if where is None else (where,))
+        self._conditions = () if where is None else stored_conditions(type(item), (where,))
         if not self._definition.prepares:
             self.encode()
 
@@ -136,7 +149,7 @@ class Put(Write[M], Generic[M]):
         definition = self._definition
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         self._stamps = stamped(self._item, definition, self._number)
-        self._stored = definition.items.encode(self._item, self._stamps)
+        self._stored, self._json = definition.items.encoded(self._item, self._stamps)
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
         """Return the conditions that the write adds to the caller's."""
@@ -146,14 +159,15 @@ class Put(Write[M], Generic[M]):
 
     def request(self, context: Context) -> Request:
         """Return the PutItem request."""
-        schema = self._definition.require_table("written")
+        key = {name: self._stored[name] for name in self._definition.require_table("written").keys.names}
         return write_request(
             "PutItem",
-            context.table_prefix + schema.name,
-            {name: self._stored[name] for name in schema.keys.names},
+            context.table_prefix + self._definition.table_name(key, "written"),
+            key,
             {"Item": self._stored},
             (*self._guards(context), *self._conditions),
-            size_bytes=item_size(self._stored),
+            size_bytes=partial(item_size, self._stored),
+            json_bytes=len(self._json),
         )
 
     def result(self, response: Body) -> M:
@@ -168,7 +182,7 @@ class Put(Write[M], Generic[M]):
     def acknowledged(self) -> None:
         """Give the instance what was stored beyond its own values."""
         give(self._item, self._stamps)
-        remember(self._item, self._stored)
+        remember(self._item, self._json)
 
 
 class Create(Put[M]):

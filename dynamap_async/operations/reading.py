@@ -5,14 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from dynamap_async.codec import order_key
+from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.expressions import (
+    Condition,
     Placeholders,
     conjunction,
     render_condition,
     render_projection,
-    shape_of,
 )
-from dynamap_async.models import definition_of
+from dynamap_async.models import Definition, definition_of
 from dynamap_async.operations.asking import (
     ReadSpec,
     conditions_of,
@@ -22,15 +23,22 @@ from dynamap_async.operations.asking import (
     requested,
     searched,
 )
+from dynamap_async.operations.binding import binding_of
 from dynamap_async.operations.branches import short, shortened
 from dynamap_async.operations.completion import Completion
 from dynamap_async.operations.cursors import decode_positions, encode_cursor, encode_positions
 from dynamap_async.operations.expiry import Hiding, hiding
 from dynamap_async.operations.kinds import both, narrowed, selection_of
+from dynamap_async.operations.missing import Missing
+from dynamap_async.operations.namespaces import is_own_namespace, within_namespace
+from dynamap_async.operations.need import Need, check_index, is_completed
 from dynamap_async.operations.operation import Context
+from dynamap_async.operations.periods import cover, whole_plan
 from dynamap_async.operations.plan import Plan, hazards_of
-from dynamap_async.operations.planner import check_index, choose, is_completed
+from dynamap_async.operations.planner import choose
+from dynamap_async.operations.revising import revised
 from dynamap_async.operations.route import Route, check_key_values
+from dynamap_async.operations.shards import gathering, places_of
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -67,8 +75,12 @@ class Reading(Generic[ItemT]):
     """Where the parts go on; None for the beginning."""
     sieve: Callable[[Body], Body] | None = None
     """What takes expired items out of an answer, where DynamoDB's filter cannot."""
+    missing: Callable[[ResourceNotFoundError], Body] | None = None
+    """What answers for a table that does not exist, where there is one per period."""
     completion: Completion | None = None
     """What fetches the whole items of an index that does not hold them."""
+    dense: bool = False
+    """Whether the filter only looks for items of other models, where hardly any are."""
 
     @property
     def total(self) -> int:
@@ -98,8 +110,10 @@ class Reading(Generic[ItemT]):
             remaining: how many items are still wanted.
         """
         body = dict(self.plan.body)
-        # Limit counts items before the filter, so only without one does it say how many will come back.
-        bounds = [self.page_size] if self.plan.filters or self.sieve else [self.page_size, remaining]
+        # Limit counts items before the filter, so only without one does it say how many will come back. Where the
+        # filter drops hardly any, it is near enough; pages follow until all are there that are wanted.
+        filtered = (self.plan.filters or self.sieve) and not self.dense
+        bounds = [self.page_size] if filtered else [self.page_size, remaining]
         size = min((bound for bound in bounds if bound is not None), default=None)
         if size is not None:
             body["Limit"] = size
@@ -142,49 +156,69 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
     """
-    definition = definition_of(spec.model)
+    definition, definitions = definition_of(spec.model), [definition_of(model) for model in spec.asked]
     table = searched(spec).prefixed(context.table_prefix)
     conditions = conditions_of(spec, spec.conditions)
-    forced = table.index(spec.index) if spec.index is not None else None
     need = need_of(spec, counting=counting)
-    if spec.scan:
-        route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
-        if forced is not None:
-            check_index(table, forced, need, conditions)
-    else:
-        route = choose(table, conditions, need, forced)
-        check_key_values(route)
+    route = _route(spec, table, conditions, need, definitions)
     completed = is_completed(table, route.index, need)
-    selection = selection_of([definition_of(model) for model in spec.asked], sees_unknown=spec.sees_unknown)
+    selection = selection_of(definitions, sees_unknown=spec.sees_unknown)
     told = route.index is None or need.told_by is None or table.projects(route.index, need.told_by)
     narrow = narrowed(selection, route, scan=spec.scan, told=told)
-    route = narrow.route
+    dense = not spec.scan and not route.filters and is_own_namespace(route, definitions)
     # A query, other than a scan, does not filter by the key that it goes through.
     hidden = hiding(definition, context.now(), () if spec.scan else route.keys.names)
     if completed and route.index is not None and not (need.expiry is None or table.projects(route.index, need.expiry)):
         hidden = Hiding()  # the whole items tell
+    route = revised(narrow.route, dense=dense and hidden == Hiding())
     sieve = both(hidden.sieve, narrow.sieve)
     told_apart = ((hidden.attribute, "expired items"), (narrow.attribute, "items of other models"))
-    branches = [replace(each, filters=(*each.filters, *hidden.filters)) for each in route.branches()]
+    branches = [revised(each, filters=(*each.filters, *hidden.filters)) for each in route.branches()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
-    completion = Completion(definition, table, spec.consistent, context.now, narrow.keeps) if completed else None
+    completion = None
+    if completed:
+        completion = Completion(definition, table, spec.consistent, context.now, narrow.keeps, context.table_prefix)
     sifted = tuple((name, what) for name, what in told_apart if name is not None)
-    plans = [_plan(spec, table, each, key_names, sifted, completion, counting=counting) for each in branches]
+    covered = cover(spec, table, conditions, branches)
+    plans = [_plan(spec, part, each, key_names, sifted, completion, counting=counting) for part, each in covered.parts]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
-        plan=replace(plans[0], key_conditions=route.key_conditions, queries=len(plans)) if merging else plans[0],
+        plan=whole_plan(plans, spec, route, covered),
         decode=decoder_of(spec),
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
-        binding=lambda: _binding(spec, table, route),
+        binding=lambda: binding_of(spec, covered.table.name, route),
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
         branches=tuple(plans) if merging else (),
         sieve=sieve,
         completion=completion,
+        missing=None if definition.periods is None else Missing(definition, spec.skips_missing).answer,
+        dense=route.dense,
     )
     return reading if spec.checkpoint is None else _go_on(reading, spec.checkpoint)
+
+
+def _route(
+    spec: ReadSpec,
+    table: TableSchema,
+    conditions: tuple[Condition, ...],
+    need: Need,
+    definitions: Sequence[Definition[Any]],
+) -> Route:
+    """Return the way that a query or scan takes; errors are those of ``plan_reading``."""
+    forced = table.index(spec.index) if spec.index is not None else None
+    if spec.scan:
+        if forced is not None:
+            check_index(table, forced, need, conditions)
+        route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
+        return gathering(route, places_of(definitions), conditions)
+    route = choose(table, conditions, need, forced, definitions)
+    if definitions[0].kinds is not None and not spec.sees_unknown:
+        route = within_namespace(route, definitions)
+    check_key_values(route)
+    return route
 
 
 def _go_on(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
@@ -231,6 +265,7 @@ def _plan(
         descending=spec.descending,
         key_conditions=route.key_conditions,
         sort_conditions=route.sort,
+        asked=route.asked,
         filters=route.filters,
         segments=spec.segments,
         projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
@@ -238,10 +273,11 @@ def _plan(
         hazards=hazards_of(
             scan=spec.scan,
             index=route.index,
-            filters=route.filters,
+            filters=() if route.dense else route.filters,
             optional=optional_keys(spec, route),
             sifted=sifted,
             completed=completion is not None,
+            of_keys=route.hazards,
         ),
         body=body,
     )
@@ -256,20 +292,3 @@ def _settings(spec: ReadSpec) -> dict[str, Any]:
     if spec.segments is not None:
         settings |= {"Segment": 0, "TotalSegments": spec.segments}
     return settings
-
-
-def _binding(spec: ReadSpec, table: TableSchema, route: Route) -> str:
-    """Return what a cursor is bound to: the values of the partition key, but only the shape of other conditions."""
-    index = route.index.name if route.index is not None else None
-    filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
-    direction = ("segments" if spec.segments else "scan") if spec.scan else spec.descending
-    bound: tuple[Any, ...] = (
-        table.name,
-        index,
-        direction,
-        route.partition_values,
-        [*map(shape_of, route.sort)],
-        filters,
-    )
-    shares = definition_of(spec.model).kinds is not None
-    return repr((*bound, spec.name) if shares else bound)

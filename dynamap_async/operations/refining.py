@@ -1,6 +1,5 @@
 """Refining: what every query and scan can be asked for, bound to a session or not."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from pydantic import BaseModel
@@ -8,12 +7,14 @@ from pydantic import BaseModel
 from dynamap_async import limits
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, path_of
-from dynamap_async.models import Index, definition_of
+from dynamap_async.models import Index, KeyValue, Periods, definition_of
 from dynamap_async.operations.asking import ReadSpec, conditions_of, searched
 from dynamap_async.operations.cards import card_paths, checked_card
 from dynamap_async.operations.operation import Context, positive, stored_path
+from dynamap_async.operations.periods import check_number
 from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.reading import plan_reading
+from dynamap_async.operations.revising import revised
 
 M = TypeVar("M")
 
@@ -38,7 +39,7 @@ class Refinable(Generic[M]):
             ExpressionError: one is no condition, or names a field of another model.
         """
         parts = conditions_of(self._spec, conditions)
-        return self._with(replace(self._spec, conditions=(*self._spec.conditions, *parts)))
+        return self._with(revised(self._spec, conditions=(*self._spec.conditions, *parts)))
 
     def index(self, index: Index[M], /) -> Self:
         """Return the query that goes through this index, whatever the planner would choose.
@@ -55,11 +56,11 @@ class Refinable(Generic[M]):
             owner = index.model.__name__ if index.table is None else repr(index.table)
             lacking = "" if index.table is None or foreign else "; it lacks fields of that index's key"
             raise OperationError(f"{owner}'s index {index.name!r} cannot answer a query on {self._spec.name}{lacking}")
-        return self._with(replace(self._spec, index=index.name))
+        return self._with(revised(self._spec, index=index.name))
 
     def ascending(self) -> Self:
         """Return the query in ascending order of its sort key, which is the default."""
-        return self._with(replace(self._spec, descending=False))
+        return self._with(revised(self._spec, descending=False))
 
     def descending(self) -> Self:
         """Return the query in descending order of its sort key.
@@ -69,19 +70,19 @@ class Refinable(Generic[M]):
         """
         if self._spec.scan:
             raise OperationError("a scan has no order; query a partition key to get one")
-        return self._with(replace(self._spec, descending=True))
+        return self._with(revised(self._spec, descending=True))
 
     def limit(self, items: int, /) -> Self:
         """Return the query that gives at most this many items, whatever the size of its pages."""
-        return self._with(replace(self._spec, limit=positive(items, "limit")))
+        return self._with(revised(self._spec, limit=positive(items, "limit")))
 
     def page_size(self, items: int, /) -> Self:
         """Return the query whose requests evaluate at most this many items each, before any filter."""
-        return self._with(replace(self._spec, page_size=positive(items, "page_size")))
+        return self._with(revised(self._spec, page_size=positive(items, "page_size")))
 
     def consistent(self) -> Self:
         """Return the query that sees every write answered before it; it costs twice the read units."""
-        return self._with(replace(self._spec, consistent=True))
+        return self._with(revised(self._spec, consistent=True))
 
     def segments(self, number: int, /) -> Self:
         """Return the scan that reads this many segments of the table or index at the same time, in no order.
@@ -99,7 +100,7 @@ class Refinable(Generic[M]):
             raise OperationError("a query has no segments, only session.scan(...) has; drop .segments()")
         if positive(number, "segments") > limits.SCAN_SEGMENTS:
             raise OperationError(f"segments takes 1 to {limits.SCAN_SEGMENTS:,}, not {number:,}")
-        return self._with(replace(self._spec, segments=number))
+        return self._with(revised(self._spec, segments=number))
 
     def resume(self, checkpoint: str | None, /) -> Self:
         """Return the scan in segments that goes on where ``stream.checkpoint()`` was taken.
@@ -115,7 +116,34 @@ class Refinable(Generic[M]):
                 "resume() goes on with a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
                 "page(size=..., after=cursor) for other reads"
             )
-        return self._with(replace(self._spec, checkpoint=checkpoint))
+        return self._with(revised(self._spec, checkpoint=checkpoint))
+
+    def period(self, *values: KeyValue) -> Self:
+        """Return the query that reads the tables of these periods, whatever its conditions say of the time.
+
+        Args:
+            values: values of the field that tells the period, one for each table.
+
+        Raises:
+            OperationError: the model has one table for all time, or no value is given.
+            EncodeError: a value is of the wrong type.
+        """
+        names = periods_of(self._spec, "period").names(values)
+        if not names:
+            raise OperationError("period() names no period; give a value of the field that tells it")
+        check_number(len(names), f"period() with {len(names):,} periods")
+        return self._with(revised(self._spec, tables=tuple(names)))
+
+    def skip_missing_tables(self) -> Self:
+        """Return the query for which tables of periods that do not exist, not yet or no longer, are empty.
+
+        Otherwise they are an error, because a wrong prefix or region looks the same.
+
+        Raises:
+            OperationError: the model has one table for all time.
+        """
+        periods_of(self._spec, "skip_missing_tables")
+        return self._with(revised(self._spec, skips_missing=True))
 
     def explain(self) -> Plan:
         """Return what the query will do, without sending anything. Print it to read it.
@@ -135,7 +163,7 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     """
     if not fields:
         raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
-    return replace(spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), card=None)
+    return revised(spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), card=None)
 
 
 def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
@@ -144,4 +172,19 @@ def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
     Raises:
         OperationError: the items cannot fill it.
     """
-    return replace(spec, card=checked_card(spec.model, card), selected=card_paths(spec.model, card))
+    return revised(spec, card=checked_card(spec.model, card), selected=card_paths(spec.model, card))
+
+
+def periods_of(spec: ReadSpec, method: str) -> Periods:
+    """Return the tables by period that a read is about.
+
+    Raises:
+        OperationError: the model has one table for all time.
+    """
+    periods = definition_of(spec.model).periods
+    if periods is None:
+        raise OperationError(
+            f"{spec.name} has one table for all time, and .{method}() is for models with one per period, such as class "
+            'Reading(Model, table="readings_{at:month}"); drop it'
+        )
+    return periods

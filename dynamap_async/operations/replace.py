@@ -47,8 +47,7 @@ class Replace(Put[M], Generic[M]):
     def request(self, context: Context) -> Request:
         """Return the UpdateItem request."""
         definition = self._definition
-        schema = definition.require_table("replaced")
-        key = {name: self._stored[name] for name in schema.keys.names}
+        key = {name: self._stored[name] for name in definition.require_table("replaced").keys.names}
         version = definition.version
         changes: Changes = {name: value for name, value in self._stored.items() if name not in key}
         changes.update((name, REMOVED) for name in definition.field_names if name not in self._stored)
@@ -56,7 +55,7 @@ class Replace(Put[M], Generic[M]):
             changes.pop(version.stored, None)
         request = update_request(
             definition,
-            context.table_prefix + schema.name,
+            context.table_prefix + definition.table_name(key, "replaced"),
             key,
             changes,
             (*self._guards(context), *self._conditions),

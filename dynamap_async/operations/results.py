@@ -1,7 +1,7 @@
 """Results: the operations that a query or scan can end in, beside the list of its items."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
@@ -9,6 +9,7 @@ from dynamap_async.operations.asking import ReadSpec
 from dynamap_async.operations.operation import Context, Operation, positive
 from dynamap_async.operations.reading import Reading, plan_reading
 from dynamap_async.operations.resuming import resume
+from dynamap_async.operations.revising import revised
 from dynamap_async.request import Position
 
 R = TypeVar("R")
@@ -68,7 +69,7 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
                 f"a page has one position and a scan in segments has {spec.segments:,}; drop .segments(), or stream it "
                 "and keep stream.checkpoint() for .resume()"
             )
-        super().__init__(replace(spec, limit=positive(size, "page(size=...)")))
+        super().__init__(revised(spec, limit=positive(size, "page(size=...)")))
         self._after = after
 
     def reading(self, context: Context) -> Reading[Any]:

@@ -4,13 +4,25 @@ A key can be made anew only if all its parts are known: those that the update se
 the item tells, and those that the instance was read with; of these the update demands that they are as they were.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dynamap_async.errors import DecodeError, ExpressionError, OperationError
-from dynamap_async.expressions import Action, Call, Comparison, Condition, Function, Remove, Set, Value
-from dynamap_async.models import REMOVED, Changes, Computed, Definition, FieldPlan, Model, is_whole, known
+from dynamap_async.expressions import Action, Call, Condition, Remove, Set, Value
+from dynamap_async.models import (
+    REMOVED,
+    Changes,
+    Computed,
+    Definition,
+    FieldPlan,
+    Model,
+    Sharding,
+    definition_of,
+    is_whole,
+    known,
+)
+from dynamap_async.operations.unchanged import absent_value, unchanged
 from dynamap_async.operations.updating import UpdateSpec
 from dynamap_async.wire import WireItem, WireKey
 
@@ -33,9 +45,11 @@ def keys_rewritten(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Action,
 
     Raises:
         ExpressionError: a part is changed to what only DynamoDB will know.
-        OperationError: a key needs a part that the update does not know.
+        OperationError: a key needs a part that the update does not know, or is one of a subclass.
         EncodeError: a value does not fit into a key, or a key is too long.
     """
+    if spec.item is None:
+        _check_members(spec.definition, actions)
     made: list[Action] = []
     for each in _rewrites(spec, actions):
         path = spec.definition.path(each.key.name)
@@ -60,8 +74,7 @@ def parts_as_read(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Conditio
     names = dict.fromkeys(name for each in _rewrites(spec, own) for name in each.read)
     if not names or spec.item is None:
         return ()
-    item = _stored_of(spec.item, spec.definition)
-    return tuple(_unchanged(spec.definition, name, item) for name in names)
+    return _as_before(spec.definition, names, stored_of(spec.item, spec.definition))
 
 
 def parts_as_before(definition: Definition[Any], before: WireItem, changes: Changes) -> tuple[Condition, ...]:
@@ -80,8 +93,8 @@ def parts_as_before(definition: Definition[Any], before: WireItem, changes: Chan
     for key, template in computed.templates.items():
         if changes.get(definition.fields[key].stored, REMOVED) is not REMOVED:
             names.update(dict.fromkeys(template.names))
-    unchanged = (name for name in names if name not in told and _attribute(definition, name) not in changes)
-    return tuple(_unchanged(definition, name, before) for name in unchanged)
+    kept = [name for name in names if name not in told and _attribute(definition, name) not in changes]
+    return _as_before(definition, kept, before)
 
 
 def parts_of_key(spec: UpdateSpec) -> dict[str, Any]:
@@ -129,6 +142,27 @@ def is_attribute(definition: Definition[Any], action: Action) -> bool:
     return name is None or definition.fields[name].is_stored
 
 
+def _check_members(base: Definition[Any], actions: Sequence[Action]) -> None:
+    """Refuse to change a part of a key that only a subclass has: which class the stored item is of is not known."""
+    for member in (definition_of(model) for model in base.family.values() if model is not base.model):
+        for action in actions:
+            attribute = action.path.attribute
+            keys = member.templates.get(member.field_names.get(attribute, attribute), ())
+            placed = [each.field for each in member.items.shards.of.values() if _is_source(each, attribute)]
+            for key in (*keys, *placed):
+                own = base.fields.get(key)
+                if own is None or str(own.template) != str(member.fields[key].template):
+                    raise OperationError(
+                        f"setting {action.path} changes the key {key} of {member.model.__name__}, which an update of "
+                        f"{base.model.__name__} does not make; update it as {member.model.__name__}, or update an "
+                        "instance that was read: session.update(item)"
+                    )
+
+
+def _is_source(sharding: Sharding, attribute: str) -> bool:
+    return any(source.attribute == attribute for source in sharding.sources)
+
+
 def _rewrites(spec: UpdateSpec, actions: Sequence[Action]) -> Iterator[_Rewrite]:
     definition = spec.definition
     computed = definition.computed
@@ -158,7 +192,7 @@ def _changed(definition: Definition[Any], computed: Computed, actions: Sequence[
             case Set(path=path, source=Value(stored=stored)) if len(path.steps) == 1:
                 yield name, None if "NULL" in stored else definition.fields[name].converter.decode(stored)
             case Remove(path=path) if len(path.steps) == 1:
-                yield name, None
+                yield name, absent_value(definition.model, definition.fields[name])
             case _:
                 keys = " and ".join(computed.of_part[name])
                 raise ExpressionError(
@@ -180,30 +214,33 @@ def _held(spec: UpdateSpec, key: str, unknown: Sequence[str], changed: str) -> d
             f"{'it' if len(unknown) == 1 else 'them'} too, or update an instance that was read: "
             f"session.update(item).set({model}.{changed}, ...)"
         )
-    item = _stored_of(spec.item, definition)
+    item = stored_of(spec.item, definition)
     return {name: _value(definition, name, item) for name in unknown}
 
 
-def _stored_of(item: Model, definition: Definition[Any]) -> WireItem:
+def stored_of(item: Model, definition: Definition[Any]) -> WireItem:
+    """Return the item of an instance as it is stored; of one that no session read or wrote, as it would be."""
     if is_whole(item):
-        return known(item, definition).item
+        return known(item, definition).stored
     return definition.items.encode_values(vars(item))
 
 
 def _value(definition: Definition[Any], name: str, item: Mapping[str, Any]) -> Any:
     field, computed = definition.fields[name], definition.computed
     stored = item.get(_attribute(definition, name))
-    if stored is None or "NULL" in stored:
+    if stored is None:
+        return absent_value(definition.model, field)
+    if "NULL" in stored:
         return None
     if field.is_stored or computed is None:
-        return field.converter.decode(stored)
-    return computed.templates[computed.unstored[name]].parse(stored["S"])[name]
+        return field.of_stored(stored)
+    key = definition.fields[computed.unstored[name]]
+    return computed.templates[key.name].parse(key.of_stored(stored))[name]
 
 
-def _unchanged(definition: Definition[Any], name: str, item: Mapping[str, Any]) -> Condition:
-    field = definition.field_names[_attribute(definition, name)]
-    path, stored = definition.path(field), item.get(_attribute(definition, name))
-    return Function("attribute_not_exists", path) if stored is None else Comparison("=", path, Value(stored))
+def _as_before(definition: Definition[Any], names: Iterable[str], item: WireItem) -> tuple[Condition, ...]:
+    plain = definition.items.shards.removed(item)
+    return tuple(unchanged(definition, _attribute(definition, name), plain) for name in names)
 
 
 def _attribute(definition: Definition[Any], name: str) -> str:
@@ -222,7 +259,7 @@ def _of_key(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for attribute, stored in key.items():
         field = definition.fields[definition.field_names[attribute]]
-        told[field.name] = field.converter.decode(stored)
+        told[field.name] = field.of_stored(stored)
         if field.template is not None:
             try:
                 told.update(field.template.parse(told[field.name]))

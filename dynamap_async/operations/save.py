@@ -1,5 +1,6 @@
 """Saving what changed of an item that was read or written before."""
 
+from functools import partial
 from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.codec import anything, item_size
@@ -33,6 +34,7 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations.operation import Context
 from dynamap_async.operations.put import Put
+from dynamap_async.operations.resharding import shards_as_before
 from dynamap_async.operations.rewriting import parts_as_before
 from dynamap_async.operations.stamps import carried_version, is_stored, not_stored, same_version, stamped
 from dynamap_async.operations.write import Stored, condition_members, write_request
@@ -146,7 +148,9 @@ class Save(Put[M], Generic[M]):
         if self._before is None:
             return (not_stored(definition, context.now()),)
         if not self._expected or definition.version is None:
-            kept = parts_as_before(definition, self._before.item, self._changes)
+            before = self._before.stored
+            kept = parts_as_before(definition, before, self._changes)
+            kept += tuple(each for each in shards_as_before(definition, before, self._changes) if each not in kept)
             return (is_stored(definition), *_without_version(definition, self._expected), *kept)
         return (same_version(definition, self._expected),)
 
@@ -154,9 +158,8 @@ class Save(Put[M], Generic[M]):
         """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed."""
         if self._before is None:
             return super().request(context)
-        schema = self._definition.require_table("saved")
-        table = context.table_prefix + schema.name
-        key = {name: self._stored[name] for name in schema.keys.names}
+        key = {name: self._stored[name] for name in self._definition.require_table("saved").keys.names}
+        table = context.table_prefix + self._definition.table_name(key, "saved")
         conditions = (*self._guards(context), *self._conditions)
         if not self._changes:
             return write_request("ConditionCheck", table, key, {"Key": key}, conditions)
@@ -240,7 +243,7 @@ def update_request(
         operation="UpdateItem",
         body=body,
         table=table,
-        target=Target(key, identity_of(table, key), item_size(size_of)),
+        target=Target(key, identity_of(table, key), partial(item_size, size_of)),
         writes=True,
         conditional=bool(conditions),
     )

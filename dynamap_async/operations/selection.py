@@ -78,7 +78,7 @@ class SelectionDecoder:
                 return None if len(path.steps) > 1 else self._absent(selected)
             if found == _NULL and len(path.steps) == 1:
                 return self._null(selected)
-            return path.converter.decode(found)
+            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode(found)
         except MISFITS as error:
             raise self._failure(item, path, error) from error
 

@@ -113,7 +113,7 @@ def action_body(request: Request) -> dict[str, Any]:
 def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
     """Return a wire key as field name -> Python value."""
     fields = (definition.fields[definition.field_names[name]] for name in key)
-    return {field.name: field.converter.decode(key[field.stored]) for field in fields}
+    return {field.name: field.of_stored(key[field.stored]) for field in fields}
 
 
 def shown_key(key: Mapping[str, Any]) -> str:

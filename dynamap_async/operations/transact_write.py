@@ -77,6 +77,15 @@ class TransactWrite(Transact[None]):
         own._take(actions)  # noqa: SLF001 - its own copy
         return own
 
+    def check_one_more(self, actions: Sequence[Write[Any]], action: object) -> None:
+        """Check that a transaction of these actions may have another one; that is less work than to make it.
+
+        Raises:
+            OperationError: it is no write, or there are 100 already.
+        """
+        _check_action(len(actions), action)
+        check_count((*actions, action))
+
     def _take(self, actions: Iterable[Write[Any]]) -> None:
         self._actions = tuple(actions)
         for position, action in enumerate(self._actions):
@@ -131,6 +140,8 @@ def _check_action(position: int, action: object) -> None:
 
 
 def _check_bytes(targets: Sequence[Target]) -> None:
+    if sum(target.json_bytes or target.size_bytes for target in targets) <= TRANSACTION_BYTES:
+        return  # nothing has to be measured
     total = sum(target.size_bytes for target in targets)
     if total > TRANSACTION_BYTES:
         raise OperationError(

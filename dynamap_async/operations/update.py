@@ -1,7 +1,7 @@
 """Changing parts of one item."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Generic, Literal, Self, cast, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -13,6 +13,8 @@ from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whol
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
 from dynamap_async.operations.exactly_once import ExactlyOnce
 from dynamap_async.operations.operation import Context
+from dynamap_async.operations.resharding import resharded, shards_as_read
+from dynamap_async.operations.revising import revised
 from dynamap_async.operations.rewriting import is_attribute, parts_as_read
 from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.unique_after import unique_after, unique_attributes
@@ -167,7 +169,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def on_condition(self, *conditions: Condition) -> Self:
         """Return the same update with more conditions."""
-        return self._with(replace(self.spec, conditions=(*self.spec.conditions, *conditions)))
+        return self._with(revised(self.spec, conditions=(*self.spec.conditions, *conditions)))
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
@@ -187,14 +189,16 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             ExpressionError: it is larger than the service accepts.
         """
         spec = self.spec
-        table = context.table_prefix + spec.definition.require_table("updated").name
-        self._done = completed(spec)
+        table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
+        plain = completed(spec)
+        self._done = resharded(spec, plain)
         placeholders = Placeholders()
         expression = render_update([each for each in self._done if is_attribute(spec.definition, each)], placeholders)
-        kept = parts_as_read(spec, self._done)
+        kept = parts_as_read(spec, plain)
+        kept += tuple(each for each in shards_as_read(spec, plain) if each not in kept)
         members = condition_members((*guards(spec), *kept, *spec.conditions), placeholders)
         substitutes = placeholders.to_wire()
-        size = item_size(substitutes.get("ExpressionAttributeValues", {}))
+        size = partial(item_size, substitutes.get("ExpressionAttributeValues", {}))
         repeatable = spec.returns != "old" and all(map(is_repeatable, self._done))
         return Request(
             operation="UpdateItem",

@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, overload
@@ -12,7 +12,9 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Action, Change, Condition, Expr, PathTo, check_apart
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.actions import adding, deleting, removing, setting
-from dynamap_async.operations.operation import checked_model, own_conditions
+from dynamap_async.operations.operation import checked_model
+from dynamap_async.operations.revising import revised
+from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version
 from dynamap_async.wire import WireKey
 
@@ -23,7 +25,7 @@ Returning: TypeAlias = Literal["new", "old", "changed", "nothing"]
 """What an update gives back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
 class UpdateSpec:
     """Everything that an update asks."""
 
@@ -145,8 +147,8 @@ class Updatable(Generic[M]):
             ExpressionError: one is no condition, or names a field of another model.
         """
         spec = self._spec
-        parts = own_conditions(spec.definition.model, conditions)
-        return self._with(replace(spec, conditions=(*spec.conditions, *parts)))
+        parts = stored_conditions(spec.definition.model, conditions)
+        return self._with(revised(spec, conditions=(*spec.conditions, *parts)))
 
     def upsert(self) -> Self:
         """Return the update that makes the item where there is none.
@@ -154,7 +156,7 @@ class Updatable(Generic[M]):
         Fields with a default that the update does not change get it, if the item has no value for them, so that the
         new item is stored as ``create`` would store it.
         """
-        return self._with(replace(self._spec, upserts=True))
+        return self._with(revised(self._spec, upserts=True))
 
     def read_first(self) -> Self:
         """Return the update that reads the stored item first, which one of a field that is ``Unique`` needs.
@@ -164,7 +166,7 @@ class Updatable(Generic[M]):
 
         Cost: one GetItem more; a read unit per 4 KB.
         """
-        return self._with(replace(self._spec, reads_first=True))
+        return self._with(revised(self._spec, reads_first=True))
 
     def expect_version(self, number: int, /) -> Self:
         """Return the update that is done only if the stored item has this version; 0 for one that has none yet.
@@ -178,13 +180,13 @@ class Updatable(Generic[M]):
             raise OperationError(f"{name} has no version to expect; give it a field version: Version[int]")
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise OperationError(f"expect_version takes a whole number from 0 on, not {number!r}")
-        return self._with(replace(spec, expected=number))
+        return self._with(revised(spec, expected=number))
 
     def _and(self, make: Callable[[Definition[Any]], Action]) -> Self:
         spec = self._spec
         action = make(spec.definition)
         check_apart(spec.actions, action.path)
-        return self._with(replace(spec, actions=(*spec.actions, action)))
+        return self._with(revised(spec, actions=(*spec.actions, action)))
 
 
 def _removing(field: object, definition: Definition[Any]) -> Action:
@@ -199,4 +201,4 @@ def returning(spec: UpdateSpec, values: Returning) -> UpdateSpec:
     """
     if values not in ("new", "old", "changed", "nothing"):
         raise OperationError(f'returning({values!r}): an update gives back "new", "old", "changed" or "nothing"')
-    return replace(spec, returns=values)
+    return revised(spec, returns=values)

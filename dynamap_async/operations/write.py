@@ -1,7 +1,7 @@
 """What all writes of one item share: their conditions, and what a refusal means."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
@@ -15,6 +15,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
 from dynamap_async.models import Definition, Model, WriteKind
+from dynamap_async.operations.missing import explained
 from dynamap_async.operations.operation import Context, SingleRequest
 from dynamap_async.operations.transact import key_values, shown_key
 from dynamap_async.request import Request, Target, identity_of
@@ -118,7 +119,7 @@ class Write(SingleRequest[R_co]):
     def failed(self, error: ServiceError) -> Exception:
         """Return the error with the stored item as an instance; that of a version check tells both versions."""
         if not isinstance(error, ConditionalCheckFailedError):
-            return error
+            return explained(error, self.definition)
         error.item = _instance(self.definition, error.wire_item, error)
         expected = self.expected_version
         stored = _stored_version(self.definition, error.wire_item)
@@ -211,7 +212,8 @@ def write_request(
     content: dict[str, Any],
     conditions: tuple[Condition, ...],
     *,
-    size_bytes: int = 0,
+    size_bytes: Callable[[], int] | None = None,
+    json_bytes: int = 0,
 ) -> Request:
     """Return the request of a put or a delete: unconditional ones may travel together.
 
@@ -221,15 +223,18 @@ def write_request(
         key: the item's key.
         content: the member that says what is written.
         conditions: what must hold of the stored item.
-        size_bytes: the size of what is written.
+        size_bytes: measures what is written, where something is.
+        json_bytes: the length of its JSON.
     """
-    placeholders = Placeholders()
-    members = condition_members(conditions, placeholders)
+    members: dict[str, Any] = {}
+    if conditions:
+        placeholders = Placeholders()
+        members = {**condition_members(conditions, placeholders), **placeholders.to_wire()}
     return Request(
         operation=operation,
-        body={"TableName": table, **content, **members, **placeholders.to_wire()},
+        body={"TableName": table, **content, **members},
         table=table,
-        target=Target(key, identity_of(table, key), size_bytes),
+        target=Target(key, identity_of(table, key), size_bytes or 0, json_bytes),
         batchable=not members,
         writes=True,
         conditional=bool(members),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
+from dynamap_async.config import Throughput
 from dynamap_async.schema.keys import KeySchema
 
 ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
@@ -41,27 +42,6 @@ def include(*fields: str) -> Projection:
         fields: names of the model's fields (not of stored attributes, where the two differ).
     """
     return Projection("INCLUDE", fields)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Throughput:
-    """Provisioned capacity, in units per second.
-
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ProvisionedThroughput.html
-    """
-
-    read: int
-    """Read capacity units per second; at least 1."""
-    write: int
-    """Write capacity units per second; at least 1."""
-
-    def __post_init__(self) -> None:
-        if self.read < 1 or self.write < 1:
-            raise ValueError(f"Throughput(read={self.read}, write={self.write}): DynamoDB provisions at least 1 unit")
-
-    def to_wire(self) -> dict[str, int]:
-        """Return the API's ``ProvisionedThroughput`` object."""
-        return {"ReadCapacityUnits": self.read, "WriteCapacityUnits": self.write}
 
 
 class IndexKind(Enum):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dynamap_async.wire import AttributeValue, KeyTag, WireKey
@@ -17,7 +18,7 @@ class KeyAttribute:
     """Its stored type; a key holds text, a number or binary data, nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is worked out once
 class KeySchema:
     """The partition and sort key of a table or an index.
 
@@ -29,12 +30,12 @@ class KeySchema:
     partition: tuple[KeyAttribute, ...]
     sort: tuple[KeyAttribute, ...] = ()
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[KeyAttribute, ...]:
         """All key attributes, partition key first, in schema order."""
         return self.partition + self.sort
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The stored names of all key attributes, in schema order."""
         return tuple(attribute.name for attribute in self.attributes)

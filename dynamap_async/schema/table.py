@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from dynamap_async.schema.indexes import IndexKind, IndexSchema, Throughput
+from dynamap_async.config import Throughput
+from dynamap_async.schema.indexes import IndexKind, IndexSchema
 from dynamap_async.schema.keys import KeySchema
 from dynamap_async.wire import KeyTag
 

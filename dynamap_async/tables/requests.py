@@ -74,6 +74,37 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     return Request(operation="CreateTable", body=body, table=schema.name, writes=True, resendable=False)
 
 
+def throughput_request(table: TableDescription, throughput: Throughput | None) -> Request | None:
+    """Return the UpdateTable request that gives a table and each of its global indexes a throughput.
+
+    Args:
+        table: the table as it is; UpdateTable refuses what would change nothing.
+        throughput: the provisioned capacity; None makes the table on-demand.
+
+    Returns:
+        None where nothing changes.
+    """
+    name, old = table.schema.name, table.schema.throughput
+    body: dict[str, Any] = {"TableName": name}
+    if throughput is None:
+        if table.billing == "on-demand":
+            return None
+        body["BillingMode"] = "PAY_PER_REQUEST"
+    else:
+        if table.billing == "on-demand":
+            old = None
+            body["BillingMode"] = "PROVISIONED"
+        if old != throughput:
+            body["ProvisionedThroughput"] = throughput.to_wire()
+        late = [each.name for each in table.schema.global_indexes if old is None or each.throughput != throughput]
+        if late:
+            update = {"ProvisionedThroughput": throughput.to_wire()}
+            body["GlobalSecondaryIndexUpdates"] = [{"Update": {"IndexName": index, **update}} for index in late]
+        if len(body) == 1:
+            return None
+    return Request(operation="UpdateTable", body=body, table=name, writes=True, resendable=False)
+
+
 def table_request(operation: str, table: str, *, writes: bool = False) -> Request:
     """Return a request that takes nothing but the table's name."""
     return Request(operation=operation, body={"TableName": table}, table=table, writes=writes, resendable=not writes)

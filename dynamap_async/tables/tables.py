@@ -1,4 +1,4 @@
-"""``session.tables``: creates, describes and deletes the tables of models."""
+"""``session.tables``: creates, describes, changes and deletes the tables of models."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,9 +8,10 @@ import anyio
 
 from dynamap_async.errors import OperationError, ResourceInUseError, ResourceNotFoundError, TableWaitTimeoutError
 from dynamap_async.executor import Executor
-from dynamap_async.models import Model, Table, definition_of
+from dynamap_async.models import KeyValue, Model, Table, definition_of
 from dynamap_async.operations import Context, needs_own_table, own_table
 from dynamap_async.schema import TableSchema, Throughput
+from dynamap_async.tables.periods import check_period, table_in
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
@@ -18,6 +19,7 @@ from dynamap_async.tables.requests import (
     merged,
     read_description,
     table_request,
+    throughput_request,
 )
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
 
@@ -39,6 +41,7 @@ class Tables:
         timeout_seconds: float = 300.0,
         throughput: Throughput | None = None,
         tags: Mapping[str, str] | None = None,
+        period: KeyValue | None = None,
     ) -> None:
         """Create the tables of models, with their indexes, and turn on time to live where a model declares it.
 
@@ -52,18 +55,20 @@ class Tables:
             timeout_seconds: how long to wait for each table.
             throughput: provisioned capacity, instead of what the models declare.
             tags: tags of every table.
+            period: a value of the field that tells the period, for models with one table per period.
 
         Raises:
             ResourceInUseError: a table of that name exists.
             LimitExceededError: too many tables are being created at once.
             TableWaitTimeoutError: a table was not ready in time.
-            OperationError: ``wait=False`` for a model with time to live.
+            OperationError: ``wait=False`` for a model with time to live; a model has one table per period, and the
+                period is missing, or none has.
 
         Cost: one CreateTable per table, DescribeTable until it is active (none where CreateTable says so already), one
             UpdateTimeToLive where it is declared; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
         """
-        schemas = self._schemas(models)
+        schemas = self._schemas(models, period)
         late = [schema.name for schema in schemas if schema.ttl_attribute is not None]
         if late and not wait:
             raise OperationError(
@@ -85,7 +90,9 @@ class Tables:
         for schema in schemas:
             await begin_time_to_live(self._executor, schema)
 
-    async def update_time_to_live(self, *models: type[Model] | Table, enabled: bool = True) -> None:
+    async def update_time_to_live(
+        self, *models: type[Model] | Table, enabled: bool = True, period: KeyValue | None = None
+    ) -> None:
         """Turn time to live on or off, on tables that exist; nothing is changed where it is so already.
 
         It takes DynamoDB up to an hour, which is not waited for. Meanwhile, and for the rest of that hour, it takes no
@@ -94,6 +101,7 @@ class Tables:
         Args:
             models: models with a table; those that share one count as one.
             enabled: whether items are to be deleted after the time that their ``TimeToLive`` field says.
+            period: as for ``create``.
 
         Raises:
             OperationError: no model of a table declares a ``TimeToLive``, or it is on for another attribute.
@@ -103,19 +111,61 @@ class Tables:
         Cost: one DescribeTimeToLive per table, and one UpdateTimeToLive where something changes; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
         """
-        for schema in self._schemas(models):
+        for schema in self._schemas(models, period):
             await update_time_to_live(self._executor, schema, enabled=enabled)
 
-    async def exists(self, model: type[Model] | Table) -> bool:
-        """Return whether the model's table exists, in whatever status.
+    async def update_throughput(
+        self,
+        *models: type[Model] | Table,
+        throughput: Throughput | None,
+        wait: bool = True,
+        timeout_seconds: float = 300.0,
+        period: KeyValue | None = None,
+    ) -> None:
+        """Give tables that exist, and each of their global indexes, a throughput; nothing is sent where they have it.
+
+        DynamoDB raises a throughput as often as one likes, and lowers it 27 times a day at most: four times at first,
+        and once more after each hour in which it was not lowered.
+
+        Args:
+            models: models with a table; those that share one count as one.
+            throughput: the provisioned capacity; None makes the tables on-demand.
+            wait: whether to wait until DynamoDB has changed every table and index; they can be used meanwhile.
+            timeout_seconds: how long to wait for each table.
+            period: as for ``create``.
+
+        Raises:
+            ResourceNotFoundError: a table does not exist.
+            ResourceInUseError: a table is being created or changed.
+            LimitExceededError: it was lowered too often.
+            TableWaitTimeoutError: a table was not changed in time.
+
+        Cost: one DescribeTable per table, one UpdateTable where something changes, and DescribeTable until it is done;
+            no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+        """
+        names = [schema.name for schema in self._schemas(models, period)]
+        changed: list[str] = []
+        for name in names:
+            described = read_description(await self._executor.send(table_request("DescribeTable", name)))
+            request = throughput_request(described, throughput)
+            if request is not None:
+                await self._executor.send(request)
+                changed.append(name)
+        if wait:
+            for name in changed:
+                await self._until_active(name, timeout_seconds)
+
+    async def exists(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> bool:
+        """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
 
         Cost: one DescribeTable; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
-        return await self._described(self._name(model)) is not None
+        return await self._described(self._name(model, period)) is not None
 
-    async def describe(self, model: type[Model] | Table) -> TableDescription:
-        """Return what DynamoDB says of the model's table.
+    async def describe(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> TableDescription:
+        """Return what DynamoDB says of the model's table; that of a period where there is one for each.
 
         Raises:
             ResourceNotFoundError: the table does not exist.
@@ -123,17 +173,24 @@ class Tables:
         Cost: one DescribeTable and one DescribeTimeToLive; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
-        name = self._name(model)
+        name = self._name(model, period)
         answer = await self._executor.send(table_request("DescribeTable", name))
         return read_description(answer, await describe_time_to_live(self._executor, name))
 
-    async def delete(self, *models: type[Model] | Table, wait: bool = True, timeout_seconds: float = 300.0) -> None:
+    async def delete(
+        self,
+        *models: type[Model] | Table,
+        wait: bool = True,
+        timeout_seconds: float = 300.0,
+        period: KeyValue | None = None,
+    ) -> None:
         """Delete the tables of models, with every item in them.
 
         Args:
             models: models with a table.
             wait: whether to wait until the tables are gone.
             timeout_seconds: how long to wait for each table.
+            period: as for ``create``.
 
         Raises:
             ResourceNotFoundError: a table does not exist.
@@ -143,20 +200,22 @@ class Tables:
         Cost: one DeleteTable per table, and DescribeTable until it is gone; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
         """
-        names = [schema.name for schema in self._schemas(models)]
+        names = [schema.name for schema in self._schemas(models, period)]
         for name in names:
             await self._executor.send(table_request("DeleteTable", name, writes=True))
         if wait:
             for name in names:
                 await self._until_gone(name, timeout_seconds)
 
-    def _name(self, model: type[Model] | Table) -> str:
-        return _schema(model, "described").prefixed(self._prefix).name
+    def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
+        check_period((model,), period)
+        return _schema(model, "described", period).prefixed(self._prefix).name
 
-    def _schemas(self, models: tuple[type[Model] | Table, ...]) -> list[TableSchema]:
+    def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
+        check_period(models, period)
         by_name: dict[str, list[TableSchema]] = {}
         for model in models:
-            schema = _schema(model, "created or deleted").prefixed(self._prefix)
+            schema = _schema(model, "created or deleted", period).prefixed(self._prefix)
             by_name.setdefault(schema.name, []).append(schema)
         return [merged(schemas) for schemas in by_name.values()]
 
@@ -192,8 +251,8 @@ class Tables:
         raise _timeout(name, status, timeout_seconds, "gone")
 
 
-def _schema(given: type[Model] | Table, use: str) -> TableSchema:
-    return given.schema if isinstance(given, Table) else definition_of(given).require_table(use)
+def _schema(given: type[Model] | Table, use: str, period: KeyValue | None) -> TableSchema:
+    return given.schema if isinstance(given, Table) else table_in(definition_of(given), use, period)
 
 
 def _needs_own_table(given: type[Model] | Table) -> bool:

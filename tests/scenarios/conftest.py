@@ -1,11 +1,14 @@
 """What all scenarios share: the published data, a session filled with it, and a look at what is really stored.
 
-A scenario's test module gives ``SCENARIO``, the folder of its data; ``MODELS``, published table -> model; and
-``REQUESTS``, published identifier of a request -> function (session) -> query or scan.
+A scenario's test module gives ``SCENARIO``, the folder of its data; ``MODELS``, published table -> model, or the
+``Table`` that several share; and ``REQUESTS``, published identifier of a request -> function (session) -> query or
+scan.
 """
 
 import asyncio
 import json
+import re
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -19,9 +22,16 @@ import pytest
 import pytest_asyncio
 from boto3.dynamodb.types import TypeDeserializer
 
-from dynamap_async import Model, Session
+from dynamap_async import Model, Session, Table
+from dynamap_async.capacity import Charge, page_charge, read_charge, write_charge
+from dynamap_async.executor.metering import is_metered, spendings
 from dynamap_async.expressions import path_of
-from dynamap_async.testing import Engine
+from dynamap_async.models.templates import DeclaredTemplate
+from dynamap_async.request import Request, identity_of
+from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema
+from dynamap_async.testing import Engine, NativeEngine
+from dynamap_async.testing.engine import local_settings
+from dynamap_async.transport import Connection, WireTransport
 
 DATA = Path(__file__).parent / "data"
 CONCURRENT_PUTS = 16
@@ -76,9 +86,33 @@ def read_item() -> Callable[[type[Model], Wire], Model]:
     deserialize = TypeDeserializer().deserialize
 
     def read(model: type[Model], wire: Wire) -> Model:
-        return model(**{_paths(model)[name][0]: deserialize(value) for name, value in wire.items()})
+        given = {_paths(model)[name][0]: deserialize(value) for name, value in wire.items()}
+        return model(**given, **_parts(model, given))
 
     return read
+
+
+def _parts(model: type[Model], given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parts of templated keys that are stored nowhere else, taken out of the keys by regular expressions."""
+    parts: dict[str, str] = {}
+    for field, info in model.model_fields.items():
+        for declared in info.metadata:
+            if isinstance(declared, DeclaredTemplate) and field in given:
+                pattern = re.sub(r"\\{(\w+)[^}]*\\}", r"(?P<\1>.*?)", re.escape(declared.pattern))
+                found = re.fullmatch(pattern, given[field])
+                assert found, f"{given[field]!r} is not {declared.pattern!r}"
+                parts |= found.groupdict()
+    return {part: text for part, text in parts.items() if part not in given}
+
+
+def _of_kind(place: type[Model] | Table, wire: Wire) -> tuple[type[Model], Wire]:
+    """Return the model of an item, and the item without the marker that told it."""
+    if not isinstance(place, Table):
+        return place, wire
+    kind = place.kind_of(wire)
+    assert kind is not None, wire
+    marker = place.marker(kind)
+    return place.models[kind], {name: value for name, value in wire.items() if name not in marker}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +122,8 @@ def items(
     read_item: Callable[[type[Model], Wire], Model],
 ) -> list[Model]:
     """Return everything to be put, in order."""
-    return [read_item(request.module.MODELS[table], wire) for table, wires in wire_items.items() for wire in wires]
+    places = request.module.MODELS
+    return [read_item(*_of_kind(places[table], wire)) for table, wires in wire_items.items() for wire in wires]
 
 
 @pytest.fixture(scope="module")
@@ -108,13 +143,171 @@ def _without_debug_mode() -> Iterator[None]:
         loop.set_debug(debug)
 
 
+class Audited:
+    """A transport that compares what the engine says a request took with this library's arithmetic, request by request.
+
+    It remembers what is stored, so that each write is known with the item before and after it.
+    """
+
+    def __init__(self, transport: WireTransport) -> None:
+        self.transport = transport
+        self.schemas: dict[str, TableSchema] = {}
+        self.stored: dict[str, Wire | None] = {}
+        self.tokens: set[str] = set()
+        self.open, self.close = transport.open, transport.close
+
+    @property
+    def max_connections(self) -> int:
+        return self.transport.max_connections
+
+    async def send(self, request: Request) -> Wire:
+        before = [self.stored.get(identity_of(table, key)) for table, key, *_ in self.writes(request)]
+        answer = await self.transport.send(request)
+        if request.operation == "CreateTable":
+            self.schemas[request.table] = schema_of(request.body)
+        if is_metered(request):
+            expected = await self.charges(request, before)
+            reported: Counter[Any] = Counter()
+            for each in spendings(request, answer) or ():
+                reported[each.table, each.index, each.writes] += each.halves
+            assert reported == +expected, request
+        return answer
+
+    def writes(self, request: Request) -> list[tuple[str, Wire, str, Wire | None]]:
+        """Return (table, key, kind, item that is put) of everything that a request writes or checks."""
+        body = request.body
+        match request.operation:
+            case "BatchWriteItem":
+                entries = [(table, entry) for table, several in body["RequestItems"].items() for entry in several]
+                actions = [(table, *next(iter(entry.items()))) for table, entry in entries]
+            case "TransactWriteItems":
+                parts = [next(iter(action.items())) for action in body["TransactItems"]]
+                actions = [(part["TableName"], kind, part) for kind, part in parts]
+            case "PutItem" | "UpdateItem" | "DeleteItem":
+                actions = [(request.table, request.operation, body)]
+            case _:
+                return []
+        return [
+            (table, action.get("Key") or self.schemas[table].keys.key_of(action["Item"]), kind, action.get("Item"))
+            for table, kind, action in actions
+        ]
+
+    async def charges(self, request: Request, before: list[Wire | None]) -> Counter[Any]:
+        """Return (table, index, whether written) -> halves of a unit."""
+        body, charged = request.body, Counter[Any]()
+        token = body.get("ClientRequestToken")
+        together = request.operation.startswith("Transact")
+        for (table, key, kind, item), old in zip(self.writes(request), before, strict=True):
+            if token is not None and token in self.tokens:
+                charged += of_table(table, read_charge(old, transactional=True), writes=False)
+                continue
+            new = item or (None if kind.startswith("Delete") else await self.read(table, key))
+            self.stored[identity_of(table, key)] = new
+            charged += of_table(table, write_charge(self.schemas[table], old, new, transactional=together), writes=True)
+        self.tokens |= {token} - {None}
+        for table, key, options in reads_of(request):
+            item = await self.known(table, key)
+            charged += of_table(table, read_charge(item, transactional=together, **options), writes=False)
+        if request.operation in ("Query", "Scan"):
+            charged += of_table(request.table, await self.page(request), writes=False)
+        assert charged, f"{request.operation} is not audited"
+        return charged
+
+    async def page(self, request: Request) -> Charge:
+        """Return the charge of a page: its items are asked for again, without a filter."""
+        names = ("TableName", "IndexName", "Limit", "ExclusiveStartKey", "ScanIndexForward", "ConsistentRead")
+        names = (*names, "KeyConditionExpression", "ExpressionAttributeValues", "Segment", "TotalSegments")
+        body = {name: request.body[name] for name in names if name in request.body}
+        condition = body.get("KeyConditionExpression")
+        body.pop("ExpressionAttributeValues", None)
+        for kind in ("ExpressionAttributeNames", "ExpressionAttributeValues") if condition else ():
+            used = {
+                name: value
+                for name, value in request.body.get(kind, {}).items()
+                if name in re.findall(r"[#:]\w+", condition)
+            }
+            body |= {kind: used} if used else {}
+        plain = Request(operation=request.operation, table=request.table, body=body)
+        keys = self.schemas[request.table].keys
+        found = (await self.transport.send(plain))["Items"]
+        items = [await self.known(request.table, keys.key_of(item)) for item in found]
+        consistent = bool(body.get("ConsistentRead"))
+        return page_charge(self.schemas[request.table], items, index=request.index, consistent=consistent)
+
+    async def known(self, table: str, key: Wire) -> Wire | None:
+        identity = identity_of(table, key)
+        if identity not in self.stored:
+            self.stored[identity] = await self.read(table, key)
+        return self.stored[identity]
+
+    async def read(self, table: str, key: Wire) -> Wire | None:
+        body = {"TableName": table, "Key": key, "ConsistentRead": True}
+        return (await self.transport.send(Request(operation="GetItem", table=table, body=body))).get("Item")
+
+
+def reads_of(request: Request) -> list[tuple[str, Wire, dict[str, bool]]]:
+    """Return (table, key, whether consistent) of everything that a request reads by its key."""
+    body = request.body
+    match request.operation:
+        case "GetItem":
+            return [(request.table, body["Key"], {"consistent": bool(body.get("ConsistentRead"))})]
+        case "TransactGetItems":
+            return [(each["Get"]["TableName"], each["Get"]["Key"], {}) for each in body["TransactItems"]]
+        case "BatchGetItem":
+            return [
+                (table, key, {"consistent": bool(entry.get("ConsistentRead"))})
+                for table, entry in body["RequestItems"].items()
+                for key in entry["Keys"]
+            ]
+    return []
+
+
+def of_table(table: str, charge: Charge, *, writes: bool) -> "Counter[Any]":
+    indexes = {(table, index, writes): halves for index, halves in charge.index_halves.items()}
+    return Counter({(table, None, writes): charge.table_halves, **indexes})
+
+
+def schema_of(body: Wire) -> TableSchema:
+    """Return the schema of a table that is being created."""
+    types = {each["AttributeName"]: each["AttributeType"] for each in body["AttributeDefinitions"]}
+    indexes = [
+        IndexSchema(
+            name=each["IndexName"],
+            kind=kind,
+            keys=KeySchema.from_wire(each["KeySchema"], types),
+            projection=Projection(
+                each["Projection"]["ProjectionType"], tuple(each["Projection"].get("NonKeyAttributes", ()))
+            ),
+        )
+        for kind in IndexKind
+        for each in body.get(f"{kind.value.title()}SecondaryIndexes", [])
+    ]
+    keys = KeySchema.from_wire(body["KeySchema"], types)
+    return TableSchema(name=body["TableName"], keys=keys, indexes=tuple(indexes))
+
+
+def audited(engine: Engine, **settings: Any) -> Session:
+    """Return a session whose requests are audited, where the engine's figures follow the service's rules at all."""
+    if not isinstance(engine, NativeEngine):
+        return engine.session(**settings)
+    connection = Connection(**local_settings(engine.endpoint_url))
+    return Session(transport=Audited(WireTransport(connection)), **settings)
+
+
+@pytest_asyncio.fixture(loop_scope="function")
+async def session(engine: Engine) -> AsyncIterator[Session]:
+    """Return an open session whose tables no other test sees, audited like that of the scenario's own data."""
+    async with audited(engine, table_prefix=f"t{uuid4().hex[:12]}-") as opened:
+        yield opened
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def filled(
     request: pytest.FixtureRequest, engine: Engine, prefix: str, items: list[Model]
 ) -> AsyncIterator[Session]:
     """Return a session whose tables hold the scenario's items, put one by one, many at a time."""
     limiter = anyio.CapacityLimiter(CONCURRENT_PUTS)
-    async with engine.session(table_prefix=prefix) as session:
+    async with audited(engine, table_prefix=prefix) as session:
 
         async def put(item: Model) -> None:
             async with limiter:
@@ -129,8 +322,10 @@ async def filled(
 
 
 @pytest.fixture(scope="module")
-def ask(request: pytest.FixtureRequest, filled: Session, published: Published) -> Callable[[str], Awaitable[list[Any]]]:
-    """Return a function that sends one of ``REQUESTS`` and compares what it gives with what was published.
+def ask(
+    request: pytest.FixtureRequest, filled: Session, published: Published, client: Any
+) -> Callable[[str], Awaitable[list[Any]]]:
+    """Return a function that sends one of ``REQUESTS`` and compares what it gives and reads with what was published.
 
     Where the service leaves the order open, among equal sort values of an index and in scans, keys are compared as
     sets; a global order by the index's sort key is demanded all the same.
@@ -140,7 +335,11 @@ def ask(request: pytest.FixtureRequest, filled: Session, published: Published) -
         said = published.requests[name]
         expect = said["expect"]
         query = request.module.REQUESTS[name](filled)
-        assert query.explain().index == said["index"]
+        plan = query.explain()
+        assert plan.index == said["index"]
+        body = {name: value for name, value in plan.body.items() if name != "Limit"}
+        answer = client.query(**body) if said["op"] == "Query" else client.scan(**body)
+        assert answer["ScannedCount"] == expect.get("scanned", expect.get("scanned_without_limit"))
         results = await query
         model, key_names = request.module.MODELS[said["table"]], published.key_names(said["table"])
         keys = [_stored(result, key_names, model) for result in results]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, attr
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, SortKey, attr, template
 from dynamap_async.capacity import page_read_units
 from dynamap_async.codec import item_size
 
@@ -10,27 +10,33 @@ SCENARIO = "device-state-log"
 
 
 class StateByDate(Model, table="DeviceStateLog_step2"):
-    device: PartitionKey[str] = attr(name="DeviceID")
+    device: Attr[str] = attr(stored=False)
     date: SortKey[str] = attr(name="Date")
     state: Attr[str] = attr(name="State")
     detail: Attr[dict[str, str] | None] = attr(name="Detail", default=None)
 
+    device_id: PartitionKey[str] = template("d#{device}", name="DeviceID")
+
 
 class StateByKind(Model, table="DeviceStateLog_step3"):
-    device: PartitionKey[str] = attr(name="DeviceID")
-    state_and_date: SortKey[str] = attr(name="State#Date")
+    device: Attr[str] = attr(stored=False)
     date: Attr[str] = attr(name="Date")
     state: Attr[str] = attr(name="State")
     detail: Attr[dict[str, str] | None] = attr(name="Detail", default=None)
 
+    device_id: PartitionKey[str] = template("d#{device}", name="DeviceID")
+    state_and_date: SortKey[str] = template("{state}#{date}", name="State#Date")
+
 
 class State(Model, table="DeviceStateLog"):
-    device: PartitionKey[str] = attr(name="DeviceID")
-    state_and_date: SortKey[str] = attr(name="State#Date")
+    device: Attr[str] = attr(stored=False)
     date: Attr[str] = attr(name="Date")
     state: Attr[str] = attr(name="State")
     operator: Attr[str] = attr(name="Operator")
     escalated_to: Attr[str | None] = attr(name="EscalatedTo", default=None)
+
+    device_id: PartitionKey[str] = template("d#{device}", name="DeviceID")
+    state_and_date: SortKey[str] = template("{state}#{date}", name="State#Date")
 
     by_operator = GlobalIndex("GSI1", partition_key="operator", sort_key="date")
     by_escalation = GlobalIndex("GSI2", partition_key="escalated_to", sort_key="state_and_date")
@@ -40,25 +46,23 @@ MODELS = {"DeviceStateLog_step2": StateByDate, "DeviceStateLog_step3": StateByKi
 
 REQUESTS = {
     "filter-version": lambda session: (
-        session.query(StateByDate).where(StateByDate.device == "d#12345", StateByDate.state == "WARNING1").descending()
+        session.query(StateByDate).where(StateByDate.device == "12345", StateByDate.state == "WARNING1").descending()
     ),
     "composite-key-version": lambda session: (
-        session.query(StateByKind)
-        .where(StateByKind.device == "d#12345", StateByKind.state_and_date.begins_with("WARNING1#"))
-        .descending()
+        session.query(StateByKind).where(StateByKind.device == "12345", StateByKind.state == "WARNING1").descending()
     ),
     "operator-between-dates": lambda session: session.query(State).where(
         State.operator == "Liz", State.date.between("2020-04-20", "2020-04-25")
     ),
     "escalated": lambda session: session.query(State).where(State.escalated_to == "Sara"),
     "escalated-state": lambda session: session.query(State).where(
-        State.escalated_to == "Sara", State.state_and_date.begins_with("WARNING4#")
+        State.escalated_to == "Sara", State.state == "WARNING4"
     ),
     "escalated-state-date": lambda session: session.query(State).where(
-        State.escalated_to == "Sara", State.state_and_date.begins_with("WARNING4#2020-04-27")
+        State.escalated_to == "Sara", State.state == "WARNING4", State.date.begins_with("2020-04-27")
     ),
     "escalated-other-state": lambda session: session.query(State).where(
-        State.escalated_to == "Sara", State.state_and_date.begins_with("WARNING3#")
+        State.escalated_to == "Sara", State.state == "WARNING3"
     ),
 }
 
@@ -66,7 +70,7 @@ REQUESTS = {
 FIGURES = {
     "filter-version-published": (
         "filter-version",
-        lambda session: session.query(StateByDate).where(StateByDate.device == "d#12345"),
+        lambda session: session.query(StateByDate).where(StateByDate.device == "12345"),
         "",
     ),
     "composite-key-published": ("composite-key-version", REQUESTS["composite-key-version"], "WARNING1#"),
@@ -123,3 +127,28 @@ def test_explained_request_costs_what_the_source_printed(name, filled, published
     answer = client.query(**REQUESTS[request](filled).explain().body, ReturnConsumedCapacity="TOTAL")
     assert (answer["Count"], answer["ScannedCount"]) == (said["Count"], said["ScannedCount"])
     assert answer["ConsumedCapacity"]["CapacityUnits"] == said["CapacityUnits"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_longer_state_of_the_same_beginning_is_another_one(filled):
+    warnings = filled.query(State).where(State.device == "11223", State.state == "WARNING")
+    assert [str(each) for each in warnings.explain().key_conditions] == [
+        "State.device_id == 'd#11223'",
+        "State.state_and_date.begins_with('WARNING#')",
+    ]
+    assert await warnings == []
+    assert len(await filled.query(State).where(State.device == "11223", State.state.begins_with("WARNING"))) == 2
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_escalation_by_the_parts_of_its_key_enters_the_index_and_leaves_it_with_the_answer(session, items):
+    await session.tables.create(State)
+    await session.put_many(item for item in items if isinstance(item, State))
+    key = Parts(device="54321", state="WARNING3", date="2020-04-11T05:55:00")
+    escalated = session.query(State).where(State.escalated_to == "Ann", State.state == "WARNING3")
+
+    await session.update(State, key).set(State.escalated_to, "Ann")
+    [state] = await escalated
+    assert (state.device_id, state.state_and_date) == ("d#54321", "WARNING3#2020-04-11T05:55:00")
+    await session.update(State, key).remove(State.escalated_to)
+    assert await escalated == []

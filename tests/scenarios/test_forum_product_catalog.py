@@ -16,6 +16,7 @@ from dynamap_async import (
     StoredForm,
     attr,
     include,
+    template,
 )
 from dynamap_async.errors import UnprojectedAttributeError
 from dynamap_async.expressions import path_of
@@ -72,10 +73,13 @@ class Thread(Model, table="Thread"):
 
 
 class Reply(Model, table="Reply"):
-    thread: PartitionKey[str] = attr(name="Id")
+    forum: Attr[str] = attr(stored=False)
+    subject: Attr[str] = attr(stored=False)
     replied_at: SortKey[datetime] = attr(name="ReplyDateTime", stored_as=ISO_MILLISECONDS)
     message: Attr[str] = attr(name="Message")
     posted_by: Attr[str] = attr(name="PostedBy")
+
+    thread: PartitionKey[str] = template("{forum}#{subject}", name="Id")
 
     by_author = GlobalIndex("PostedBy-Message-Index", partition_key="posted_by", sort_key="message")
 
@@ -104,7 +108,9 @@ REQUESTS = {
         .select(*THREAD_CARD)
     ),
     "replies-of-thread-after": lambda session: session.query(Reply).where(
-        Reply.thread == "Amazon DynamoDB#DynamoDB Thread 1", Reply.replied_at > datetime(2015, 9, 20, tzinfo=UTC)
+        Reply.forum == "Amazon DynamoDB",
+        Reply.subject == "DynamoDB Thread 1",
+        Reply.replied_at > datetime(2015, 9, 20, tzinfo=UTC),
     ),
     "replies-by-user": lambda session: session.query(Reply).where(Reply.posted_by == "User A"),
     "replies-by-user-prefix": lambda session: session.query(Reply).where(

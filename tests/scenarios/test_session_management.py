@@ -1,10 +1,25 @@
-"""Login sessions and their children, found by session, by customer and by child through an inverted index."""
+"""Login sessions and their children, found by session, by customer and by child through an inverted index.
+
+Nothing is stored that says what an item is but the way its sort key begins, so that tells the models.
+"""
 
 from datetime import datetime
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, StoredForm, attr
+from dynamap_async import (
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Parts,
+    Prefix,
+    SortKey,
+    StoredForm,
+    Table,
+    attr,
+    template,
+)
 from dynamap_async.errors import ItemNotFoundError
 
 SCENARIO = "session-management"
@@ -19,33 +34,49 @@ LOCAL_SECONDS = StoredForm(
 )
 
 
-class SessionEntry(Model, table="session_store"):
-    session: PartitionKey[str] = attr(name="PK")
-    member: SortKey[str] = attr(name="SK")
+SESSIONS = Table(
+    "session_store",
+    partition_key="PK",
+    sort_key="SK",
+    indexes=(GlobalIndex("GSI1_inverse", partition_key="SK", sort_key="PK"),),
+    discriminator=Prefix("SK"),
+)
+
+
+class Login(Model, table=SESSIONS, kind="c#"):
+    session: Attr[str] = attr(stored=False)
+    customer: Attr[str] = attr(stored=False)
     access_token: Attr[str]
     state: Attr[str] = attr(name="session_state")
-    last_login: Attr[datetime | None] = attr(name="last_login_time", stored_as=LOCAL_SECONDS, default=None)
+    last_login: Attr[datetime] = attr(name="last_login_time", stored_as=LOCAL_SECONDS)
 
-    by_member = GlobalIndex("GSI1_inverse", partition_key="member", sort_key="session")
+    pk: PartitionKey[str] = template("suuid#{session}")
+    sk: SortKey[str] = template("c#{customer}")
 
 
-MODELS = {"session_store": SessionEntry}
+class Child(Model, table=SESSIONS, kind="child#"):
+    session: Attr[str] = attr(stored=False)
+    child: Attr[str] = attr(stored=False)
+    access_token: Attr[str]
+    state: Attr[str] = attr(name="session_state")
+
+    pk: PartitionKey[str] = template("suuid#{session}")
+    sk: SortKey[str] = template("child#suuid#{child}")
+
+
+MODELS = {"session_store": SESSIONS}
 
 REQUESTS = {
-    "children": lambda session: session.query(SessionEntry).where(
-        SessionEntry.session == "suuid#c342etj3", SessionEntry.member.begins_with("child#")
-    ),
-    "session-by-child": lambda session: session.query(SessionEntry).where(
-        SessionEntry.member == "child#suuid#ljy22tf0"
-    ),
-    "sessions-by-customer": lambda session: session.query(SessionEntry).where(SessionEntry.member == "c#ABC"),
+    "children": lambda session: session.query(Child).where(Child.session == "c342etj3"),
+    "session-by-child": lambda session: session.query(Child).where(Child.child == "ljy22tf0"),
+    "sessions-by-customer": lambda session: session.query(Login).where(Login.customer == "ABC"),
     # Both keys are named, so the table would answer as well; the source asks the index.
     "one-session-of-customer": lambda session: (
-        session.query(SessionEntry)
-        .where(SessionEntry.member == "c#ABC", SessionEntry.session == "suuid#d0004tj2")
-        .index(SessionEntry.by_member)
+        session.query(Login)
+        .where(Login.customer == "ABC", Login.session == "d0004tj2")
+        .index(SESSIONS.index("GSI1_inverse"))
     ),
-    "last-login": lambda session: session.query(SessionEntry).where(SessionEntry.member == "c#ABC").limit(1),
+    "last-login": lambda session: session.query(Login).where(Login.customer == "ABC").limit(1),
 }
 
 
@@ -71,28 +102,34 @@ def test_stored_items_are_the_published_ones_to_the_letter(table, wire_items, st
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_limited_page_gives_a_cursor_that_leads_to_the_rest(filled):
-    query = filled.query(SessionEntry).where(SessionEntry.member == "c#ABC")
+    query = filled.query(Login).where(Login.customer == "ABC")
     first = await query.page(size=1)
-    assert [entry.session for entry in first.items] == ["suuid#c342etj3"]
+    assert [login.session for login in first.items] == ["c342etj3"]
     assert first.cursor is not None
     rest = await query.page(size=10, after=first.cursor)
-    assert [entry.session for entry in rest.items] == ["suuid#d0004tj2"]
+    assert [login.session for login in rest.items] == ["d0004tj2"]
     assert rest.cursor is None
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_partition_gives_the_login_and_its_children_each_as_its_own_model(filled):
+    found = await filled.query(Login, Child).where(Login.session == "c342etj3")
+    assert [(type(each), each.session) for each in found] == [(Login, "c342etj3")] + [(Child, "c342etj3")] * 2
 
 
 @pytest.mark.asyncio(loop_scope="function")
 async def test_expired_session_is_gone_and_its_children_stay(session, items):
-    await session.tables.create(SessionEntry)
-    for entry in items:
-        await session.put(entry)
-    login = await session.get(SessionEntry, "suuid#c342etj3", "c#ABC")
+    await session.tables.create(SESSIONS)
+    await session.put_many(items)
+    key = Parts(session="c342etj3", customer="ABC")
+    login = await session.get(Login, key)
     assert login.last_login == datetime(2023, 5, 12, 11, 30)  # noqa: DTZ001 - the source stores no zone
 
     await session.delete(login)
 
     with pytest.raises(ItemNotFoundError):
-        await session.get(SessionEntry, "suuid#c342etj3", "c#ABC")
-    left = await session.query(SessionEntry).where(SessionEntry.session == "suuid#c342etj3")
-    assert [entry.member for entry in left] == ["child#suuid#ert54fbgn", "child#suuid#kljhfytf23"]
-    [other] = await session.query(SessionEntry).where(SessionEntry.member == "c#ABC")
-    assert other.session == "suuid#d0004tj2"
+        await session.get(Login, key)
+    left = await session.query(Login, Child).where(Child.session == "c342etj3")
+    assert [child.child for child in left] == ["ert54fbgn", "kljhfytf23"]
+    [other] = await session.query(Login).where(Login.customer == "ABC")
+    assert other.session == "d0004tj2"

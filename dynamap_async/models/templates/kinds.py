@@ -43,7 +43,9 @@ def format_of(annotation: Any, form: str) -> PartFormat:
     """
     kind = bare(without_none(bare(annotation)))
     if get_origin(kind) is Literal:
-        return _closed(name_of(kind), {value: value for value in get_args(kind) if value is not None}, form)
+        values = [value for value in get_args(kind) if value is not None]
+        stored = {each: each.value if isinstance(each, Enum) else each for each in values}
+        return _closed(name_of(kind), stored, form)
     if is_kind_of(kind, Enum) and list(kind):
         return _closed(kind.__name__, {member: member.value for member in kind}, form, enum=kind)
     if kind is bool:

@@ -11,6 +11,8 @@ from dynamap_async.models.templates.formats import PartFormat
 
 # Unit -> characters of YYYY-MM-DDTHH:MM:SS.ffffff down to it.
 _UNITS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16, "second": 19, "millisecond": 23}
+UNITS_OF_TIMES: Final = tuple(reversed(_UNITS))
+"""The units that a datetime may be cut off behind, finest first."""
 _WITH_ZONE: Final = ("second", "millisecond")
 _OF_DATES: Final = ("year", "month")
 _MICROSECONDS: Final = 27

@@ -1,5 +1,6 @@
 import base64
 
+import orjson
 import pytest
 
 from dynamap_async.codec import (
@@ -7,6 +8,7 @@ from dynamap_async.codec import (
     check_item,
     check_key_value,
     encode_any,
+    item_json,
     item_size,
     number_size,
     number_text,
@@ -117,6 +119,42 @@ def test_map_key_over_the_limit_of_names_is_refused():
 def test_text_that_is_not_unicode_is_refused_with_its_place():
     with pytest.raises(EncodeError, match="^name: text .* is not valid Unicode"):
         check_item({"name": {"S": "\ud800"}})
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"body": {"S": "x" * 409_600}},
+        {"a": nested(32, {"S": "x"})},
+        {"a": nested(300, {"S": "x"})},
+        {"a": {"L": [nested(31, {"S": "x"})]}},
+        {"": {"S": "x"}},
+        {"x" * 65_536: {"S": "x"}},
+        {"m": {"M": {"x" * 65_536: {"NULL": True}}}},
+        {"name": {"S": "\ud800"}},
+    ],
+    ids=["size", "levels", "many levels", "list", "empty name", "long name", "long map key", "not Unicode"],
+)
+def test_the_json_of_an_item_is_refused_as_the_item_is(item):
+    with pytest.raises((EncodeError, ItemTooLargeError)) as refused:
+        check_item(item, "Post")
+    with pytest.raises(type(refused.value)) as caught:
+        item_json(item, "Post")
+    assert str(caught.value) == str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"k": {"S": "x" * 409_599}},
+        {"a": nested(31, {"S": "x"})},
+        {"a": {"L": [{"M": {"b": {"L": []}}}] * 40}},
+        {"a": {"S": '{"L":[{"M":{' * 40}},
+    ],
+    ids=["size", "levels", "wide", "text that looks like levels"],
+)
+def test_the_json_of_an_item_within_the_limits_is_given(item):
+    assert orjson.loads(item_json(item)) == item
 
 
 def test_unknown_type_has_no_size():

@@ -146,3 +146,17 @@ def test_extra_that_cannot_be_stored_is_refused_by_name() -> None:
 
 def test_page_without_items_is_empty() -> None:
     assert definition_of(Tweet).items.decode([]) == []
+
+
+def test_an_item_is_read_alike_before_and_after_one_with_an_unknown_attribute() -> None:
+    class Note(Model, table="notes"):
+        user: PartitionKey[str]
+        text: Attr[str | None] = attr(default=None)
+
+    decode = definition_of(Note).items.decode
+    plain: Any = {"user": {"S": "ada"}, "text": {"S": "x"}}
+    read = [
+        decode([item])[0].text
+        for item in (plain, {**plain, "new": {"S": "y"}}, plain, {**plain, "text": {"NULL": True}})
+    ]
+    assert read == ["x", "x", "x", None]

@@ -262,6 +262,12 @@ WRONG_MODELS: dict[str, tuple[Callable[[], type[Model]], str]] = {
     ),
     "a throughput of its own": (of(shop(), **KEY, throughput=Throughput(read=1, write=1)), "give that to the Table"),
     "a prefix without a kind": (of(shop(discriminator=Prefix("sk")), **KEY), 'say how its items.*kind="ORDER#"'),
+    "a template that begins otherwise than its kind": (
+        of(
+            shop(discriminator=Prefix("sk")), pk=PartitionKey[str], sk=(SortKey[str], template("ITEM#x")), kind="ORDER#"
+        ),
+        "Order.sk: begins with 'ITEM#x' in every item, .* tells the kind 'ORDER#' by how it begins: .*'ORDER#ITEM#x'",
+    ),
     "an unmarked prefix": (of(shop(discriminator=Prefix("sk")), **KEY, kind=UNMARKED), "say how its items"),
 }
 
@@ -339,7 +345,13 @@ def test_an_index_that_the_table_does_not_have_is_refused():
 
 def keyed(table: Table, name: str, pk: str, sk: str, base: type[Model] = Model) -> type[Model]:
     """Return a model of a table whose keys are made by these templates."""
-    types = {"id": Attr[str], "number": Attr[int], "pk": PartitionKey[str], "sk": SortKey[str]}
+    types = {
+        "id": Attr[str],
+        "number": Attr[int],
+        "size": Attr[Literal["S", "M"]],
+        "pk": PartitionKey[str],
+        "sk": SortKey[str],
+    }
     fields = {"pk": template(pk), "sk": template(sk)}
     namespace = {"__module__": __name__, "__qualname__": name, "__annotations__": types, **fields}
     return type(Model)(name, (base,), namespace, table=table, kind=name)
@@ -348,15 +360,17 @@ def keyed(table: Table, name: str, pk: str, sk: str, base: type[Model] = Model) 
 COLLIDING = {
     "constants": ("customer#{id}", "profile", True),
     "parts of the same kind": ("customer#{id}", "{number:06d}", True),
+    "text that could look like the number": ("customer#{id}", "{id}", True),
     "another constant": ("customer#{id}", "order#{number:06d}", False),
-    "parts of another kind": ("customer#{id}", "{id}", False),
+    "numbers of another width": ("customer#{id}", "{number:08d}", False),
+    "one of a few texts, none of them a number": ("customer#{id}", "{size}", False),
 }
 
 
 @pytest.mark.parametrize(("pk", "sk", "alike"), COLLIDING.values(), ids=COLLIDING)
 def test_models_whose_keys_are_made_alike_are_refused(pk: str, sk: str, alike: bool):
     table = shop()
-    keyed(table, "First", "customer#{id}", sk if alike else "{number:06d}")
+    keyed(table, "First", "customer#{id}", sk if sk == "profile" else "{number:06d}")
     if alike:
         with pytest.raises(ModelDefinitionError, match='Second.sk: makes keys .* as First.*"second#'):
             keyed(table, "Second", pk, sk)

@@ -1,10 +1,25 @@
 """Every template that can be wrong is refused when the class is made, with the model, the field and the remedy."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, Unique, Version, attr, include, template
+from dynamap_async import (
+    EPOCH_MILLISECONDS,
+    EPOCH_SECONDS,
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    SortKey,
+    TimeToLive,
+    Unique,
+    Version,
+    attr,
+    include,
+    template,
+)
 from dynamap_async.errors import ModelDefinitionError
 
 
@@ -67,6 +82,26 @@ WRONG = {
         {"at": (Attr[str], attr(on_update=str)), "pk": (PartitionKey[str], template("{at}"))},
         r"changes with each write \(on_update\)",
     ),
+    "a time that is stored without its fraction": (
+        {
+            "pk": KEY,
+            "at": (Attr[datetime], attr(stored_as=EPOCH_SECONDS)),
+            "when": (Attr[str], template("at:{at}")),
+        },
+        r"names at, which is stored without what follows its second, .* write \{at:second\}",
+    ),
+    "a time that is stored down to its millisecond": (
+        {
+            "pk": KEY,
+            "at": (Attr[datetime], attr(stored_as=EPOCH_MILLISECONDS)),
+            "when": (Attr[str], template("{at}")),
+        },
+        r"write \{at:millisecond\}",
+    ),
+    "a time to live, which has whole seconds": (
+        {"pk": KEY, "ends": (TimeToLive[datetime],), "when": (Attr[str], template("{ends:millisecond}"))},
+        r"write \{ends:second\}",
+    ),
     "a template inside the annotation": (
         {"country": COUNTRY, "pk": (PartitionKey[Annotated[str, template("{country}")]],)},
         "write it behind the equals sign",
@@ -123,3 +158,10 @@ def test_a_definition_that_names_this_is_refused(body, problem):
 def test_a_nested_model_has_no_keys_to_compute():
     with pytest.raises(ModelDefinitionError, match="the model has no table"):
         made(table=None, country=COUNTRY, place=(Attr[str], template("{country}")))
+
+
+def test_a_time_cut_off_where_its_stored_form_ends_is_a_part():
+    pk, at = (PartitionKey[str],), (Attr[datetime], attr(stored_as=EPOCH_SECONDS))
+    model = made(pk=pk, at=at, when=(Attr[str], template("{at:second}")), day=(Attr[str], template("{at:day}")))
+    item = model(pk="a", at="2024-03-09T08:07:06.5Z")
+    assert (item.when, item.day) == ("2024-03-09T08:07:06Z", "2024-03-09")

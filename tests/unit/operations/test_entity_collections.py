@@ -153,6 +153,62 @@ def test_a_condition_that_other_kinds_meet_is_sifted_and_says_so():
     assert "items of other models are read, paid for and sent, and left out here: sk is part of the key" in text
 
 
+INVERTED = Table(
+    "inverted",
+    partition_key="pk",
+    sort_key="sk",
+    indexes=(GlobalIndex("inverse", partition_key="sk", sort_key="pk"),),
+    discriminator=Prefix("sk"),
+)
+
+
+class Login(Model, table=INVERTED, kind="LOGIN#"):
+    pk: PartitionKey[str]
+    sk: SortKey[str]
+
+
+class Child(Model, table=INVERTED, kind="CHILD#"):
+    pk: PartitionKey[str]
+    sk: SortKey[str]
+
+
+@pytest.mark.parametrize("condition", [Login.sk == "LOGIN#1", Login.sk.is_in("LOGIN#1", "LOGIN#2")], ids=str)
+def test_a_partition_whose_key_begins_with_the_kind_holds_no_other_models(condition: Any):
+    plan = Query(Login).where(condition).explain()
+    assert (plan.index, plan.filters) == ("inverse", ())
+    assert [hazard for hazard in plan.hazards if "other models" in hazard] == []
+
+
+def test_a_partition_of_another_kind_is_sifted():
+    text = str(Query(Login).where(Login.sk.is_in("LOGIN#1", "CHILD#1")).explain())
+    assert "items of other models are read, paid for and sent, and left out here: sk is part of the key" in text
+
+
+def limit(query: Any) -> int | None:
+    return query.reading(Context()).request(None, 1).body.get("Limit")
+
+
+def test_an_index_that_no_other_model_is_in_is_read_no_further_than_wanted():
+    boxes, towns = (GlobalIndex(name, partition_key=name) for name in ("box", "town"))
+    post = Table("post", partition_key="pk", indexes=(boxes, towns))
+
+    class Letter(Model, table=post):
+        pk: PartitionKey[str]
+        box: Attr[str]
+        town: Attr[str]
+        read: Attr[bool] = attr(default=False)
+
+    assert limit(Query(Letter).where(Letter.box == "7")) is None  # there may be models that nobody imported
+
+    class Parcel(Model, table=post):
+        pk: PartitionKey[str]
+        town: Attr[str]
+
+    assert limit(Query(Letter).where(Letter.box == "7")) == 1
+    assert limit(Query(Letter).where(Letter.box == "7", Letter.read.is_(False))) is None
+    assert limit(Query(Letter).where(Letter.town == "Bow")) is None
+
+
 def test_an_index_by_kind_needs_no_filter():
     plan = Query(Order).where(Order.kind == "order").explain()
     assert (plan.index, plan.filters, plan.hazards[0][:14]) == ("by_kind", (), "a global index")

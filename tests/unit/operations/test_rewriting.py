@@ -1,8 +1,24 @@
 """Updates of parts of computed keys: the key follows, on condition that what it was made of is still so."""
 
+from datetime import datetime
+
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Query, Save, SortKey, Update, Version, attr, template
+from dynamap_async import (
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Query,
+    Save,
+    Shards,
+    SortKey,
+    Table,
+    Update,
+    Version,
+    attr,
+    template,
+)
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 from dynamap_async.models import definition_of
 from dynamap_async.operations import Context, Put
@@ -68,6 +84,41 @@ def test_setting_all_open_parts_sets_the_key():
 def test_removing_a_part_removes_the_key_whatever_its_other_parts_are():
     assert told(Update(Task, *KEY).remove(Task.owner)) == ("REMOVE owner, gsi2pk", "attribute_exists(pk)")
     assert told(Update(Task, *KEY).set(Task.owner, None))[0] == "REMOVE owner, gsi2pk"
+
+
+def test_removing_a_part_with_a_default_sets_the_key_of_that_default():
+    update = Update(Task, *KEY).remove(Task.level).set(Task.state, "done")
+    assert told(update.set(Task.owner, "bob"))[0] == (
+        "SET state = done, owner = bob, gsi1pk = red#done#01, gsi2pk = bob#done REMOVE level"
+    )
+
+
+def test_a_part_that_the_stored_item_lacks_counts_as_its_default():
+    codec = definition_of(Task).items
+    stored = codec.encode(Task(team="red", number=7, state="new"))
+    [item] = codec.decode([{name: value for name, value in stored.items() if name not in ("level", "gsi1pk")}])
+    changes, condition = told(Update(item).set(Task.state, "done").set(Task.owner, "bob"))
+    assert changes == "SET state = done, owner = bob, gsi1pk = red#done#01, gsi2pk = bob#done"
+    assert condition == "attribute_exists(pk) AND (attribute_not_exists(level) OR level = 1)"
+
+
+class Visit(Model, table="visits"):
+    id: PartitionKey[str]
+    page: Attr[str]
+    at: Attr[datetime]
+    seen: Attr[str] = template("{page}#{at}")
+    by_seen = GlobalIndex(partition_key="seen")
+
+
+def test_a_part_that_others_stored_in_a_form_of_theirs_is_demanded_in_that_form():
+    [item] = definition_of(Visit).items.decode(
+        [{"id": {"S": "a"}, "page": {"S": "home"}, "at": {"S": "2024-06-01T14:00:00+02:00"}}]
+    )
+    demanded = "attribute_exists(id) AND at = 2024-06-01T14:00:00+02:00"
+    changes = "SET page = shop, seen = shop#2024-06-01T12:00:00.000000Z"
+    assert told(Update(item).set(Visit.page, "shop")) == (changes, demanded)
+    item.page = "shop"
+    assert told(Save(item)) == (changes, demanded)
 
 
 def test_a_part_that_no_key_has_changes_no_key():
@@ -142,7 +193,7 @@ def test_an_instance_lends_what_is_stored_and_not_what_was_changed_since():
 def test_a_part_that_the_instance_lacks_leaves_the_item_without_the_key_as_long_as_it_lacks_it():
     update, condition = told(Update(read(owner=None)).set(Task.state, "done").set(Task.level, 1))
     assert update == "SET state = done, level = 1, gsi1pk = red#done#01 REMOVE gsi2pk"
-    assert condition == "attribute_exists(pk) AND attribute_not_exists(owner)"
+    assert condition == "attribute_exists(pk) AND (attribute_not_exists(owner) OR owner = True)"
 
 
 class Hidden(Model, table="hidden"):
@@ -260,3 +311,33 @@ def test_a_condition_on_a_field_that_only_a_key_holds_is_refused():
         Update(Task, *KEY).set(Task.state, "x").where(Task.code == "x")
     with pytest.raises(ExpressionError, match="is stored in the key coded only"):
         Query(Task).where(Task.pk == "x").select(Task.code)
+
+
+ZOO = Table("zoo", partition_key="name", indexes=(GlobalIndex("gsi1", partition_key="gsi1pk"),))
+
+
+class Animal(Model, table=ZOO, kind="animal"):
+    name: PartitionKey[str]
+    color: Attr[str] = attr(default="grey")
+    size: Attr[str] = attr(default="s")
+    house: Attr[str] = attr(default="a")
+
+
+class Dog(Animal, kind="dog"):
+    gsi1pk: Attr[str] = template("dog:{color}", shards=Shards(2, by="size"))
+
+
+@pytest.mark.parametrize("field", ["color", "size"])
+def test_a_base_does_not_change_what_the_key_of_a_member_is_made_of(field):
+    with pytest.raises(
+        OperationError,
+        match=rf"Animal\.{field} changes the key gsi1pk of Dog, .* update it as Dog, or .* that was read",
+    ):
+        Update(Animal, "rex").set(getattr(Animal, field), "x").request(CONTEXT)
+    assert told(Update(Animal, "rex").set(Animal.house, "b"))[0] == "SET house = b"
+
+
+def test_a_member_that_was_read_through_its_base_keeps_its_keys_up_to_date():
+    codec = definition_of(Dog).items
+    [dog] = definition_of(Animal).items.decode([codec.encode(Dog(name="rex"))])
+    assert told(Update(dog).set(Animal.color, "red"))[0].startswith("SET color = red, gsi1pk = dog:red#0")

@@ -57,6 +57,8 @@ WRITTEN = [
     (Size, "upper", Size.LARGE, "L"),
     (Level, "03d", Level.HIGH, "012"),
     (Literal["on", "off"], "", "off", "off"),
+    (Literal[Size.SMALL, Size.LARGE], "upper", Size.LARGE, "L"),
+    (Literal[Level.LOW, Level.HIGH], "03d", Level.HIGH, "012"),
     (datetime, "", AT, "2024-03-09T08:07:06.543210Z"),
     (datetime, "", AT.astimezone(timezone(timedelta(hours=5))), "2024-03-09T08:07:06.543210Z"),
     (date, "", date(987, 1, 2), "0987-01-02"),

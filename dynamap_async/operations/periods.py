@@ -1,0 +1,174 @@
+"""Tables by period: which of them a query or scan reads, as its conditions say, and whether in turn."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dynamap_async.codec import order_key
+from dynamap_async.errors import OperationError
+from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
+from dynamap_async.models import Periods, definition_of
+from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.plan import Plan
+from dynamap_async.operations.route import QUERIES, Route
+from dynamap_async.operations.shards import plain_keys
+from dynamap_async.schema import TableSchema
+from dynamap_async.wire import AttributeValue
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """What conditions say of the field that tells the period."""
+
+    values: list[AttributeValue] | None = None
+    """All its values, where they are told one by one."""
+    low: tuple[AttributeValue, bool] | None = None
+    """The least value, and whether it belongs to the range."""
+    high: tuple[AttributeValue, bool] | None = None
+
+    def take(self, condition: Condition, name: str) -> None:
+        """Take note of a condition, if it is on the attribute of this name."""
+        match condition:
+            case Comparison(comparator="=", left=Path(steps=(str(attribute),)), right=Value(stored=stored)):
+                self._only([stored] if attribute == name else None)
+            case In(operand=Path(steps=(str(attribute),)), values=values):
+                self._only([value.stored for value in values] if attribute == name else None)
+            case Between(operand=Path(steps=(str(attribute),)), low=low, high=high) if attribute == name:
+                self._above(low.stored, inclusive=True)
+                self._below(high.stored, inclusive=True)
+            case Comparison(
+                comparator=">" | ">=" as comparator, left=Path(steps=(str(attribute),)), right=Value(stored=stored)
+            ) if attribute == name:
+                self._above(stored, inclusive=comparator == ">=")
+            case Comparison(
+                comparator="<" | "<=" as comparator, left=Path(steps=(str(attribute),)), right=Value(stored=stored)
+            ) if attribute == name:
+                self._below(stored, inclusive=comparator == "<=")
+            case _:
+                pass
+
+    def _only(self, values: list[AttributeValue] | None) -> None:
+        if values is not None:
+            known = values if self.values is None else self.values
+            self.values = [each for each in known if each in values]
+
+    def _above(self, stored: AttributeValue, *, inclusive: bool) -> None:
+        if self.low is None or (order_key(stored), not inclusive) > (order_key(self.low[0]), not self.low[1]):
+            self.low = stored, inclusive
+
+    def _below(self, stored: AttributeValue, *, inclusive: bool) -> None:
+        if self.high is None or (order_key(stored), inclusive) < (order_key(self.high[0]), self.high[1]):
+            self.high = stored, inclusive
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """The queries of one read: in which table each, and what they do there."""
+
+    table: TableSchema
+    """The table, with the names of all that are read, for cursors."""
+    parts: tuple[tuple[TableSchema, Route], ...]
+    names: tuple[str, ...] = ()
+    """The full names of the tables, in order, where there is one per period."""
+    in_turn: bool = False
+    """Whether all items of one query come before those of the next, so that each can wait for its turn."""
+
+
+def cover(spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], routes: Sequence[Route]) -> Covered:
+    """Return in which tables the queries of a read look: in the one, unless there is one for each period.
+
+    Args:
+        spec: what is asked.
+        table: the table, under the session's prefix.
+        conditions: what must hold, conjunctions taken apart.
+        routes: what became of that: one for each query of a table.
+
+    Raises:
+        OperationError: the conditions do not tell which tables, or tell too many or none.
+    """
+    definition = definition_of(spec.model)
+    periods = definition.periods
+    if periods is None:
+        return Covered(table, tuple((table, route) for route in routes))
+    prefix = table.name.removesuffix(definition.require_table("queried").name)
+    parts: list[tuple[TableSchema, Route]] = []
+    for route in routes:
+        told = spec.tables or _covered(periods, (*conditions, *plain_keys(route, definition)))
+        parts += [(replace(table, name=prefix + name), route) for name in told]
+    if spec.descending:
+        parts.reverse()
+    check_number(len(parts), f"{spec.name} between the ends of {periods.field.name}")
+    _check_segments(spec, parts)
+    names = tuple(dict.fromkeys(part.name for part, _ in parts))
+    sort = routes[0].keys.sort
+    ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
+    named = replace(table, name=" ".join(names))
+    return Covered(named, tuple(parts), names, in_turn=ordered and len(routes) == 1)
+
+
+def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
+    if spec.segments is not None and len(parts) > 1:
+        raise OperationError(
+            f"a scan in segments reads one table, and this one reads {len(parts)}; drop .segments(), or scan the "
+            "periods one by one with .period(...)"
+        )
+
+
+def _covered(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
+    field, bounds = periods.field, _Bounds()
+    for condition in conditions:
+        bounds.take(condition, field.stored)
+    spelled = f"{periods.model}.{field.name}"
+    if bounds.values is not None:
+        names = periods.names(map(periods.decoded, bounds.values))
+    elif not periods.is_ordered or bounds.low is None or bounds.high is None:
+        raise _unbounded(periods, spelled, bounds)
+    else:
+        low, high = (periods.decoded(bound[0]) for bound in (bounds.low, bounds.high))
+        numbers = periods.numbers(low, high, low_inclusive=bounds.low[1], high_inclusive=bounds.high[1])
+        check_number(numbers.stop - numbers.start, f"the range of {spelled}")  # len() refuses what is over 64 bits
+        names = [periods.numbered(number) for number in numbers]
+    if not names:
+        raise OperationError(f"no item can satisfy the conditions on {spelled}, which exclude each other")
+    return names
+
+
+def _unbounded(periods: Periods, spelled: str, bounds: _Bounds) -> OperationError:
+    name = periods.template.pattern
+    if not periods.is_ordered:
+        return OperationError(
+            f"{spelled} tells the table of an item ({name!r}), and as its values are stored no range of them tells "
+            f"which tables: add {spelled} == value, {spelled}.is_in(...), or .period(...)"
+        )
+    one_end = (bounds.low is None) != (bounds.high is None)
+    given = "bound it at one end only" if one_end else "leave it open"
+    return OperationError(
+        f"{spelled} tells the table of an item ({name!r}), one for each {_each(periods)}, and the conditions {given}: "
+        f"give both ends, such as {spelled}.between(first, last), or choose the tables with .period(...)"
+    )
+
+
+def _each(periods: Periods) -> str:
+    calendar = periods.calendar
+    return "value" if calendar is None or calendar.unit == "number" else calendar.unit
+
+
+def check_number(number: int, what: str) -> None:
+    """Raise OperationError for more queries than are sent together."""
+    if number > QUERIES:
+        raise OperationError(
+            f"{what} takes {number:,} queries, at least one for each table, and at most {QUERIES} are sent together; "
+            "ask for a shorter time, and put the results together, or give the tables longer periods"
+        )
+
+
+def whole_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, covered: Covered) -> Plan:
+    """Return the plan of a read that takes one query or several: what they have in common, and their tables."""
+    plan = plans[0]
+    if len(plans) > 1:
+        tables = covered.names if len(covered.names) > 1 else ()
+        more: dict[str, Any] = {"tables": tables, "in_turn": covered.in_turn}
+        plan = replace(plan, key_conditions=route.key_conditions, queries=len(plans), **more)
+    if not spec.skips_missing:
+        return plan
+    return replace(plan, hazards=(*plan.hazards, "a table that does not exist, not yet or no longer, counts as empty"))

@@ -1,0 +1,36 @@
+"""Which of a model's tables is meant, where there is one for each period."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from dynamap_async.errors import OperationError
+from dynamap_async.models import Definition, KeyValue, Model, Table, definition_of
+from dynamap_async.schema import TableSchema
+
+
+def check_period(models: Sequence[type[Model] | Table], period: KeyValue | None) -> None:
+    """Raise OperationError where a period is given, and no model has one table per period."""
+    if period is None or any(not isinstance(each, Table) and definition_of(each).periods for each in models):
+        return
+    names = ", ".join(repr(each) if isinstance(each, Table) else each.__name__ for each in models)
+    raise OperationError(f"period={period!r} is given, and {names} has one table for all time; drop it")
+
+
+def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> TableSchema:
+    """Return a model's table; that of a period where there is one for each.
+
+    Raises:
+        ModelDefinitionError: the model has no table.
+        OperationError: the period is missing.
+        EncodeError: the period is of the wrong type.
+    """
+    schema, periods = definition.require_table(use), definition.periods
+    if periods is None:
+        return schema
+    if period is None:
+        raise OperationError(
+            f"{periods.model} has one table per period, named {schema.name!r}; say which is meant: period=..., any "
+            f"value of {periods.field.name}"
+        )
+    return replace(schema, name=periods.name(period))

@@ -1,0 +1,285 @@
+"""aiohttp's server: a session for the life of the application, errors as answers, a scope around each request.
+
+aiohttp comes with this library. See docs/how-to/aiohttp.md.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, TypeVar
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
+
+from dynamap_async.config import Priority
+from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
+from dynamap_async.integrations.disconnects import SAFE_METHODS
+from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.pages import CursorPage, link_header
+from dynamap_async.integrations.scopes import Allowance, ScopeEnded, server_timing
+from dynamap_async.operations import Page
+from dynamap_async.session import Scope, Session
+
+__all__ = [
+    "SAFE_METHODS",
+    "SCOPE",
+    "SESSION",
+    "CursorPage",
+    "PageRequest",
+    "error_middleware",
+    "finishing_middleware",
+    "page_request",
+    "read_body",
+    "respond",
+    "scope_middleware",
+    "session_context",
+    "session_of",
+]
+
+SESSION: Final[web.AppKey[Session]] = web.AppKey("dynamap_session", Session)
+"""The session, as ``app[SESSION]``, and ``request.config_dict[SESSION]``, also in applications inside of others."""
+SCOPE: Final[web.RequestKey[Scope]] = web.RequestKey("dynamap_scope", Scope)
+"""The scope of a web request, as ``request[SCOPE]``, where there is a ``scope_middleware``."""
+
+_JSON: Final = "application/json"
+BodyT = TypeVar("BodyT", bound=BaseModel)
+ItemT = TypeVar("ItemT")
+
+
+def session_context(make: Callable[[], Session], /) -> Callable[[web.Application], AbstractAsyncContextManager[None]]:
+    """Return what ``app.cleanup_ctx`` takes: a session is opened when the application starts, and closed when it ends.
+
+    ``app.cleanup_ctx.append(session_context(lambda: Session(region="eu-west-1")))``.
+
+    Args:
+        make: makes the session; called at each start, for a session is used once.
+    """
+
+    @asynccontextmanager
+    async def opened(app: web.Application) -> AsyncGenerator[None]:
+        async with make() as session:
+            app[SESSION] = session
+            yield
+
+    return opened
+
+
+def session_of(request: web.Request) -> Session:
+    """Return the application's session.
+
+    Raises:
+        ConfigurationError: neither the application nor one around it has a ``session_context``.
+    """
+    session = request.config_dict.get(SESSION)
+    if session is None:
+        raise ConfigurationError("the application has no session: write app.cleanup_ctx.append(session_context(...))")
+    return session
+
+
+def error_middleware(*, retry_after_seconds: float = 1.0) -> Middleware:
+    """Return a middleware that answers errors of the library by their meaning: 404, 409, 422, 503 and so on.
+
+    Errors that are the program's own fault stay what they are: aiohttp logs them and answers 500.
+
+    Args:
+        retry_after_seconds: what the header Retry-After says, where waiting may help.
+    """
+
+    @web.middleware
+    async def answer_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except (DynamapError, ExceptionGroup) as error:  # task groups raise what their tasks raise as a group
+            failed = _failed(error, retry_after_seconds)
+            if failed is None:
+                raise
+            return failed
+
+    return answer_errors
+
+
+def scope_middleware(
+    *,
+    max_read_units: float | None = None,
+    max_write_units: float | None = None,
+    max_requests: int | None = None,
+    timeout: float | None = None,
+    priority: Priority | None = None,
+    server_timing: bool = False,
+    ended: ScopeEnded | None = None,
+) -> Middleware:
+    """Return a middleware that opens a scope around each web request: ``request[SCOPE]``.
+
+    Put it before ``error_middleware`` in the list. A request whose time is over is answered with 504. Websockets, which
+    last, have no scope.
+
+    Args:
+        max_read_units: the most read units that one request may take.
+        max_write_units: the most write units.
+        max_requests: the most HTTP requests to DynamoDB.
+        timeout: seconds after which the handler is cancelled.
+        priority: how urgent what it asks for is.
+        server_timing: whether each answer has a header Server-Timing with what was used; it shows your costs to every
+            client. An answer that its handler began by itself has none.
+        ended: told of each scope after its handler, to log its usage, for example.
+    """
+    allowance = Allowance(
+        max_read_units=max_read_units,
+        max_write_units=max_write_units,
+        max_requests=max_requests,
+        timeout=timeout,
+        priority=priority,
+    )
+
+    @web.middleware
+    async def open_scope(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return await handler(request)
+        resource = request.match_info.route.resource
+        path = request.path if resource is None else resource.canonical
+        scope = allowance.open(session_of(request), f"{request.method} {path}")
+        try:
+            answer = await _within(scope, request, handler)
+        except web.HTTPException as refusal:
+            if server_timing:
+                _tell(refusal, scope)
+            raise
+        else:
+            if server_timing and not answer.prepared:
+                _tell(answer, scope)
+            return answer
+        finally:
+            if ended is not None:
+                ended(scope)
+
+    return open_scope
+
+
+def _tell(answer: web.StreamResponse, scope: Scope) -> None:
+    answer.headers["Server-Timing"] = server_timing(scope.usage)
+
+
+async def _within(scope: Scope, request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        async with scope:
+            request[SCOPE] = scope
+            return await handler(request)
+    except ScopeTimeoutError as error:
+        failed = _failed(error, 1)
+        if failed is None or request.writer.output_size > 0:  # an answer has begun: aiohttp closes the connection
+            raise
+        return failed
+
+
+def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:
+    """Return a middleware that lets handlers go on to their end where the client disconnects, but for safe methods.
+
+    It is of use with ``web.run_app(app, handler_cancellation=True)``, by which aiohttp cancels the handler of every
+    client that has gone. Put it first in the list.
+
+    Args:
+        methods: whose handlers are cancelled all the same, in upper case.
+    """
+    cancelled = frozenset(methods)
+
+    @web.middleware
+    async def finish(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.method in cancelled:
+            return await handler(request)
+        task = asyncio.ensure_future(handler(request))
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            await _ended(task)
+            raise
+        return task.result()
+
+    return finish
+
+
+async def _ended(task: "asyncio.Future[Any]") -> None:
+    """Wait for a handler whose client has gone; a second cancellation, such as at shutdown, ends it."""
+    try:
+        await asyncio.wait((task,))
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait((task,))
+    if not task.cancelled():
+        task.exception()  # nobody is there to be told
+
+
+async def read_body(request: web.Request, model: type[BodyT], /) -> BodyT:
+    """Read the JSON body of a request as a model.
+
+    Raises:
+        aiohttp.web.HTTPUnprocessableEntity: it does not fit; the answer lists each fault.
+    """
+    try:
+        return model.model_validate_json(await request.read())
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise _unprocessable(faults) from error
+
+
+def respond(value: Any, /, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Return a model, or anything made of models and plain values, as a JSON answer.
+
+    Args:
+        value: what becomes the body.
+        status: the HTTP status.
+        headers: further headers.
+    """
+    return web.Response(body=to_json(value), status=status, headers=headers, content_type=_JSON)
+
+
+class PageRequest:
+    """What a client asks for with ``?size=...&after=...``; the result of ``page_request``."""
+
+    def __init__(self, size: int, after: str | None, request: web.Request) -> None:
+        self.size: int = size
+        """How many items."""
+        self.after: str | None = after
+        """The cursor of the page before; None for the first page."""
+        self._request: Final = request
+
+    def response(self, page: Page[ItemT]) -> web.Response:
+        """Return a page as a ``CursorPage`` in JSON, with a link to the next one there and in the header ``Link``.
+
+        The link is a path with a query, without scheme and host, so that it holds behind a proxy too.
+        """
+        if page.cursor is None:
+            return respond(CursorPage(items=page.items))
+        link = str(self._request.rel_url.update_query(after=page.cursor, size=self.size))
+        headers = {"Link": link_header(link)}
+        return respond(CursorPage(items=page.items, cursor=page.cursor, next=link), headers=headers)
+
+
+def page_request(request: web.Request, /, *, size: int = 20, most: int = 100) -> PageRequest:
+    """Read the query parameters ``size`` and ``after``.
+
+    Args:
+        request: the web request.
+        size: how many items a page has where the client does not say.
+        most: how many it may ask for.
+
+    Raises:
+        aiohttp.web.HTTPUnprocessableEntity: the size is no number from 1 to ``most``.
+    """
+    text = request.query.get("size", str(size))
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= most):
+        raise _unprocessable([{"loc": ["size"], "msg": f"size is a number from 1 to {most}", "type": "size"}])
+    return PageRequest(int(text), request.query.get("after") or None, request)
+
+
+def _unprocessable(faults: Any) -> web.HTTPUnprocessableEntity:
+    text = to_json({"detail": faults, "code": "unprocessable"}).decode()
+    return web.HTTPUnprocessableEntity(text=text, content_type=_JSON)
+
+
+def _failed(error: Exception, retry_after_seconds: float) -> web.Response | None:
+    failure = failure_of(error)
+    if failure is None:
+        return None
+    return respond(failure.body(), status=failure.status, headers=failure.headers(retry_after_seconds))

@@ -1,0 +1,136 @@
+"""AWS Lambda: a session that survives invocations, on one event loop that is kept for the process. It needs no package.
+
+See docs/how-to/lambda.md.
+"""
+
+import asyncio
+import atexit
+import contextvars
+import functools
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol, TypeVar
+
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.session import Session
+
+__all__ = ["LambdaContext", "LambdaSession"]
+
+E = TypeVar("E")
+C = TypeVar("C", bound="LambdaContext")
+R = TypeVar("R")
+
+
+class LambdaContext(Protocol):
+    """What is used of the context object that Lambda passes.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
+    """
+
+    function_name: Any
+    """The function's name."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return the milliseconds that are left of the function's timeout."""
+        ...
+
+
+class LambdaSession:
+    """Opens a session in the first invocation, and keeps it, its connections and its event loop for those to come.
+
+    Make it once, at the top level of the module, and turn async handlers into those that Lambda calls::
+
+        dynamo = LambdaSession(lambda: Session())
+
+        @dynamo.handler
+        async def handler(event, context, session):
+            ...
+
+    ``asyncio.run`` in a handler would make a new loop each time, for which a session of an earlier one is of no use.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Session],
+        /,
+        *,
+        margin_seconds: float = 0.5,
+        loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+    ) -> None:
+        """Describe the session; nothing is opened.
+
+        Args:
+            make: makes the session; called again only after ``close``.
+            margin_seconds: how long before the function's own timeout a handler is cancelled, so that it fails with
+                ``ScopeTimeoutError`` and is logged, instead of being killed with the process and the session.
+            loop_factory: makes the event loop, such as ``uvloop.new_event_loop``; asyncio's by default.
+
+        Raises:
+            ConfigurationError: the margin is negative.
+        """
+        if margin_seconds < 0:
+            raise ConfigurationError(f"margin_seconds={margin_seconds}: a margin is 0 or more")
+        self._make: Final = make
+        self._margin_seconds: Final = margin_seconds
+        self._loop_factory: Final = loop_factory
+        self._runner: asyncio.Runner | None = None
+        self._session: Session | None = None
+
+    def handler(self, function: Callable[[E, C, Session], Awaitable[R]], /) -> Callable[[E, C], R]:
+        """Turn an async function of event, context and session into a handler for Lambda; a decorator.
+
+        What it awaits belongs to a scope with the function's name, which ends ``margin_seconds`` before the function's
+        timeout.
+        """
+
+        @functools.wraps(function)
+        def handle(event: E, context: C) -> R:
+            async def invoked() -> R:
+                session = await self._opened()
+                # The loop learns which connections were closed while the process was frozen, before one is used.
+                for _ in range(2):
+                    await asyncio.sleep(0)
+                left = context.get_remaining_time_in_millis() / 1000 - self._margin_seconds
+                async with session.scope(str(context.function_name), timeout=max(0.0, left)):
+                    return await function(event, context, session)
+                raise AssertionError("a scope raises what it does not let pass")  # for mypy: it might swallow errors
+
+            return self._run(invoked)
+
+        return handle
+
+    def open(self) -> None:
+        """Open the session now, at the top level of the module, where Lambda does not yet count the invocation's time.
+
+        Raises:
+            ConfigurationError: the region or the credentials are missing.
+        """
+        self._run(self._opened)
+
+    def close(self) -> None:
+        """Close the session and the event loop, as the end of the process does; the next invocation opens new ones."""
+        atexit.unregister(self.close)
+        runner, session = self._runner, self._session
+        self._runner = self._session = None
+        if runner is None:
+            return
+        with runner:
+            if session is not None:
+                runner.run(session.close())
+
+    async def _opened(self) -> Session:
+        if self._session is None:
+            session = self._make()
+            await session.__aenter__()  # left by `close`, perhaps never: Lambda ends processes as it likes
+            self._session = session
+        return self._session
+
+    def _run(self, function: Callable[[], Awaitable[R]]) -> R:
+        if self._runner is None:
+            self._runner = asyncio.Runner(loop_factory=self._loop_factory)
+            atexit.register(self.close)
+
+        async def run() -> R:
+            return await function()
+
+        # A context of its own for each invocation: a runner's own would carry variables from one to the next.
+        return self._runner.run(run(), context=contextvars.copy_context())

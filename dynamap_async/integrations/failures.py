@@ -1,0 +1,156 @@
+"""Failures: which HTTP answer each error of the library deserves. Both web integrations answer by this one table.
+
+The texts are fixed: an error's own message may name tables, keys and stored items, which are nobody's business outside.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any, Final, cast
+
+from dynamap_async.errors import (
+    BatchError,
+    CapacityBudgetExceededError,
+    ConditionalCheckFailedError,
+    CursorError,
+    DuplicateItemError,
+    EncodeError,
+    IdempotentParameterMismatchError,
+    InternalServerError,
+    ItemNotFoundError,
+    ItemTooLargeError,
+    LimitExceededError,
+    Outcome,
+    ReplicatedWriteConflictError,
+    RequestTimeoutError,
+    ScopeTimeoutError,
+    SessionClosedError,
+    ThrottledError,
+    TransactionCanceledError,
+    TransactionConflictError,
+    TransactionInProgressError,
+    TransportError,
+    UniqueViolationError,
+    VersionConflictError,
+)
+
+__all__ = ["Failure", "failure_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The HTTP answer to an error."""
+
+    status: int
+    """The HTTP status."""
+    code: str
+    """The error's stable name, such as ``item-not-found``."""
+    detail: str
+    """One sentence for people; it names no table, key or item."""
+    again: bool = False
+    """Whether the same request may succeed a little later, so that the answer has a Retry-After."""
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What else a client can act on, by name."""
+
+    def body(self) -> dict[str, Any]:
+        """Return the answer's JSON object."""
+        return {"detail": self.detail, "code": self.code, **self.facts}
+
+    def headers(self, retry_after_seconds: float) -> dict[str, str]:
+        """Return the answer's headers beside those of its body.
+
+        Args:
+            retry_after_seconds: what Retry-After says, where the answer has one; it is rounded up.
+        """
+        return {"Retry-After": str(max(1, ceil(retry_after_seconds)))} if self.again else {}
+
+
+Entry = tuple[type[BaseException], int, str]
+_CHANGED: Final = "The item is not as the request expects it."
+_BUSY: Final = "The service is busy; try again."
+_CONTENDED: Final = "The item is being changed by somebody else; try again."
+TABLE: Final[tuple[Entry, ...]] = (
+    (ItemNotFoundError, 404, "The item does not exist."),
+    (CursorError, 400, "The cursor is damaged, or belongs to another query; begin without it."),
+    (ItemTooLargeError, 413, "The item is too large to be stored."),
+    (EncodeError, 422, "A value cannot be stored."),
+    (VersionConflictError, 409, "The item was changed meanwhile; read it again."),
+    (ConditionalCheckFailedError, 409, _CHANGED),
+    (DuplicateItemError, 409, "The item exists already."),
+    (UniqueViolationError, 409, "Another item has this value already."),
+    (TransactionConflictError, 409, _CONTENDED),
+    (ReplicatedWriteConflictError, 409, _CONTENDED),
+    (TransactionInProgressError, 409, "The same request is being carried out already."),
+    (IdempotentParameterMismatchError, 422, "The idempotency token was used for another request."),
+    (CapacityBudgetExceededError, 503, "The request needs more of the database than it may take."),
+    (ThrottledError, 503, _BUSY),
+    (LimitExceededError, 503, _BUSY),
+    (InternalServerError, 503, "The database failed; try again."),
+    (ScopeTimeoutError, 504, "The request took too long."),
+    (RequestTimeoutError, 504, "The database did not answer in time."),
+    (TransportError, 503, "The database cannot be reached."),
+    (SessionClosedError, 503, "The service is being shut down; try again."),
+)
+"""The first class that an error is of decides. What is of none is the program's own fault."""
+_AGAIN: Final = (
+    CapacityBudgetExceededError,
+    InternalServerError,
+    LimitExceededError,
+    ReplicatedWriteConflictError,
+    SessionClosedError,
+    ThrottledError,
+    TransactionConflictError,
+    TransactionInProgressError,
+)
+
+
+def failure_of(error: BaseException) -> Failure | None:
+    """Return the HTTP answer that an error deserves; None for a fault of the program, which is none of the client's.
+
+    A transaction, a call about many items, and the exception group of a task group are answered as their gravest part:
+    before all one that will not get better by itself, then the one with the highest status.
+    """
+    if isinstance(error, TransactionCanceledError):
+        return _gravest(reason.error for reason in error.failures)
+    if isinstance(error, BatchError):
+        return _gravest(failure.error for failure in error.failures)
+    if isinstance(error, BaseExceptionGroup):
+        return _gravest(cast("BaseExceptionGroup[BaseException]", error).exceptions)
+    for kind, status, detail in TABLE:
+        if isinstance(error, kind):
+            return Failure(
+                status=status, code=_code(error), detail=detail, again=_may_succeed_later(error), facts=_facts(error)
+            )
+    return None
+
+
+def _gravest(errors: Iterable[BaseException | None]) -> Failure | None:
+    answers = [None if error is None else failure_of(error) for error in errors]
+    known = [answer for answer in answers if answer is not None]
+    if len(known) < len(answers):
+        return None  # a part is the program's fault
+    return max(known, key=lambda answer: (not answer.again, answer.status), default=None)
+
+
+def _code(error: BaseException) -> str:
+    code: str = getattr(error, "code", "error")
+    return code
+
+
+def _may_succeed_later(error: BaseException) -> bool:
+    if isinstance(error, TransportError):
+        return error.outcome is Outcome.NOT_SENT  # otherwise it may have been done, and only the client knows the rest
+    return isinstance(error, _AGAIN)
+
+
+def _facts(error: BaseException) -> dict[str, Any]:
+    """Return what a client can act on; no key, no value of an item."""
+    if isinstance(error, EncodeError):
+        return {"path": list(error.path)}
+    if isinstance(error, VersionConflictError):
+        return {"expected": error.expected, "stored": error.stored}
+    if isinstance(error, UniqueViolationError):
+        return {"fields": list(error.fields)}
+    if isinstance(error, TransportError):
+        return {"outcome": error.outcome.value}
+    return {"outcome": Outcome.UNKNOWN.value} if getattr(error, "outcome_unknown", False) else {}

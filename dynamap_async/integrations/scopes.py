@@ -1,0 +1,141 @@
+"""Scopes of web requests: a budget, a deadline and an account for each. The ASGI middleware needs no package."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from dynamap_async.config import Priority
+from dynamap_async.errors import ScopeTimeoutError
+from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send
+from dynamap_async.integrations.failures import failure_of
+from dynamap_async.session import Scope, Session
+from dynamap_async.usage import Usage
+
+ScopeEnded = Callable[[Scope], None]
+"""A function that is told of each scope when it has ended, to log its usage, for example."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What one web request may take; None for any amount."""
+
+    max_read_units: float | None = None
+    max_write_units: float | None = None
+    max_requests: int | None = None
+    timeout: float | None = None
+    priority: Priority | None = None
+
+    def open(self, session: Session, name: str) -> Scope:
+        """Return a scope of this size; raise ConfigurationError if it cannot be."""
+        return session.scope(
+            name,
+            max_read_units=self.max_read_units,
+            max_write_units=self.max_write_units,
+            max_requests=self.max_requests,
+            timeout=self.timeout,
+            priority=self.priority,
+        )
+
+
+def server_timing(usage: Usage) -> str:
+    """Return the value of the header Server-Timing, which browsers show beside a request.
+
+    ``dynamodb-wait;dur=`` are the milliseconds that requests waited before they were sent; the rest is a description.
+
+    Source: https://www.w3.org/TR/server-timing/
+    """
+    spent = f"{usage.requests} requests, {usage.read_units:g} read units, {usage.write_units:g} write units"
+    return f'dynamodb;desc="{spent}", dynamodb-wait;dur={usage.waiting_seconds * 1000:.1f}'
+
+
+class ScopeRequests:
+    """Opens a scope around each HTTP request of an ASGI application whose state has a session.
+
+    ``app.add_middleware(ScopeRequests, max_read_units=100, timeout=2, server_timing=True)`` in FastAPI and Starlette.
+    Background tasks that follow the answer belong to it too; websockets, which last, have none. A request whose time is
+    over is answered with 504; one whose budget is spent gets ``CapacityBudgetExceededError``
+    where it asks for more, which the error handlers answer with 503.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        max_read_units: float | None = None,
+        max_write_units: float | None = None,
+        max_requests: int | None = None,
+        timeout: float | None = None,
+        priority: Priority | None = None,
+        server_timing: bool = False,
+        ended: ScopeEnded | None = None,
+    ) -> None:
+        """Wrap an application.
+
+        Args:
+            app: any ASGI application.
+            max_read_units: the most read units that one request may take.
+            max_write_units: the most write units.
+            max_requests: the most HTTP requests to DynamoDB.
+            timeout: seconds after which the handling is cancelled.
+            priority: how urgent what it asks for is.
+            server_timing: whether each answer has a header Server-Timing with what was used until it began; it shows
+                your costs to every client.
+            ended: told of each scope after the answer, to log its usage, for example.
+        """
+        self._app: Final = app
+        self._allowance: Final = Allowance(
+            max_read_units=max_read_units,
+            max_write_units=max_write_units,
+            max_requests=max_requests,
+            timeout=timeout,
+            priority=priority,
+        )
+        self._server_timing: Final = server_timing
+        self._ended: Final = ended
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        """Handle a connection, as ASGI calls it."""
+        session = connection.get("state", {}).get(SESSION)
+        if connection["type"] != "http" or not isinstance(session, Session):
+            await self._app(connection, receive, send)
+            return
+        scope = self._allowance.open(session, f"{connection['method']} {connection['path']}")
+        answer = _Answer(send, scope if self._server_timing else None)
+        try:
+            async with scope:
+                connection["state"][SCOPE] = scope
+                await self._app(connection, receive, answer.send)
+        except ScopeTimeoutError as error:
+            if answer.begun:
+                raise
+            await answer.fail(error)
+        finally:
+            if self._ended is not None:
+                self._ended(scope)
+
+
+class _Answer:
+    """One answer on its way out."""
+
+    def __init__(self, send: Send, scope: Scope | None) -> None:
+        self.begun = False
+        self._send: Final = send
+        self._scope: Final = scope
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            if self._scope is not None:
+                timing = (b"server-timing", server_timing(self._scope.usage).encode())
+                message = {**message, "headers": [*message.get("headers", ()), timing]}
+        await self._send(message)
+
+    async def fail(self, error: ScopeTimeoutError) -> None:
+        failure = failure_of(error)
+        if failure is None:
+            raise error
+        body = json.dumps(failure.body()).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await self.send({"type": "http.response.start", "status": failure.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})

@@ -1,0 +1,210 @@
+"""``Loader``: reads by key for one web request, each key once. See docs/how-to/graphql.md.
+
+Invariant: a promise has at most one task, and only while somebody waits for it; a failure is never kept.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
+from dynamap_async.executor import own_instance
+
+K_contra = TypeVar("K_contra", contravariant=True)
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class Source(Protocol[K_contra, V_co]):
+    """Where a loader's values come from."""
+
+    def ask(self, key: K_contra, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, V_co]]]:
+        """Return a name of the key, equal for equal keys, and the function that reads its value."""
+        ...
+
+
+class _Promise(Generic[V]):
+    """The value of one key: there already, or being read by a task that ends when nobody waits for it."""
+
+    def __init__(self, name: Hashable, read: Callable[[], Coroutine[Any, Any, V]]) -> None:
+        self.name: Final = name
+        self.waiting = 0
+        self._read: Final = read
+        self._task: asyncio.Task[V] | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the reading ended in an error."""
+        task = self._task
+        return task is not None and task.done() and not task.cancelled() and task.exception() is not None
+
+    def join(self) -> None:
+        """Begin to wait: the reading begins with the first."""
+        self.waiting += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._read())
+
+    def leave(self) -> bool:
+        """End to wait; return whether there will be no value, for nobody waits for it any more, or it failed."""
+        self.waiting -= 1
+        if self._task is None or self._task.done() or self.waiting:
+            return self.failed
+        return self._task.cancel()
+
+    async def value(self) -> V:
+        """Wait for the value, or raise an instance of the error of one's own."""
+        while True:
+            task = self._task = self._task or asyncio.create_task(self._read())
+            await asyncio.wait((task,))
+            if not task.cancelled():
+                break
+            if self._task is task:  # a stranger cancelled it, and we still wait: it begins again, for all who do
+                self._task = None
+        error = task.exception()
+        if error is None:
+            return task.result()
+        raise own_instance(error) if isinstance(error, Exception) else error
+
+    async def outcome(self) -> V | Exception:
+        """Wait for the value, or return an instance of the error of one's own; that of a closed session is raised."""
+        try:
+            return await self.value()
+        except SessionStateError:
+            raise
+        except Exception as error:  # noqa: BLE001 - told to the caller in its key's place
+            return error
+
+
+class Loader(Generic[K_contra, V]):
+    """Loads values by key, and remembers them: what GraphQL calls a DataLoader.
+
+    Loads that wait at the same time travel together; a key that was loaded before, or is on its way, is not asked for
+    again. Make one for each web request, by ``session.loader(...)``: it keeps what it has read until it is dropped, so
+    it does not see what is written meanwhile, unless it is told by ``clear``.
+
+    Several loads of one key give the same instance.
+    """
+
+    def __init__(self, source: Source[K_contra, V]) -> None:
+        self._source: Final = source
+        self._promises: Final[dict[Hashable, _Promise[V]]] = {}
+
+    async def load(self, key: K_contra, /) -> V:
+        """Load the value of one key.
+
+        Args:
+            key: of a loader by key, the partition key's value, or a tuple of both values; of a loader ``by=`` a field,
+                that field's value.
+
+        Returns:
+            The item, None where there is none; or, ``by=`` a field, the list of items.
+
+        Raises:
+            ServiceError: DynamoDB refused the read. It is not remembered: the next load reads again.
+            TransportError: no answer came.
+            EncodeError: the key has a wrong type.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost: that of ``Find``, or one Query; nothing for a key that was loaded before.
+        """
+        promise = self._joined(key)
+        try:
+            return await promise.value()
+        finally:
+            self._leave(promise)
+
+    async def load_many(self, keys: Iterable[K_contra], /) -> list[V]:
+        """Load the values of several keys.
+
+        Returns:
+            One value per key, in the order given.
+
+        Raises:
+            BatchError: some could not be loaded; ``results`` has all others.
+            SessionStateError: the session is not open, was closed, or belongs to another event loop.
+
+        Cost: that of ``load`` for each distinct key that was not loaded before.
+        """
+        wanted = list(keys)
+        outcomes = await self._outcomes(wanted)
+        failures = [
+            ItemFailure(at, wanted[at], each) for at, each in enumerate(outcomes) if isinstance(each, Exception)
+        ]
+        values: list[Any] = [None if isinstance(each, Exception) else each for each in outcomes]
+        if failures:
+            raise BatchError(failures, total=len(values), results=values)
+        return values
+
+    async def load_each(self, keys: Iterable[K_contra], /) -> list[V | Exception]:
+        """Read the values of several keys for another loader: the ``load_fn`` of Strawberry, of aiodataloader and such.
+
+        It has no memory, because that other loader has one.
+
+        Returns:
+            One entry per key, in the order given: the value, or the error with which its reading failed.
+
+        Raises:
+            SessionStateError: the session is not open, was closed, or belongs to another event loop.
+
+        Cost: that of ``load`` for each distinct key.
+        """
+        return await Loader(self._source)._outcomes(list(keys))  # noqa: SLF001 - another of the same class
+
+    def prime(self, key: K_contra, value: V, /, *, force: bool = False) -> None:
+        """Remember a value that the program has already, so that it is not read.
+
+        Args:
+            key: its key.
+            value: what ``load`` is to return.
+            force: whether it replaces what is remembered, or on its way; otherwise that stays.
+
+        Raises:
+            EncodeError: the key has a wrong type.
+        """
+        name, _ = self._source.ask(key)
+        if force or name not in self._promises or self._promises[name].failed:
+            self._promises[name] = _Promise(name, partial(_itself, value))
+
+    def clear(self, key: K_contra, /) -> None:
+        """Forget the value of a key, so that the next load reads it again; no error if there is none.
+
+        Those who wait for it already get what is on its way.
+        """
+        self._promises.pop(self._source.ask(key)[0], None)
+
+    def clear_all(self) -> None:
+        """Forget all values, as ``clear`` does."""
+        self._promises.clear()
+
+    def _joined(self, key: K_contra) -> _Promise[V]:
+        name, read = self._source.ask(key)
+        promise = self._promises.get(name)
+        if promise is None or promise.failed:
+            promise = self._promises[name] = _Promise(name, read)
+        promise.join()
+        return promise
+
+    def _leave(self, promise: _Promise[V]) -> None:
+        if promise.leave() and self._promises.get(promise.name) is promise:
+            del self._promises[promise.name]
+
+    async def _outcomes(self, keys: Sequence[K_contra]) -> list[V | Exception]:
+        places: list[_Promise[V] | Exception] = [self._tried(key) for key in keys]
+        try:
+            # All are on their way now, so waiting for one after the other waits for the slowest.
+            return [place if isinstance(place, Exception) else await place.outcome() for place in places]
+        finally:
+            for place in places:
+                if not isinstance(place, Exception):
+                    self._leave(place)
+
+    def _tried(self, key: K_contra) -> _Promise[V] | Exception:
+        try:
+            return self._joined(key)
+        except DynamapError as error:  # of this key alone: it cannot be encoded
+            return error
+
+
+async def _itself(value: V) -> V:
+    return value

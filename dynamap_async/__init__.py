@@ -1,11 +1,12 @@
 """An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session."""
 
 from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm
-from dynamap_async.config import BatchPolicy, Credentials, RetryPolicy
+from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
 from dynamap_async.errors import DynamapError
 from dynamap_async.events import (
     BatchSplit,
     Event,
+    HotPartition,
     Observer,
     RequestAnswered,
     RequestEnded,
@@ -27,6 +28,7 @@ from dynamap_async.models import (
     Parts,
     Prefix,
     RoundTripWarning,
+    Shards,
     SortKey,
     Table,
     TimeToLive,
@@ -78,11 +80,17 @@ from dynamap_async.session import (
     BoundStatement,
     BoundUpdate,
     ItemStream,
+    Loader,
+    Scope,
+    SequentialRead,
+    SequentialReads,
+    SequentialReadsWarning,
     Session,
     Transaction,
     TransactionUpdate,
 )
 from dynamap_async.statistics import OperationStatistics, Statistics
+from dynamap_async.usage import IndexUsage, OperationUsage, Usage
 
 __version__ = "0.1.0"
 
@@ -104,6 +112,7 @@ __all__ = [
     "BoundQuery",
     "BoundStatement",
     "BoundUpdate",
+    "CapacityPolicy",
     "Change",
     "Check",
     "Collection",
@@ -120,21 +129,26 @@ __all__ = [
     "Get",
     "GlobalIndex",
     "Grouped",
+    "HotPartition",
     "Index",
+    "IndexUsage",
     "ItemStream",
     "Key",
     "KeyValue",
+    "Loader",
     "LocalIndex",
     "Model",
     "Observer",
     "Old",
     "Operation",
     "OperationStatistics",
+    "OperationUsage",
     "Page",
     "PartitionKey",
     "Parts",
     "Plan",
     "Prefix",
+    "Priority",
     "Projection",
     "Put",
     "Query",
@@ -150,7 +164,12 @@ __all__ = [
     "RoundTripWarning",
     "Save",
     "Scan",
+    "Scope",
+    "SequentialRead",
+    "SequentialReads",
+    "SequentialReadsWarning",
     "Session",
+    "Shards",
     "SortKey",
     "Statement",
     "Statistics",
@@ -166,6 +185,7 @@ __all__ = [
     "Unique",
     "UnknownItem",
     "Update",
+    "Usage",
     "Version",
     "WriteKind",
     "after_read",

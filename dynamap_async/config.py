@@ -1,6 +1,8 @@
 """Frozen settings, passed in explicitly; nothing here is global or read at import."""
 
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Final, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,6 +13,17 @@ class Credentials:
     secret_access_key: str = field(repr=False)
     session_token: str | None = field(default=None, repr=False)
     """The token of temporary credentials."""
+
+
+class Priority(IntEnum):
+    """How urgent work is: what is more urgent is the smaller number."""
+
+    INTERACTIVE = 0
+    """Somebody waits for the answer."""
+    BATCH = 1
+    """Work that has to be done soon: an import, a report."""
+    BACKGROUND = 2
+    """Work that can wait: a backfill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +76,70 @@ class BatchPolicy:
     def __post_init__(self) -> None:
         if self.window_seconds < 0 or self.max_keys < 1:
             raise ValueError("BatchPolicy: window_seconds cannot be negative, and max_keys is at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """Provisioned capacity, in units per second.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ProvisionedThroughput.html
+    """
+
+    read: int
+    """Read capacity units per second; at least 1."""
+    write: int
+    """Write capacity units per second; at least 1."""
+
+    def __post_init__(self) -> None:
+        if self.read < 1 or self.write < 1:
+            raise ValueError(f"Throughput(read={self.read}, write={self.write}): DynamoDB provisions at least 1 unit")
+
+    def to_wire(self) -> dict[str, int]:
+        """Return the API's ``ProvisionedThroughput`` object."""
+        return {"ReadCapacityUnits": self.read, "WriteCapacityUnits": self.write}
+
+
+_LIMITS: Final = ("throttles", "describe", "declared")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityPolicy:
+    """How fast units are spent, on each table and each global index, for reads and for writes apart.
+
+    A table whose limit is not known and that never throttled is not held up at all.
+    """
+
+    limits: Literal["throttles", "describe", "declared"] | Throughput = "throttles"
+    """Where limits are known from. ``"throttles"``: from nothing but refusals. ``"describe"``: from DescribeTable,
+    which is asked in the background, and again while requests wait. ``"declared"``: from the ``throughput=`` of models
+    and of their indexes. A ``Throughput``: that of each table and each global index. A limit that proves too high is
+    learned from refusals in any case."""
+
+    target_utilization: float = 1.0
+    """Which part of a known limit is spent at most, above 0 and up to 1."""
+
+    share: float = 1.0
+    """Which part of a known limit is this session's, where several processes share a table: ``1 / 8`` for eight."""
+
+    burst_seconds: float = 300.0
+    """How many seconds' worth of units that this session did not use it may spend later at once; DynamoDB keeps 300."""
+
+    hot_partition_units_per_second: float | None = None
+    """From which rate on the observer is told of a partition key, in read or write units a second; None for never.
+    DynamoDB serves 3,000 read and 1,000 write units a second of one partition."""
+
+    enabled: bool = True
+    """Whether requests are held up at all."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.limits, Throughput) and self.limits not in _LIMITS:
+            names = ", ".join(f'"{name}"' for name in _LIMITS)
+            raise ValueError(
+                f"CapacityPolicy(limits={self.limits!r}): give {names}, or Throughput(read=..., write=...)"
+            )
+        for name in ("target_utilization", "share"):
+            value: Any = getattr(self, name)
+            if not 0 < value <= 1:
+                raise ValueError(f"CapacityPolicy({name}={value}): it is a part, above 0 and up to 1")
+        if self.burst_seconds < 1:
+            raise ValueError(f"CapacityPolicy(burst_seconds={self.burst_seconds}): at least 1 second is needed")

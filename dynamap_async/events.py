@@ -1,4 +1,6 @@
-"""Events: what an observer is told of requests, as frozen values. No event holds keys, items or credentials.
+"""Events: what an observer is told of requests, as frozen values. No event holds items or credentials.
+
+None holds a key either, but for ``HotPartition``, which is told only on request.
 
 Two numbers tie them together. A *waiter* is one caller that waits for one request: of one item, of one page, of one
 table; ``waiter_id`` is its number. An *exchange* is one HTTP request and its answer; ``exchange_id`` is its number. A
@@ -6,7 +8,7 @@ batch carries many waiters in one exchange, and ``waiter_ids`` lists them. Both 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dynamap_async.errors import Outcome
@@ -80,6 +82,10 @@ class RequestAnswered(ExchangeEvent):
     """How many items a query or scan read, before its filter."""
     consumed_capacity: tuple[Mapping[str, Any], ...] = ()
     """The ``ConsumedCapacity`` of the answer in wire form, one for each table; empty where it has none."""
+    read_units: float | None = None
+    """The read units that the answer reports, of all its tables and their indexes; None where it does not say."""
+    write_units: float | None = None
+    """The write units that the answer reports, of all its tables and their indexes; None where it does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +149,23 @@ class RequestEnded(Event):
     """How long it took since it was asked for, waits included."""
     error: type[BaseException] | None = None
     """The class of the error that the caller gets; CancelledError for a caller that was cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotPartition(Event):
+    """A partition key takes more units than ``CapacityPolicy(hot_partition_units_per_second=...)`` says.
+
+    Told at most every ten seconds of the same one, and of no partition unless that setting is given.
+    """
+
+    table: str
+    """The full table name."""
+    partition_key: str = field(repr=False)
+    """The partition key's value in wire form. Left out of ``repr``, as it may hold anything."""
+    writes: bool
+    """Whether they are write units."""
+    units_per_second: float
+    """How many it takes lately."""
 
 
 class Observer(Protocol):

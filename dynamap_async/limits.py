@@ -79,6 +79,14 @@ READ_UNIT_BYTES: Final = 4_096
 WRITE_UNIT_BYTES: Final = 1_024
 """What one write unit writes."""
 
+PARTITION_READ_UNITS: Final = 3_000
+"""Read units that one partition serves in a second, whatever the table has.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"""
+
+PARTITION_WRITE_UNITS: Final = 1_000
+"""Write units that one partition serves in a second.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html"""
+
 PAGE_BYTES: Final = 1_048_576
 """Most data that one Query or Scan request evaluates."""
 

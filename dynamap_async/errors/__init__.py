@@ -19,6 +19,8 @@ DynamapError
 │   ├── DecodeError                 stored bytes cannot be read as a value
 │   └── ItemValidationError         a stored item does not fit its model
 │       └── ItemKindError           a stored item is of another model, or of none that is known
+├── CapacityBudgetExceededError     a scope's budget does not allow a request
+├── ScopeTimeoutError               a scope's time was over
 ├── ItemNotFoundError               a call that promises an item found none
 ├── MultipleItemsFoundError         a call that promises one item found more
 ├── BatchError                      some items of a many-item call failed
@@ -30,6 +32,10 @@ DynamapError
 Facts are attributes; a message is one sentence and a remedy.
 """
 
+from dynamap_async.errors.budgets import (
+    CapacityBudgetExceededError,
+    ScopeTimeoutError,
+)
 from dynamap_async.errors.items import (
     BatchError,
     DataError,
@@ -106,6 +112,7 @@ __all__ = [
     "AmbiguousIndexError",
     "BatchError",
     "CancellationReason",
+    "CapacityBudgetExceededError",
     "ConditionalCheckFailedError",
     "ConfigurationError",
     "ConnectionFailedError",
@@ -139,6 +146,7 @@ __all__ = [
     "RequestTimeoutError",
     "ResourceInUseError",
     "ResourceNotFoundError",
+    "ScopeTimeoutError",
     "ServiceError",
     "SessionClosedError",
     "SessionStateError",

@@ -79,6 +79,7 @@ class Backoffs:
                 error.add_note(TOO_LATE)
                 pending.fail(error)
             pending.fail_those_due(loop.time() + delay, error)
+            pending.fail_those_out_of_requests(error)
             if not pending.wanted:
                 self._close_one(pending)
                 continue

@@ -15,10 +15,6 @@ from dynamap_async.limits import BATCH_ANSWER_BYTES, ITEM_SIZE_BYTES, PAGE_BYTES
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireItem
 
-_SMALL_BYTES: Final = 16_384
-"""Up to this size, 25 items fit at their longest, and none is measured."""
-_LONGEST_JSON: Final = 10
-"""How many bytes of JSON a stored byte takes at most: an empty text in a list is stored as 1 byte, and sent as 9."""
 _ENTRY_BYTES: Final = 8_192
 """What an entry takes besides its item; for a deletion, its key."""
 
@@ -110,10 +106,10 @@ def written_bytes(request: Request) -> int:
 
     A request holds 16 MB of JSON, and JSON is longer than what is stored.
     """
-    size = _target(request).size_bytes
-    if size <= _SMALL_BYTES:
-        return _ENTRY_BYTES + size * _LONGEST_JSON
-    return _ENTRY_BYTES + len(orjson.dumps(request.body["Item"]))
+    size = _target(request).json_bytes
+    if not size and "Item" in request.body:
+        size = len(orjson.dumps(request.body["Item"]))
+    return _ENTRY_BYTES + size
 
 
 def unwritten(requests: Sequence[Request], answer: Body) -> Leftovers:

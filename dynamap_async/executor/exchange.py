@@ -4,14 +4,17 @@ Invariant: a RequestSent is followed by one RequestAnswered, also where the exch
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from dynamap_async.errors import ServiceError, TransportError
+from dynamap_async.errors import ServiceError, ThrottledError, TransportError
 from dynamap_async.events import RequestAnswered, RequestSent
 from dynamap_async.executor.journal import Journal
+from dynamap_async.executor.ledger import Payers
+from dynamap_async.executor.metering import Spending, spendings
 from dynamap_async.executor.sending import Sending
+from dynamap_async.executor.settling import Settlement
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -19,7 +22,7 @@ from dynamap_async.wire import Body
 class Exchange:
     """Enter it to send; call ``answered`` inside of it, or leave it by an exception."""
 
-    __slots__ = ("_carried", "_journal", "_request", "_sent")
+    __slots__ = ("_carried", "_journal", "_payers", "_request", "_sent")
 
     def __init__(self, journal: Journal, request: Request, carried: Sequence[Sending]) -> None:
         """Begin.
@@ -33,13 +36,30 @@ class Exchange:
         self._request: Final = request
         self._carried: Final = carried
         self._sent: RequestSent | None = None
+        self._payers: Mapping[Sending, Payers] | None = None
 
     def __enter__(self) -> Self:
+        self._payers = self._journal.ledger.sent(self._request, self._carried)
         self._sent = self._journal.sent(self._request, self._carried)
         return self
 
-    def answered(self, answer: Body, left_over: Sequence[Sending] = ()) -> None:
-        """Take note of the answer, and of what it left over."""
+    def answered(
+        self,
+        answer: Body,
+        left_over: Sequence[Sending] = (),
+        throttled: Sequence[Sending] = (),
+        parts: Mapping[str, Body] | None = None,
+    ) -> None:
+        """Take note of the answer.
+
+        Args:
+            answer: it.
+            left_over: what it did not get to.
+            throttled: what of that it left over for want of capacity.
+            parts: of a batch, what it says of each identity.
+        """
+        spent = spendings(self._request, answer)
+        self._settle(answer, spent, left_over, throttled, parts or {})
         if left_over:
             self._journal.left_over(left_over)
         if self._sent is None:
@@ -50,6 +70,8 @@ class Exchange:
             count=answer.get("Count"),
             scanned_count=answer.get("ScannedCount"),
             consumed_capacity=_consumed_capacity(answer),
+            read_units=_units(spent, writes=False),
+            write_units=_units(spent, writes=True),
         )
 
     def __exit__(
@@ -57,6 +79,8 @@ class Exchange:
     ) -> None:
         if isinstance(error, Exception):
             self._journal.failed(self._request)
+        if error is not None:
+            self._settle(None, None, (), self._carried if isinstance(error, ThrottledError) else (), {}, error)
         if error is not None and self._sent is not None:
             self._tell(
                 self._sent,
@@ -64,6 +88,19 @@ class Exchange:
                 service_code=error.service_code if isinstance(error, ServiceError) else None,
                 outcome=error.outcome if isinstance(error, TransportError) else None,
             )
+
+    def _settle(
+        self,
+        answer: Body | None,
+        spent: tuple[Spending, ...] | None,
+        left_over: Sequence[Sending],
+        throttled: Sequence[Sending],
+        parts: Mapping[str, Body],
+        error: BaseException | None = None,
+    ) -> None:
+        ledger = self._journal.ledger
+        settlement = Settlement(self._request, self._carried, spent, ledger.measure, error, left_over, throttled, parts)
+        ledger.settle(settlement, self._payers, answer)
 
     def _tell(self, sent: RequestSent, **facts: Any) -> None:
         now = asyncio.get_running_loop().time()
@@ -89,3 +126,7 @@ def _consumed_capacity(answer: Body) -> tuple[dict[str, Any], ...]:
     if isinstance(given, dict):
         return (cast("dict[str, Any]", given),)
     return tuple(cast("list[dict[str, Any]]", given)) if isinstance(given, list) else ()
+
+
+def _units(spent: Sequence[Spending] | None, *, writes: bool) -> float | None:
+    return None if spent is None else sum(each.halves for each in spent if each.writes is writes) / 2

@@ -5,33 +5,37 @@ Invariant: while it is open it belongs to one event loop; when ``close`` returns
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextvars import Context
 from functools import partial
-from typing import Any, Final, TypeAlias
+from types import EllipsisType
+from typing import Any, Final
 
 import anyio
 
-from dynamap_async.config import BatchPolicy, RetryPolicy
+from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import SessionClosedError, SessionStateError
 from dynamap_async.events import Observer
+from dynamap_async.executor.account import Account
+from dynamap_async.executor.admission import Admission, Declared
 from dynamap_async.executor.exchange import Exchange
 from dynamap_async.executor.journal import Journal
+from dynamap_async.executor.ledger import Ledger
 from dynamap_async.executor.merged import MergedPages, SortedParts
-from dynamap_async.executor.pages import Pages, Send
+from dynamap_async.executor.metering import metered
+from dynamap_async.executor.pages import Pages
 from dynamap_async.executor.reads import Reads
 from dynamap_async.executor.retry import Retries, given_up, send_with_retries
 from dynamap_async.executor.segments import Part, Parts, SegmentPages
 from dynamap_async.executor.sending import Sending
+from dynamap_async.executor.settling import Measure, json_size
+from dynamap_async.executor.sifting import Missing, Sieve, sifting
 from dynamap_async.executor.slots import Slots
 from dynamap_async.executor.writes import Writes
 from dynamap_async.request import Positions, Request
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body, WireItem, WireKey
-
-Sieve: TypeAlias = Callable[[Body], Body]
-"""Takes out of a page's answer what is not to be given out."""
 
 
 class Executor:
@@ -44,11 +48,19 @@ class Executor:
         retry: RetryPolicy,
         batching: BatchPolicy,
         observer: Observer | Sequence[Observer] = (),
+        measure: Measure = json_size,
+        capacity: CapacityPolicy | None = None,
+        declared: Declared = lambda _: {},
     ) -> None:
         self._transport: Final = transport
-        self._journal: Final = Journal(observer)
+        self.ledger: Final = Ledger(measure)
+        self._journal: Final = Journal(observer, self.ledger)
         self._retries: Final = Retries(retry, journal=self._journal)
         self._slots: Final = Slots()
+        self._admission: Final = Admission(capacity or CapacityPolicy(), send=self.send, declared=declared)
+        self._admission.recall = self._recall
+        self._admission.tell = self._journal.tell
+        self.ledger.settled = self._admission.settled
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._under_way: dict[Sending, anyio.CancelScope] = {}
@@ -60,9 +72,10 @@ class Executor:
             "retries": self._retries,
             "policy": batching,
             "ended": self._ended.set,
+            "admission": self._admission,
         }
-        self._reads: Final = Reads(transport.send, **shared)
-        self._writes: Final = Writes(transport.send, **shared)
+        self._reads: Final = Reads(self._post, **shared)
+        self._writes: Final = Writes(self._post, **shared)
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -92,11 +105,15 @@ class Executor:
             SessionClosedError: the session was closed before the answer of a read came.
             ServiceError: DynamoDB refused the request.
             TransportError: no answer came, or a write was given up when the session closed.
+            CapacityBudgetExceededError: it would take more than a scope may.
         """
-        if request.target is not None or request.targets:
+        # Writes of items stand in line, and a read may join others; one that may not needs no task of its own.
+        if request.targets or (request.target is not None and (request.writes or request.batchable)):
             return await self.settled(self.submit(request))
         self.check_open()
-        sending = Sending(request, waiter_id=self._journal.queued(request))
+        sending = Sending(request, since=anyio.current_time(), account=self.ledger.payer())
+        self.ledger.reserve(sending)
+        sending.waiter_id = self._journal.queued(request)
         failure: type[BaseException] | None = None
         try:
             return await self._send(sending)
@@ -104,6 +121,7 @@ class Executor:
             failure = type(error)
             raise
         finally:
+            sending.give_back()
             self._journal.ended(sending.waiter_id, sending, failure)
 
     async def _send(self, sending: Sending) -> Body:
@@ -113,19 +131,27 @@ class Executor:
             with scope:
                 return await send_with_retries(partial(self._exchange, sending), sending, self._retries)
         finally:
+            self._admission.leave(sending)
             del self._under_way[sending]
             self._ended.set()
         raise given_up(sending)
 
-    def submit(self, request: Request, deadline: float | None = None) -> asyncio.Future[Body]:
+    def submit(
+        self, request: Request, deadline: float | None = None, payer: Account | EllipsisType | None = ...
+    ) -> asyncio.Future[Body]:
         """Queue the request of one item, without waiting; errors are those of ``send``, given by the future.
 
         Args:
             request: what to send.
             deadline: the event loop's time after which nobody waits; None for that of the current task.
+            payer: who pays for it; by default the scope of the current task.
+
+        Raises:
+            CapacityBudgetExceededError: it would take more than a scope may.
         """
         self.check_open()
-        return (self._writes if request.writes else self._reads).submit(request, deadline)
+        account = self.ledger.payer() if isinstance(payer, EllipsisType) else payer
+        return (self._writes if request.writes else self._reads).submit(request, deadline, account)
 
     def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
         """Cancel those futures of ``submit`` whose requests were never sent."""
@@ -152,15 +178,25 @@ class Executor:
             raise
 
     async def _exchange(self, sending: Sending, request: Request) -> Body:
-        await self._slots.take()
-        sending.on_the_wire = True
+        await self._admission.admitted(sending)
+        priority = sending.priority
+        await self._slots.take(priority)
         try:
+            sending.check_requests()
+            sending.on_the_wire = True
             with Exchange(self._journal, request, (sending,)) as exchange:
-                answer = await self._transport.send(request)
+                answer = await self._post(request)
                 exchange.answered(answer)
                 return answer
         finally:
-            self._slots.release()
+            self._slots.release(priority)
+
+    def _recall(self, table: str) -> None:
+        self._reads.entrance.recall(table)
+        self._writes.entrance.recall(table)
+
+    def _post(self, request: Request) -> Coroutine[Any, Any, Body]:
+        return self._transport.send(metered(request))
 
     def statistics(self) -> Statistics:
         """Return what was done until now; when it is closed, too."""
@@ -174,34 +210,45 @@ class Executor:
         want: int | None,
         start: WireKey | None,
         sieve: Sieve | None = None,
+        missing: Missing | None = None,
     ) -> Pages:
         """Return the pages of a query or scan, each answer sifted first; see ``Pages``."""
         self.check_open()
-        send = self._sending(sieve)
+        send = sifting(self.send, sieve, missing)
         return Pages(send, request, position, want=want, start=start, spawned=self._prefetching)
 
     def merged_pages(
-        self, parts: SortedParts, *, want: int | None, begin: Positions | None, sieve: Sieve | None = None
+        self,
+        parts: SortedParts,
+        *,
+        want: int | None,
+        begin: Positions | None,
+        sieve: Sieve | None = None,
+        missing: Missing | None = None,
+        in_turn: bool = False,
     ) -> MergedPages:
         """Return the pages of several sorted reads as one; see ``MergedPages``."""
         self.check_open()
 
         def pages(part: Part, start: WireKey | None) -> Pages:
-            return self.pages(part.request, part.position, want=want, start=start, sieve=sieve)
+            return self.pages(part.request, part.position, want=want, start=start, sieve=sieve, missing=missing)
 
-        return MergedPages(parts, pages, want=want, begin=begin)
+        return MergedPages(parts, pages, want=want, begin=begin, in_turn=in_turn)
 
     def segment_pages(
-        self, parts: Parts, *, want: int | None, begin: Positions | None, sieve: Sieve | None = None
+        self,
+        parts: Parts,
+        *,
+        want: int | None,
+        begin: Positions | None,
+        sieve: Sieve | None = None,
+        missing: Missing | None = None,
     ) -> SegmentPages:
         """Return the pages of a read in several parts, in no order; see ``SegmentPages``."""
         self.check_open()
         width = self._transport.max_connections
-        send = self._sending(sieve)
+        send = sifting(self.send, sieve, missing)
         return SegmentPages(send, parts, want=want, begin=begin, width=width, spawned=self._prefetching)
-
-    def _sending(self, sieve: Sieve | None) -> Send:
-        return self.send if sieve is None else partial(_sifted, self.send, sieve)
 
     def check_open(self) -> None:
         """Raise SessionStateError unless requests can be sent from here."""
@@ -250,7 +297,9 @@ class Executor:
             self._writes.abandon()
             for scope in self._under_way.values():
                 scope.cancel()
-            if tasks := [*self._reads.tasks, *self._writes.tasks, *self._prefetching]:
+            self._admission.close()
+            tasks = [*self._reads.tasks, *self._writes.tasks, *self._prefetching, *self._admission.describing.tasks]
+            if tasks:
                 await asyncio.wait(tasks)
             await self._until_idle()
         finally:
@@ -260,10 +309,6 @@ class Executor:
         while self._writes.open or self._under_way:
             self._ended.clear()
             await self._ended.wait()
-
-
-async def _sifted(send: Send, sieve: Sieve, request: Request) -> Body:
-    return sieve(await send(request))
 
 
 async def _to_its_end(task: asyncio.Task[None]) -> None:

@@ -12,9 +12,10 @@ from typing import Final
 
 from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.events import BatchSplit, Event, Observer, RequestEnded, RequestQueued, RequestRetried, RequestSent
+from dynamap_async.executor.ledger import Ledger
 from dynamap_async.executor.observers import Observers
 from dynamap_async.executor.sending import Sending
-from dynamap_async.request import Request
+from dynamap_async.request import Request, tables_of
 from dynamap_async.statistics import OperationStatistics, Statistics
 from dynamap_async.wire import Body
 
@@ -41,16 +42,23 @@ class Tally:
 class Journal:
     """What happened in a session: its counts, and who is told."""
 
-    def __init__(self, observer: Observer | Sequence[Observer] = ()) -> None:
+    def __init__(self, observer: Observer | Sequence[Observer] = (), ledger: Ledger | None = None) -> None:
         """Begin with nothing; each observer is told of every event, in order.
+
+        Args:
+            observer: one or several.
+            ledger: where what requests take is entered.
 
         Raises:
             ConfigurationError: an observer is none.
         """
         self._observers: Final = Observers(observer)
+        self.ledger: Final = ledger or Ledger()
         self._tallies: Final[defaultdict[Place, Tally]] = defaultdict(Tally)
         self._total: Final = Tally()
         """What concerns several tables counts once here, and once for each of them in ``_tallies``."""
+        self._of_place: Final[dict[Place, Sequence[Tally]]] = {}
+        """Each tally once more, as what a request counts in."""
         self._since: Final[dict[int, float]] = {}
         """Waiters, each with the time at which it asked; only where there are observers."""
 
@@ -67,8 +75,8 @@ class Journal:
         """Take note that somebody asks for a request; return the number of that waiter."""
         self._total.accepted += 1
         waiter_id = self._total.accepted
-        for place in _places(request):
-            self._tallies[place].accepted += 1
+        for tally in self._tallies_of(request):
+            tally.accepted += 1
         if self._observers:
             now = self._since[waiter_id] = _now()
             self.tell(
@@ -86,16 +94,17 @@ class Journal:
         """Take note that a request is put on the wire; return what the observers were told, if there are any."""
         self._total.requests += 1
         exchange_id = self._total.requests
-        for place in _places(request):
-            self._tallies[place].requests += 1
+        for tally in self._tallies_of(request):
+            tally.requests += 1
         together = len(carried) > 1 or carried[0].waiting > 1
         for sending in carried:
             sending.exchange_id = exchange_id
             if together and not sending.coalesced:
                 sending.coalesced = True
-                self._total.coalesced += sending.waiting
-                for place in _places(sending.request):
-                    self._tallies[place].coalesced += sending.waiting
+                waiting = sending.waiting
+                self._total.coalesced += waiting
+                for tally in self._tallies_of(sending.request):
+                    tally.coalesced += waiting
         if not self._observers:
             return None
         now, waiter_ids = _now(), _waiter_ids(carried)
@@ -104,7 +113,7 @@ class Journal:
             exchange_id=exchange_id,
             waiter_ids=waiter_ids,
             operation=request.operation,
-            tables=_tables(request),
+            tables=tables_of(request),
             index=request.index,
             attempt=max(sending.attempts for sending in carried),
             items=_items(carried),
@@ -112,6 +121,15 @@ class Journal:
         )
         self.tell(event)
         return event
+
+    def _tallies_of(self, request: Request) -> Sequence[Tally]:
+        # Kept for each place, as every request of an item asks for them (benchmarks: concurrent_gets_400).
+        found = self._of_place.get((request.operation, request.table))
+        if found is None:
+            found = [self._tallies[place] for place in _places(request)]
+            if len(found) == 1:  # of several tables there are any number of combinations
+                self._of_place[request.operation, request.table] = found
+        return found
 
     def failed(self, request: Request) -> None:
         """Count an exchange that ended in an error."""
@@ -177,7 +195,7 @@ class Journal:
                     exchange_id=batch[0].exchange_id,
                     waiter_ids=_waiter_ids(batch),
                     operation=request.operation,
-                    tables=_tables(request),
+                    tables=tables_of(request),
                     items=len(batch),
                     parts=parts,
                     error=type(error),
@@ -233,13 +251,8 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _tables(request: Request) -> tuple[str, ...]:
-    # Of a batch or a transaction the names are joined; no table's name holds a comma.
-    return tuple(dict.fromkeys(request.table.split(", ")))
-
-
 def _places(request: Request) -> Sequence[Place]:
-    return [(request.operation, table) for table in _tables(request)]
+    return [(request.operation, table) for table in tables_of(request)]
 
 
 def _waiter_ids(carried: Iterable[Sending]) -> tuple[int, ...]:

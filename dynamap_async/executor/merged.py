@@ -44,11 +44,13 @@ class _Source:
     def __init__(self, part: Part, pages: Pages, start: WireKey | None) -> None:
         self.items: Final[deque[WireItem]] = deque()
         self.pages: Final = pages
+        self.begun = False
         self._part: Final = part
         self._start = self._end = start
         self._last: WireItem | None = None
 
     async def fill(self) -> None:
+        self.begun = True
         while not self.items and not self.pages.ended:
             page = await self.pages.next_page()
             self.items.extend(page.items)
@@ -79,6 +81,7 @@ class MergedPages:
         *,
         want: int | None,
         begin: Positions | None,
+        in_turn: bool = False,
     ) -> None:
         """Describe the pages; nothing is sent before the first ``next_page``.
 
@@ -87,6 +90,8 @@ class MergedPages:
             pages: gives the pages of one read after a position.
             want: how many items are wanted in all; None for every one.
             begin: where to go on; None for the beginning.
+            in_turn: whether all items of a read come before those of the next, and each read waits for its turn: fewer
+                requests, one after the other.
         """
         at = dict.fromkeys(range(parts.total)) if begin is None else begin.at
         self._rank: Final[Callable[[WireItem], Any]] = (
@@ -94,6 +99,7 @@ class MergedPages:
         )
         self._total: Final = parts.total
         self._remaining: int | None = want
+        self._in_turn: Final = in_turn
         self._sources = {
             number: _Source(part := parts.part(number), pages(part, start), start) for number, start in at.items()
         }
@@ -109,7 +115,8 @@ class MergedPages:
             ServiceError: DynamoDB refused the request of one read.
             TransportError: no answer came for one read.
         """
-        hungry = [source for source in self._sources.values() if not source.items and not source.pages.ended]
+        due = list(self._sources.values())[: 1 if self._in_turn else None]
+        hungry = [source for source in due if not source.items and not source.pages.ended]
         if len(hungry) == 1:
             await hungry[0].fill()
         else:
@@ -129,7 +136,8 @@ class MergedPages:
         if self._remaining is not None:
             self._remaining += items
             for source in self._sources.values():
-                source.pages.want_more(items)
+                if source.begun:  # one that waits for its turn asks for as much as was wanted at first, which is more
+                    source.pages.want_more(items)
             self.ended = self._closed or not self._sources
 
     def _merge(self) -> list[WireItem]:

@@ -6,13 +6,13 @@ iterator: the prefetch task refers to the request, never to the iterator, so tha
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextvars import Context
 from dataclasses import dataclass
 from typing import Final, Generic
 
 import anyio
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
+from dynamap_async.executor.account import bare_context
 from dynamap_async.request import Request
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -132,8 +132,8 @@ class Pages:
 
 def fetch(send: Send, request: Request, spawned: set[asyncio.Task[Body]]) -> asyncio.Task[Body]:
     """Begin to fetch a page, in a task that refers to nothing but the request."""
-    # An empty context: the waiter's scopes, spans and log context are not those of the page after its own.
-    task = asyncio.get_running_loop().create_task(_send(send, request), context=Context())
+    # A bare context: the waiter's spans and log context are not those of the page after its own.
+    task = asyncio.get_running_loop().create_task(_send(send, request), context=bare_context())
     spawned.add(task)
     task.add_done_callback(spawned.discard)
     task.add_done_callback(_forget)

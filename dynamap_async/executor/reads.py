@@ -13,10 +13,10 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Final
 
+from dynamap_async.config import Priority
 from dynamap_async.executor.batch import Leftovers, batch_get, found_items, unread
 from dynamap_async.executor.coalescer import Coalescer
 from dynamap_async.executor.pending import Pending, Waiter
-from dynamap_async.executor.ready import Ready
 from dynamap_async.executor.sizes import Sizes
 from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS
 from dynamap_async.request import Request
@@ -32,12 +32,10 @@ class Reads(Coalescer):
     most = BATCH_GET_KEYS
     most_bytes = BATCH_ANSWER_BYTES
     interruptible = True
+    groups = 2  # one for each consistency: a call asks for one of them
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # A queue for each consistency: a call asks for one of them.
-        self._by_consistency = {False: Ready(), True: Ready()}
-        self._queues.extend(self._by_consistency.values())
         self._joinable: dict[tuple[str, bool], Pending] = {}
         self._sizes = Sizes()
 
@@ -47,27 +45,34 @@ class Reads(Coalescer):
             queued = self._joinable.setdefault(_joint(pending), pending)
             if queued is not pending:
                 queued.waiters.append(waiter)
+                if self._journal.ledger.scoped:
+                    self.entrance.lift(queued)
                 return queued
         self.open.add(pending)
-        self._queue(pending).add(pending)
+        self.entrance.let_in(pending)
         return pending
 
-    def _queue(self, pending: Pending) -> Ready:
-        return self._by_consistency[_consistent(pending)]
+    def _joins(self, request: Request) -> bool:
+        return self._policy.enabled and request.batchable and _joint(Pending(request)) in self._joinable
 
-    def _next_batch(self) -> list[Pending]:
-        batch = super()._next_batch()
+    def _group(self, pending: Pending) -> int:
+        return int(_consistent(pending))
+
+    def _next_batch(self, priority: Priority) -> list[Pending]:
+        batch = super()._next_batch(priority)
         for pending in batch:
             self._let_nobody_join(pending)
         return batch
 
     def _close_one(self, pending: Pending) -> None:
-        self._let_nobody_join(pending)
+        if not pending.attempts:
+            self._let_nobody_join(pending)
         super()._close_one(pending)
 
     def _let_nobody_join(self, pending: Pending) -> None:
-        if self._joinable.get(_joint(pending)) is pending:
-            del self._joinable[_joint(pending)]
+        joint = _joint(pending)
+        if self._joinable.get(joint) is pending:
+            del self._joinable[joint]
 
     def _weight(self, pending: Pending) -> int:
         return self._sizes.of(pending.request.table)

@@ -20,26 +20,15 @@ class Taken:
     """Those that nobody waits for any more."""
 
 
-class Ready:
+class Ready(deque[Pending]):
     """A queue of requests that wait for a slot."""
 
-    def __init__(self) -> None:
-        self._requests: deque[Pending] = deque()
+    __slots__ = ()
 
-    def __len__(self) -> int:
-        return len(self._requests)
-
-    def add(self, pending: Pending) -> None:
-        """Put a request last."""
-        self._requests.append(pending)
-
-    def add_first(self, pending: Pending) -> None:
-        """Put a request that was sent before those that came later."""
-        self._requests.appendleft(pending)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._requests.clear()
+    add = deque[Pending].append
+    """Puts a request last."""
+    add_first = deque[Pending].appendleft
+    """Puts a request that was sent before those that came later."""
 
     def take(
         self, most: int, most_bytes: int, may_share: Callable[[Pending], bool], weight: Callable[[Pending], int]
@@ -58,8 +47,8 @@ class Ready:
         identities: set[str] = set()
         passed_over: list[Pending] = []
         size = 0
-        while self._requests and len(taken.batch) < most:
-            pending = self._requests.popleft()
+        while self and len(taken.batch) < most:
+            pending = self.popleft()
             if not pending.wanted:
                 taken.withdrawn.append(pending)
             elif not taken.batch and not may_share(pending):
@@ -74,5 +63,5 @@ class Ready:
                 identities.add(pending.identity)
                 taken.batch.append(pending)
                 size = more
-        self._requests.extendleft(reversed(passed_over))
+        self.extendleft(reversed(passed_over))
         return taken

@@ -21,6 +21,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     TransportError,
 )
+from dynamap_async.executor.account import OUT_OF_REQUESTS
 from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.sending import Sending
 from dynamap_async.request import Request
@@ -117,10 +118,12 @@ def _not_sent_again(sending: Sending, retries: Retries, at: float) -> str | None
     """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
     if sending.attempts >= retries.policy.max_attempts:
         return f"not sent again: {sending.attempts} attempts are all that RetryPolicy allows"
-    if at > anyio.current_effective_deadline():
+    if at > min(anyio.current_effective_deadline(), sending.deadline):
         return "not sent again: the caller's deadline is too near"
     if sending.is_too_late(at):
         return TOO_LATE
+    if sending.out_of_requests:
+        return OUT_OF_REQUESTS
     return None if retries.take() else "not sent again: the session's retry budget is spent"
 
 

@@ -1,10 +1,16 @@
 """A request on its way: what is known of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import anyio
 
+from dynamap_async.config import Priority
 from dynamap_async.errors import Outcome
+from dynamap_async.executor.account import Account
+from dynamap_async.executor.budget import Estimate
+from dynamap_async.executor.governor.tickets import Ticket
 from dynamap_async.request import Request
 
 
@@ -27,6 +33,16 @@ class Sending:
     """The number of the exchange that carried it last; 0 for none."""
     coalesced: bool = False
     """Whether it was counted as sent together with others."""
+    since: float = 0.0
+    """The event loop's time at which it was asked for."""
+    idle_since: float = 0.0
+    """The event loop's time at which it last failed or was left over."""
+    account: Account | None = None
+    """Who pays for it, where that is one; None for the session's own account. See ``payers``."""
+    reserved: Estimate | None = None
+    """What is reserved for it, until it is answered or given up."""
+    ticket: Ticket | None = None
+    """Its right to be sent, where units are counted; None where they are not."""
 
     def begin_attempt(self) -> None:
         """Take note that an attempt begins now."""
@@ -55,3 +71,45 @@ class Sending:
     def waiter_ids(self) -> tuple[int, ...]:
         """The numbers of those who still wait for it."""
         return (self.waiter_id,)
+
+    @property
+    def payers(self) -> tuple[Account | None, ...]:
+        """The accounts of those who still wait for it, one for each."""
+        return (self.account,)
+
+    @property
+    def priority(self) -> Priority:
+        """The most urgent priority of those who wait for it."""
+        return Priority.INTERACTIVE if self.account is None else self.account.priority
+
+    @property
+    def deadline(self) -> float:
+        """The event loop's time after which its scope waits no more."""
+        return inf if self.account is None else self.account.deadline
+
+    @property
+    def out_of_requests(self) -> bool:
+        """Whether nobody who waits for it may send another request."""
+        return all(account is not None and account.out_of_requests for account in self.payers)
+
+    def check_requests(self) -> None:
+        """Raise CapacityBudgetExceededError if its scope may send no further request.
+
+        One that an earlier attempt may have carried out is sent all the same, so that its outcome becomes known.
+        """
+        if self.account is not None and self.account.out_of_requests and not self.outcome_unknown:
+            raise self.account.refusal(self.request)
+
+    def waited(self, now: float) -> float:
+        """Return how long those who still wait for it have waited since it was last answered, in sum."""
+        return now - max(self.since, self.idle_since)
+
+    def waits(self, now: float) -> Sequence[float]:
+        """Return the same for each of them."""
+        return (self.waited(now),)
+
+    def give_back(self) -> None:
+        """Give back what is reserved for it, if that was not done yet."""
+        if self.reserved is not None and self.account is not None:
+            self.account.give_back(self.reserved)
+            self.reserved = None

@@ -1,59 +1,95 @@
 """Slots: how many requests travel at the same time.
 
 Invariant: a slot is held for one HTTP exchange and nothing else, and there are no more slots than connections, so that
-nobody queues unseen inside the HTTP client. Whoever waits for one gets it in turn: pages, batches, single requests.
+nobody queues unseen inside the HTTP client. Of equal priority, whoever waits for one gets it in turn: pages, batches,
+single requests. What is less urgent never holds all of them, unless there is only one.
 """
 
 import asyncio
 from collections import deque
+from typing import Final
+
+from dynamap_async.config import Priority
+
+_KEPT: Final = {Priority.INTERACTIVE: 0, Priority.BATCH: 8, Priority.BACKGROUND: 2}
+"""One of so many slots is kept for what is more urgent; 0 for none."""
+_LEAST_URGENT_LAST: Final = tuple(Priority)
+_LEAST_URGENT_FIRST: Final = _LEAST_URGENT_LAST[::-1]
+_TURNS: Final = 8
+"""Of so many slots that are given back while all priorities wait, one goes to what is least urgent."""
 
 
 class Slots:
-    """A counted number of slots, given out first come, first served."""
+    """A counted number of slots, given out to the most urgent first, and among those first come, first served."""
 
     def __init__(self) -> None:
         self._free = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._held = dict.fromkeys(Priority, 0)
+        self._most = dict.fromkeys(Priority, 0)
+        self._waiting: dict[Priority, deque[asyncio.Future[None]]] = {priority: deque() for priority in Priority}
+        self._turns = 0
 
     def open(self, total: int) -> None:
         """Set how many slots there are; before, there are none."""
         self._free = total
+        for priority, part in _KEPT.items():
+            self._most[priority] = max(1, total - -(-total // part)) if part else total
 
     @property
     def free(self) -> int:
         """How many slots nobody holds."""
         return self._free
 
-    def try_take(self) -> bool:
-        """Take a slot if one is free and nobody waits for it; tell whether it was taken."""
-        if self._free == 0 or any(not waiter.done() for waiter in self._waiting):
+    def try_take(self, priority: Priority = Priority.INTERACTIVE) -> bool:
+        """Take a slot if one is free and nobody as urgent waits for it; tell whether it was taken."""
+        if not self._may_take(priority):
             return False
-        self._free -= 1
+        for urgency, waiting in self._waiting.items():
+            if waiting and urgency <= priority and any(not waiter.done() for waiter in waiting):
+                return False
+        self._take(priority)
         return True
 
-    def reserve(self) -> asyncio.Future[None]:
+    def reserve(self, priority: Priority = Priority.INTERACTIVE) -> asyncio.Future[None]:
         """Join the line for a slot: the future is done when one was taken. Cancel it to leave the line."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
+        self._waiting[priority].append(waiter)
         return waiter
 
-    async def take(self) -> None:
+    async def take(self, priority: Priority = Priority.INTERACTIVE) -> None:
         """Wait for a slot and take it. A cancelled wait takes none."""
-        if self.try_take():
+        if self.try_take(priority):
             return
-        waiter = self.reserve()
+        waiter = self.reserve(priority)
         try:
             await waiter
         except asyncio.CancelledError:
             if not waiter.cancelled():
-                self.release()
+                self.release(priority)
             raise
 
-    def release(self) -> None:
-        """Give a slot back, or over to the first who waits."""
-        while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
+    def release(self, priority: Priority = Priority.INTERACTIVE) -> None:
+        """Give a slot back, or over to the first who waits and may have it."""
         self._free += 1
+        self._held[priority] -= 1
+        self._turns += 1
+        for urgency in _LEAST_URGENT_LAST if self._turns % _TURNS else _LEAST_URGENT_FIRST:
+            waiting = self._waiting[urgency]
+            while waiting and self._may_take(urgency):
+                waiter = waiting.popleft()
+                if not waiter.done():
+                    self._take(urgency)
+                    waiter.set_result(None)
+
+    def _may_take(self, priority: Priority) -> bool:
+        """Tell whether a slot is free, and what is no more urgent holds fewer than it may."""
+        if self._free == 0:
+            return False
+        if priority is Priority.INTERACTIVE:
+            return True
+        held = sum(number for urgency, number in self._held.items() if urgency >= priority)
+        return held < self._most[priority]
+
+    def _take(self, priority: Priority) -> None:
+        self._free -= 1
+        self._held[priority] += 1

@@ -7,6 +7,9 @@ from dynamap_async.session.bound_collection import BoundCollection
 from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_update import BoundUpdate
+from dynamap_async.session.loader import Loader
+from dynamap_async.session.scope import Scope
+from dynamap_async.session.sequential_reads import SequentialRead, SequentialReads, SequentialReadsWarning
 from dynamap_async.session.session import Session
 from dynamap_async.session.stream import ItemStream
 from dynamap_async.session.transaction import Transaction, TransactionUpdate
@@ -20,6 +23,11 @@ __all__ = [
     "BoundStatement",
     "BoundUpdate",
     "ItemStream",
+    "Loader",
+    "Scope",
+    "SequentialRead",
+    "SequentialReads",
+    "SequentialReadsWarning",
     "Session",
     "Transaction",
     "TransactionUpdate",

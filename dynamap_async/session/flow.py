@@ -15,7 +15,7 @@ import anyio
 import anyio.lowlevel
 
 from dynamap_async.errors import DynamapError
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Account, Executor
 from dynamap_async.operations import Context, SingleRequest
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -28,7 +28,7 @@ _OUTSTANDING_BYTES: Final = 32 * 2**20
 _SLICE_SECONDS: Final = 0.002
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Asked(Generic[R]):
     """One request of a many-item call."""
 
@@ -61,7 +61,8 @@ class Flow(Generic[R]):
         self.context: Final = context
         self.together: Final = together
         self._done = done
-        self._prepared: list[tuple[Asked[R], float]] = []  # each with the deadline of its task
+        self._prepared: list[tuple[Asked[R], float, Account | None]] = []
+        """Each with the deadline and the scope of its task."""
         self._outstanding: dict[asyncio.Future[Body], Asked[R]] = {}
         self._bytes = 0
         self._held = 0
@@ -80,17 +81,23 @@ class Flow(Generic[R]):
         return len(self._prepared)
 
     @property
-    def _full(self) -> bool:
+    def full(self) -> bool:
+        """Whether the next request has to wait for room."""
         return self.unanswered >= _OUTSTANDING or self._bytes >= _OUTSTANDING_BYTES
 
+    @property
+    def paces(self) -> bool:
+        """Whether it is time to let other tasks run: 2 ms have passed since they last did."""
+        return time.perf_counter() - self._since > _SLICE_SECONDS
+
     async def pace(self) -> None:
-        """Let other tasks run if 2 ms have passed since they last did."""
-        if time.perf_counter() - self._since > _SLICE_SECONDS:
+        """Let other tasks run if it is time."""
+        if self.paces:
             await self.hold(anyio.lowlevel.checkpoint())
 
     async def room(self) -> None:
         """Wait until another request may be added."""
-        while self._full:
+        while self.full:
             if not self._outstanding:
                 self.flush()
             await self.change()
@@ -119,7 +126,7 @@ class Flow(Generic[R]):
 
     def add(self, asked: Asked[R]) -> None:
         """Have a request sent: with others as soon as they fill a call, or when the source of requests pauses."""
-        self._prepared.append((asked, anyio.current_effective_deadline()))
+        self._prepared.append((asked, anyio.current_effective_deadline(), self.executor.ledger.payer()))
         self._bytes += _size(asked.request)
         if len(self._prepared) >= self.together:
             self.flush()
@@ -141,9 +148,9 @@ class Flow(Generic[R]):
     def flush(self) -> None:
         """Submit what is prepared."""
         prepared, self._prepared = self._prepared, []
-        for asked, deadline in prepared:
+        for asked, deadline, payer in prepared:
             try:
-                future = self.executor.submit(asked.request, deadline)
+                future = self.executor.submit(asked.request, deadline, payer)
             except DynamapError as error:  # the session was closed meanwhile: that is this request's own error
                 future = self._loop.create_future()
                 future.set_exception(error)
@@ -177,9 +184,9 @@ class Flow(Generic[R]):
             self._loop.call_soon_threadsafe(self.cancel)
 
     def _drop_prepared(self) -> None:
-        self._bytes -= sum(_size(asked.request) for asked, _ in self._prepared)
+        self._bytes -= sum(_size(asked.request) for asked, *_ in self._prepared)
         self._prepared = []
 
 
 def _size(request: Request) -> int:
-    return 0 if request.target is None else request.target.size_bytes
+    return 0 if request.target is None else request.target.json_bytes

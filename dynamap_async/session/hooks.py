@@ -66,7 +66,10 @@ class SessionHooks:
 
     def follow(self, items: Sequence[Model]) -> bool:
         """Return whether anything runs after the reading of these items."""
-        return any(self.after(type(item)) for item in items)
+        for item in items:  # noqa: SIM110 - any() costs three times as much (benchmarks: concurrent_gets_400)
+            if self.after(type(item)):
+                return True
+        return False
 
     async def read(self, items: Sequence[Model]) -> None:
         """Run what follows the reading of a few items, of any models."""

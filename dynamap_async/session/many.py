@@ -150,7 +150,7 @@ class ManyItems:
             if keys is None:
                 await batch.write(_several(first, "items"), delete, progress)
             else:
-                await batch.write(_several(keys, "keys"), partial(_of_key, delete, checked_model(first)), progress)
+                await batch.write(_several(keys, "keys"), partial(of_key, delete, checked_model(first)), progress)
         return batch.done
 
     def batch(self) -> Batch:
@@ -169,7 +169,8 @@ def _several(subjects: T, what: str) -> T:
     return subjects
 
 
-def _of_key(operation: Callable[..., OperationT], model: type[Model], key: Any) -> OperationT:
+def of_key(operation: Callable[..., OperationT], model: type[Model], key: Any) -> OperationT:
+    """Return the operation on the item with a key: one value, or a tuple of both."""
     values: tuple[Any, ...] = key if issubclass(type(key), tuple) else (key,)
     if not 1 <= len(values) <= 2:
         raise OperationError(f"{key!r} is not a key of {model.__name__}: write one value, or (partition, sort)")
@@ -194,4 +195,4 @@ def _reads(
     def find(model: type[Model], *key: Any) -> SingleRequest[Any]:
         return Find(model, *key, consistent_read=consistent_read)
 
-    return _several(keys, "keys"), partial(_of_key, find, checked_model(first))
+    return _several(keys, "keys"), partial(of_key, find, checked_model(first))

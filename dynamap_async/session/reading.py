@@ -46,12 +46,15 @@ class ManyReads:
         for position, subject in enumerate(subjects):
             self._results.append(None)
             self._prepare(position, subject, operation)
-            await self._flow.pace()
+            if self._flow.paces:
+                await self._flow.pace()
         try:
             for same in self._places.values():
-                await self._flow.room()
+                if self._flow.full:
+                    await self._flow.room()
                 self._flow.add(same[0])
-                await self._take()
+                if self._answered:
+                    await self._take()
             self._flow.flush()
             while self._flow.unanswered:
                 await self._flow.change()
@@ -82,7 +85,8 @@ class ManyReads:
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
                     own = error if asked is first else copy.copy(error)
                     self._failures.append(ItemFailure(asked.position, asked.subject, own))
-                await self._flow.pace()
+                if self._flow.paces:
+                    await self._flow.pace()
 
     async def _given(self, result: Any, asked: Asked[Any]) -> Any:
         """Return a result after the hooks on what was read, if there are any."""

@@ -1,6 +1,6 @@
 """The runner: carries an operation through the executor. What the session and its bound queries share."""
 
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
@@ -8,6 +8,8 @@ from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import (
     Context,
     Count,
+    Find,
+    Get,
     Operation,
     PagedOperation,
     Reading,
@@ -34,6 +36,10 @@ M = TypeVar("M")
 ItemT = TypeVar("ItemT")
 
 
+_PLAIN_READS: Final = frozenset((Find, Get))
+"""What is asked most, and needs no look at what else it could be (benchmarks: concurrent_gets_400)."""
+
+
 class Runner:
     """An executor, and what a session adds to each operation."""
 
@@ -51,16 +57,14 @@ class Runner:
 
     async def execute(self, operation: Operation[R], /) -> R:
         """Carry out an operation and return its result."""
+        if type(operation) in _PLAIN_READS:
+            return await self._single(cast("SingleRequest[R]", operation))
         if isinstance(operation, Write):
             return await self.writing.write(operation)
-        if isinstance(operation, Transact):
+        if isinstance(operation, Transact | ThenGet):
             return cast("R", await self._transact(operation))
-        if isinstance(operation, ThenGet):
-            return cast("R", await self._write_then_get(operation))
         if isinstance(operation, SingleRequest):
-            result: R = await send(self.executor, self.context, operation)
-            await self.hooks.read(operation.read(result))
-            return result
+            return await self._single(operation)
         if isinstance(operation, Statement | Statements):
             return cast("R", await self._state(cast("Any", operation)))
         if isinstance(operation, Count):
@@ -78,18 +82,21 @@ class Runner:
             return await self.statement(operation)
         return await state(self.executor, self.context, self.hooks, operation)
 
-    async def _write_then_get(self, operation: ThenGet[Any]) -> Any:
-        await self._transact(operation.write)
-        return await self.execute(operation.get())
+    async def _single(self, operation: SingleRequest[R]) -> R:
+        result: R = await send(self.executor, self.context, operation)
+        if self.hooks.follow(read := operation.read(result)):
+            await self.hooks.read(read)
+        return result
 
-    async def _transact(self, operation: Transact[Any]) -> Any:
+    async def _transact(self, operation: Transact[Any] | ThenGet[Any]) -> Any:
+        if isinstance(operation, ThenGet):
+            await self._transact(operation.write)
+            return await self.execute(operation.get())
         if not operation.parts:
             return operation.nothing()
         if isinstance(operation, TransactWrite):
             return await self.writing.transact(operation)
-        result = await send(self.executor, self.context, operation)
-        await self.hooks.read(operation.read(result))
-        return result
+        return await self._single(operation)
 
     def stream(self, query: Reads[M, ItemT]) -> ItemStream[ItemT]:
         """Return the items of a query as they arrive."""
@@ -114,14 +121,16 @@ class Runner:
         )
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
+        sifting: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
         if reading.branches and not counting:
-            return self.executor.merged_pages(reading, want=reading.want, begin=reading.begin, sieve=reading.sieve)
+            in_turn = reading.plan.in_turn and reading.want is not None
+            return self.executor.merged_pages(
+                reading, want=reading.want, begin=reading.begin, in_turn=in_turn, **sifting
+            )
         if reading.total:
-            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, sieve=reading.sieve)
+            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, **sifting)
         want = 0 if reading.exhausted else reading.want
-        return self.executor.pages(
-            reading.request, reading.position, want=want, start=reading.start, sieve=reading.sieve
-        )
+        return self.executor.pages(reading.request, reading.position, want=want, start=reading.start, **sifting)
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""

@@ -3,10 +3,12 @@
 import copy
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, overload
 
-from dynamap_async.config import BatchPolicy, Credentials, RetryPolicy
+from dynamap_async.codec import item_size
+from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, RetryPolicy
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
@@ -14,11 +16,14 @@ from dynamap_async.expressions import Condition
 from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
 from dynamap_async.operations import Context, Create, Delete, Find, Get, Old, Operation, Put
 from dynamap_async.session.counting import Counting
+from dynamap_async.session.declared import declared_limits
 from dynamap_async.session.hooks import SessionHooks
+from dynamap_async.session.loading import Loaders
 from dynamap_async.session.many import ManyItems
 from dynamap_async.session.queries import Queries
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.saving import Saving
+from dynamap_async.session.scope import Scopes
 from dynamap_async.session.statements import Statements
 from dynamap_async.session.transactions import Transactions
 from dynamap_async.session.updates import Updates
@@ -43,7 +48,7 @@ D = TypeVar("D")
 E = TypeVar("E")
 
 
-class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, Saving):
+class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Statements, Saving, Scopes):
     """A connection to DynamoDB, for any number of tasks of one event loop.
 
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
@@ -68,6 +73,7 @@ class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, S
         cursor_secret: str | bytes | None = None,
         batching: BatchPolicy | None = None,
         retry: RetryPolicy | None = None,
+        capacity: CapacityPolicy | None = None,
         close_timeout_seconds: float = 5.0,
         observer: Observer | Sequence[Observer] = (),
         before_write: Iterable[BeforeWrite] = (),
@@ -90,6 +96,7 @@ class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, S
             cursor_secret: signs cursors, so that a client cannot make one up.
             batching: which single-item requests share a call.
             retry: how often and how fast failed requests are sent again.
+            capacity: how fast capacity units are spent.
             close_timeout_seconds: how long closing waits for writes that are under way.
             observer: one or several functions that are told of each request's way as ``Event`` values.
             before_write: functions, async or plain, that get each item, and the kind of write, before it is written.
@@ -102,12 +109,10 @@ class Session(Queries, ManyItems, Transactions, Updates, Counting, Statements, S
         settings: dict[str, Any] = {"credentials": credentials, "aio_session": aio_session, "aio_config": aio_config}
         connection = Connection(region=region, endpoint_url=endpoint_url, profile=profile, **settings)
         self._batching = batching or BatchPolicy()
-        self._executor = Executor(
-            _transport(connection, client, transport),
-            retry=retry or RetryPolicy(),
-            batching=self._batching,
-            observer=observer,
-        )
+        policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
+        declared = partial(declared_limits, table_prefix)
+        chosen = _transport(connection, client, transport)
+        self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
         context = Context(table_prefix=table_prefix, cursor_secret=_secret(cursor_secret), clock=clock)
         self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
         self._close_timeout_seconds = close_timeout_seconds

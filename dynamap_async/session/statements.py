@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, overload
 
-from dynamap_async.models import Model, definition_of
+from dynamap_async.models import KeyValue, Model, definition_of
 from dynamap_async.operations import BatchExecuteStatement, ExecuteTransaction, Statement, checked_model
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.runner import Runner
+from dynamap_async.tables import check_period, table_in
 
 M = TypeVar("M", bound=Model)
 ItemT = TypeVar("ItemT")
@@ -98,11 +99,18 @@ class Statements:
         """
         return await self._runner.execute(ExecuteTransaction(statements, client_request_token=client_request_token))
 
-    def table_name(self, model: type[Model], /) -> str:
+    def table_name(self, model: type[Model], /, *, period: KeyValue | None = None) -> str:
         """Return the full name of a model's table, the session's prefix included, as statements have to spell it.
+
+        Args:
+            model: the model.
+            period: where the model has one table per period, a value of the field that tells the period.
 
         Raises:
             ModelDefinitionError: the model has no table.
+            OperationError: the period is missing, or superfluous.
+            EncodeError: the period is of the wrong type.
         """
-        schema = definition_of(checked_model(model)).require_table("named in a statement")
+        check_period((checked_model(model),), period)
+        schema = table_in(definition_of(model), "named in a statement", period)
         return schema.prefixed(self._runner.context.table_prefix).name

@@ -101,6 +101,8 @@ class ItemStream(Generic[ItemT]):
             raise SessionStateError("two tasks take items from one stream at once; give each task a stream of its own")
         if self._closed:
             raise StopAsyncIteration
+        if self._items and not self._hooks:
+            return self._items.popleft()
         self._advancing = True
         try:
             while not self._items:

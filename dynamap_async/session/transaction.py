@@ -150,7 +150,7 @@ class Transaction:
             SessionStateError: the block was not entered, or was left.
         """
         self._check()
-        self._empty.of((*self._actions, action))
+        self._empty.check_one_more(self._actions, action)
         self._actions.append(action)
 
     def _check(self) -> None:

@@ -80,7 +80,7 @@ class Writing:
 
     async def after_hooks(self, write: Write[R]) -> R:
         """Carry out a write whose hooks have run; one that got a number which is taken gets the next."""
-        ready = await self._encoded(write)
+        ready = await self._encoded(write) if self.prepares(write) else write
         if ready.unneeded:
             return ready.result({})
         collisions = 0
@@ -93,7 +93,8 @@ class Writing:
                     raise
                 ready = await self._encoded(write)
             else:
-                await self._hooks.read(ready.read(result))
+                if self._hooks.follow(read := ready.read(result)):
+                    await self._hooks.read(read)
                 return result
 
     async def transact(self, transaction: TransactWrite) -> None:

@@ -18,6 +18,11 @@ PUBLIC_MODULES = [
     "dynamap_async",
     "dynamap_async.capacity",
     "dynamap_async.errors",
+    "dynamap_async.integrations.aiohttp",
+    "dynamap_async.integrations.awslambda",
+    "dynamap_async.integrations.failures",
+    "dynamap_async.integrations.fastapi",
+    "dynamap_async.integrations.otel",
     "dynamap_async.tables",
     "dynamap_async.testing",
 ]

@@ -66,6 +66,16 @@ def test_gets_of_one_key_are_one_request(run, transport, model):
     assert operations(transport) == ["GetItem"]
 
 
+def test_loads_fill_their_calls_and_read_each_key_once(run, transport, model):
+    async def program(session):
+        loader = session.loader(model)
+        keys = [("s", n % 200) for n in range(400)]
+        return await together(loader.load(key) for key in keys) + await loader.load_many(keys)
+
+    assert [item.at for item in run(program)] == [n % 200 for n in range(400)] * 2
+    assert operations(transport) == ["BatchGetItem"] * 2
+
+
 def test_puts_fill_their_calls(run, transport, service, model):
     run(lambda session: together(session.put(model(sensor="t", at=n)) for n in range(1000)))
     assert operations(transport) == ["BatchWriteItem"] * 40

@@ -88,14 +88,17 @@ async def test_a_batch_lists_who_waits_for_it_and_each_of_them_ends(transport, o
     assert sorted(event.waiter_id for event in of(RequestEnded, events)) == [1, 2, 3, 4]
 
 
-async def test_an_event_of_a_caller_is_told_in_its_context_and_those_of_a_batch_in_none(transport, open_session, model):
-    transport.script({}, {})
+@pytest.mark.parametrize(("shared", "told"), [(True, {None: 1}), (False, {"ada": 1, "bob": 1})], ids=["batch", "alone"])
+async def test_an_event_of_a_caller_is_told_in_its_context_and_those_of_a_batch_in_none(
+    transport, open_session, model, service, shared, told
+):
+    transport.otherwise = service
     caller = contextvars.ContextVar("caller", default=None)
     seen = []
 
     async def read(session, name, n):
         caller.set(name)
-        await session.find(model, "s", n, coalesce=False)
+        await session.find(model, "s", n, coalesce=shared)
 
     def observe(event):
         seen.append((type(event).__name__, caller.get()))
@@ -108,8 +111,8 @@ async def test_an_event_of_a_caller_is_told_in_its_context_and_those_of_a_batch_
         ("RequestQueued", "bob"): 1,
         ("RequestEnded", "ada"): 1,
         ("RequestEnded", "bob"): 1,
-        ("RequestSent", None): 2,
-        ("RequestAnswered", None): 2,
+        **{("RequestSent", name): times for name, times in told.items()},
+        **{("RequestAnswered", name): times for name, times in told.items()},
     }
 
 

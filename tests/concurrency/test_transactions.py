@@ -157,7 +157,7 @@ async def test_lost_answer_is_sent_for_again_with_the_same_bytes(transport, open
     async with open_session() as session:
         await session.transact_write([put(1)])
     assert len(transport.requests) == count + 1
-    assert all(request is transport.requests[0] for request in transport.requests)
+    assert all(request.body == transport.requests[0].body for request in transport.requests)
 
 
 async def test_conflict_is_tried_again_with_backoff_and_the_same_token(transport, open_session, put, no_jitter):

@@ -72,7 +72,7 @@ async def test_each_kind_has_its_own_namespace_in_one_index(zoo):
 
 async def test_a_namespace_alone_is_read_and_paid_for(zoo):
     plan = zoo.query(Dog).where(Dog.zoo == "London").index(INDEX1).explain()
-    assert plan.body["ExpressionAttributeValues"][":1"] == {"S": "dog:command:"}
+    assert plan.body["ExpressionAttributeValues"][":v1"] == {"S": "dog:command:"}
     assert "begins_with" in plan.body["KeyConditionExpression"]
 
 

@@ -175,3 +175,43 @@ async def test_a_rewritten_key_demands_that_its_other_parts_are_as_they_were_rea
     with pytest.raises(ConditionalCheckFailedError):
         await session.save(item)
     assert (await session.get(Task, "a")).ranked == "done#01"
+
+
+async def stored_old(session: Any) -> Any:
+    """Return an item as it was stored before it had a level and a lane, read by a model that has both."""
+
+    class Old(Model, table="tasks"):
+        id: PartitionKey[str]
+        state: Attr[str]
+
+    class Task(Model, table="tasks"):
+        id: PartitionKey[str]
+        state: Attr[str]
+        level: Attr[int] = attr(default=1)
+        place: Attr[str] = template("{state}#{level:02d}")
+        by_place = GlobalIndex(partition_key="place")
+
+    await session.tables.create(Task)
+    await session.put(Old(id="a", state="new"))
+    return await session.get(Task, "a")
+
+
+async def test_an_update_takes_a_part_that_an_old_item_lacks_for_its_default(session):
+    task = await stored_old(session)
+    assert (await session.update(task).set(type(task).state, "done")).place == "done#01"
+    assert [each.id for each in await session.query(type(task)).where(type(task).place == "done#01")] == ["a"]
+    assert (await session.update(task).set(type(task).state, "new")).place == "new#01"
+
+
+async def test_a_save_takes_a_part_that_an_old_item_lacks_for_its_default(session):
+    task = await stored_old(session)
+    task.state = "done"
+    await session.save(task)
+    assert [each.id for each in await session.query(type(task)).where(type(task).place == "done#01")] == ["a"]
+
+
+async def test_removing_a_part_with_a_default_leaves_the_item_in_the_index(session):
+    task = await stored_old(session)
+    await session.update(task).set(type(task).level, 5)
+    await session.update(task).remove(type(task).level)
+    assert [each.level for each in await session.query(type(task)).where(type(task).place == "new#01")] == [1]

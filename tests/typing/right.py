@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar, assert_type
+from typing import Any, TypeVar, assert_type, cast
 from uuid import UUID, uuid4
 
+from aiohttp import web
 from models import (
     SHOP,
     Address,
@@ -36,6 +37,7 @@ from dynamap_async import (
     BoundQuery,
     BoundStatement,
     BoundUpdate,
+    CapacityPolicy,
     Change,
     Collection,
     Condition,
@@ -47,19 +49,24 @@ from dynamap_async import (
     Get,
     GlobalIndex,
     Grouped,
+    HotPartition,
     Index,
+    IndexUsage,
     ItemStream,
     Key,
     KeyValue,
+    Loader,
     Model,
     Observer,
     Old,
     Operation,
     OperationStatistics,
+    OperationUsage,
     Page,
     PartitionKey,
     Parts,
     Plan,
+    Priority,
     Put,
     Query,
     RequestAnswered,
@@ -68,10 +75,15 @@ from dynamap_async import (
     Reserve,
     Save,
     Scan,
+    Scope,
+    SequentialReads,
     Session,
+    Shards,
+    SortKey,
     Statement,
     Statistics,
     StoredForm,
+    Throughput,
     TimeToLive,
     TransactFind,
     TransactGet,
@@ -81,13 +93,22 @@ from dynamap_async import (
     Unique,
     UnknownItem,
     Update,
+    Usage,
     WriteKind,
     after_read,
     attr,
     before_write,
     fields,
     path,
+    template,
 )
+from dynamap_async.errors import CapacityBudgetExceededError
+from dynamap_async.integrations.aiohttp import SCOPE, SESSION, page_request, read_body
+from dynamap_async.integrations.asgi import Connection, Receive, Send
+from dynamap_async.integrations.awslambda import LambdaContext, LambdaSession
+from dynamap_async.integrations.disconnects import CancelOnDisconnect
+from dynamap_async.integrations.otel import OpenTelemetryObserver
+from dynamap_async.integrations.scopes import ScopeRequests
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -683,3 +704,105 @@ async def templated_keys(session: Session) -> None:
     assert_type(await session.update(Store, Parts(country="GB")).set(Store.city, "Ely"), Store)
     await session.delete(Store, Parts(country="GB", region="London", number=7))
     assert_type(await session.query(Store).where(Store.sk.begins_with("London#")), list[Store])
+
+
+class Job(Model, table="jobs"):
+    day: PartitionKey[str] = attr(shards=10)
+    number: SortKey[int]
+    state: Attr[str] = attr(default="new", shards=Shards(20, by="number", before=10))
+    queue: Attr[str | None] = attr(default=None, shards=3, name="q")
+    key: Attr[str] = template("{state}", shards=4)
+    more: Attr[str] = template("{state}#{number}", shards=Shards(4, by="number"))
+    by_state = GlobalIndex(partition_key="state")
+    by_queue = GlobalIndex(partition_key=("queue", "key", "more"))
+
+
+async def shards(session: Session) -> None:
+    job = Job(day="mon", number=1)
+    assert_type(job.state, str)
+    assert_type(await session.query(Job).where(Job.day == "mon", Job.state.is_in("new")), list[Job])
+    await session.update(job).set(Job.queue, "mail")
+
+
+async def loaders(session: Session) -> None:
+    users = session.loader(User)
+    assert_type(users, Loader[Key, User | None])
+    assert_type(await users.load("ada"), User | None)
+    assert_type(await session.loader(Tweet, consistent_read=True).load(("ada", 7)), Tweet | None)
+    assert_type(await users.load_many(["ada", "bob"]), list[User | None])
+    assert_type(await users.load_each(["ada"]), list[User | Exception | None])
+    users.prime("ada", await users.load("ada"), force=True)
+    users.prime("bob", None)
+    users.clear("ada")
+    users.clear_all()
+    by_user = session.loader(Tweet, by=Tweet.user_id, where=Tweet.likes > 3, limit=5, descending=True)
+    assert_type(by_user, Loader[str, list[Tweet]])
+    assert_type(await by_user.load("ada"), list[Tweet])
+    assert_type(await by_user.load_each(["ada"]), list[list[Tweet] | Exception])
+
+
+class Reading(Model, table="readings_{at:day}"):
+    device: PartitionKey[str]
+    at: SortKey[datetime]
+
+
+async def periods(session: Session) -> None:
+    today = datetime.now(UTC)
+    await session.tables.create(Reading, period=today)
+    assert_type(await session.tables.exists(Reading, period=today.date()), bool)
+    assert_type(session.table_name(Reading, period=today), str)
+    readings = session.query(Reading).where(Reading.device == "roof", Reading.at.between(today, today))
+    assert_type(await readings.skip_missing_tables(), list[Reading])
+    assert_type(session.scan(Reading).period(today, today.date()), BoundQuery[Reading, Reading])
+    assert_type(Query(Reading).period(today).select(Reading.device), Query[Reading, tuple[str]])
+
+
+async def scopes(session: Session) -> None:
+    assert_type(session.usage, Usage)
+    assert_type(session.usage.read_units, float)
+    assert_type(session.unscoped_usage.by_operation, tuple[OperationUsage, ...])
+    assert_type(session.usage.by_index, tuple[IndexUsage, ...])
+    assert_type(session.usage.of("Query", "tweets").requests, int)
+    assert_type(session.usage.on("tweets", "by-city").index, str | None)
+    async with session.scope("GET /feed", max_read_units=50, max_requests=5, timeout=0.3) as scope:
+        assert_type(scope, Scope)
+        assert_type(await session.query(Tweet).where(Tweet.user_id == "ada"), list[Tweet])
+    assert_type(scope.usage, Usage)
+    assert_type(scope.own_usage.write_halves, int)
+    async with session.scope("job", priority=Priority.BACKGROUND, max_write_units=2.5):
+        pass
+    try:
+        await session.get(Tweet, "ada", 7)
+    except CapacityBudgetExceededError as error:
+        assert_type(error.usage, Usage)
+        assert_type(error.max_requests, int | None)
+
+
+async def integrations(app: web.Application, request: web.Request, session: Session) -> None:
+    assert_type(app[SESSION], Session)
+    assert_type(request[SCOPE], Scope)
+    assert_type(await read_body(request, Thing), Thing)
+    assert_type(page_request(request, size=5).response(await session.query(Tweet).page(size=5)), web.Response)
+
+    async def handle(event: dict[str, str], context: LambdaContext, opened: Session) -> int:
+        assert_type(opened, Session)
+        return len(event)
+
+    assert_type(LambdaSession(Session).handler(handle)({}, cast("LambdaContext", None)), int)
+    Session(observer=[OpenTelemetryObserver(callers=False), SequentialReads()])
+    CancelOnDisconnect(ScopeRequests(CancelOnDisconnect(_application), max_requests=5))
+
+
+async def _application(scope: Connection, receive: Receive, send: Send) -> None: ...
+
+
+def policies() -> None:
+    Session(capacity=CapacityPolicy())
+    Session(capacity=CapacityPolicy(limits="describe", share=1 / 8, target_utilization=0.9, burst_seconds=60))
+    policy = CapacityPolicy(limits=Throughput(read=10, write=2), hot_partition_units_per_second=500, enabled=False)
+    assert_type(policy.share, float)
+    assert_type(policy.hot_partition_units_per_second, float | None)
+
+
+async def hot(event: HotPartition) -> None:
+    assert_type((event.table, event.partition_key, event.units_per_second), tuple[str, str, float])

@@ -24,6 +24,7 @@ from pydantic import Field
 
 from dynamap_async import (
     Attr,
+    CapacityPolicy,
     Create,
     Delete,
     Event,
@@ -41,6 +42,7 @@ from dynamap_async import (
     Query,
     Scan,
     Session,
+    Shards,
     SortKey,
     Statement,
     StoredForm,
@@ -625,3 +627,53 @@ async def templated_keys(session: Session, store: Store) -> None:
     attr(stored="no")  # error
     Store.number.begins_with("0")  # error
     await session.get(Store, {"country": "GB"})  # error
+
+
+class Job(Model, table="jobs"):
+    day: PartitionKey[str] = attr(shards="10")  # error
+    number: SortKey[int]
+    state: Attr[str] = attr(default=5, shards=10)  # error
+    queue: Attr[str] = attr(shards=Shards("10"))  # error
+    lane: Attr[str] = attr(shards=Shards(10, "number"))  # error
+    key: Attr[str] = template("{number}", shards=2.5)  # error
+    made: Attr[str] = attr(on_create=str, shards=10)  # error
+
+
+async def loaders(session: Session) -> None:
+    users = session.loader(User)
+    await users.load({"name": "ada"})  # error
+    users.prime("ada", 7)  # error
+    name: str = await users.load("ada")  # error
+    session.loader(Tweet, limit=5)  # error
+    session.loader(Tweet, by="user_id")  # error
+    await session.loader(Tweet, by=Tweet.user_id).load(7)  # error
+    tweet: Tweet = await session.loader(Tweet, by=Tweet.user_id).load("ada")  # error
+
+
+async def periods(session: Session) -> None:
+    await session.tables.create(Tweet, period=[datetime.now(UTC)])  # error
+    session.query(Tweet).period(None)  # error
+    await session.query(Tweet).skip_missing_tables(missing=True)  # error
+
+
+async def scopes(session: Session) -> None:
+    session.scope()  # error
+    session.scope(7)  # error
+    session.scope("s", 50)  # error
+    session.scope("s", max_read_units="50")  # error
+    session.scope("s", max_requests=2.5)  # error
+    session.scope("s", priority=2)  # error
+    session.scope("s", read_units=2)  # error
+    with session.scope("s"):  # error
+        pass
+    session.usage = None  # error
+    session.usage.read_units = 5  # error
+
+
+def policies() -> None:
+    CapacityPolicy("describe")  # error
+    CapacityPolicy(limits="guess")  # error
+    CapacityPolicy(limits=100)  # error
+    CapacityPolicy(share="1/8")  # error
+    Session(capacity="describe")  # error
+    CapacityPolicy().share = 0.5  # error

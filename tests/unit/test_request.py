@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.request import identity_of
+from dynamap_async.request import Target, identity_of
 
 DIGITS = "1234567890123456789012345678901234567"
 
@@ -22,3 +22,16 @@ def test_parts_of_a_key_cannot_be_taken_for_each_other():
     other = {"a": {"S": "a"}, "b": {"S": "bc"}}
     assert identity_of("t", one) != identity_of("t", other)
     assert identity_of("t", {"a": {"S": "1"}}) != identity_of("t", {"a": {"N": "1"}})
+
+
+def test_what_is_written_is_measured_when_its_size_is_asked_for_and_once():
+    measured = []
+
+    def measure():
+        measured.append(True)
+        return 7
+
+    target = Target({"k": {"S": "a"}}, "a", measure, 20)
+    assert not measured
+    assert [target.size_bytes, target.size_bytes, target.json_bytes] == [7, 7, 20]
+    assert len(measured) == 1

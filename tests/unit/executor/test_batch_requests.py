@@ -45,6 +45,14 @@ def test_a_put_is_never_taken_for_less_than_its_json(value, times):
     assert sum(map(written_bytes, requests)) >= len(orjson.dumps(batch_write(requests).body))
 
 
+def test_a_put_whose_json_is_known_is_taken_for_that():
+    request = put(1, {"S": "x"})
+    request.target.json_bytes = 50_000
+    assert (
+        written_bytes(request) == written_bytes(put(1, {"S": "x"})) - len(orjson.dumps(request.body["Item"])) + 50_000
+    )
+
+
 def test_a_deletion_is_never_taken_for_less_than_its_json():
     requests = [delete(n, {"S": "\x01" * 1024}) for n in range(3)]
     assert sum(map(written_bytes, requests)) >= len(orjson.dumps(batch_write(requests).body))

@@ -79,7 +79,7 @@ def test_the_first_in_line_is_in_the_next_call_whatever_comes_later(seed):
     chance = random.Random(seed)
     ready, later = queued(*(pending(n % 3) for n in range(6))), iter(range(6, 200))
     while ready:
-        first = ready._requests[0]
+        first = ready[0]
         call = ready.take(3, 1000, lambda each: each.request.batchable, lambda each: each.target.size_bytes)
         assert call.batch[0] is first
         for number in (next(later, None) for _ in range(chance.randrange(4))):

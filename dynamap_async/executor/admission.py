@@ -1,0 +1,247 @@
+"""Admission: lets requests wait for the units that they need, on the event loop. What is decided, the governor decides.
+
+Invariant: while anyone waits, one timer is set, for when the next can be admitted. A request that nobody waits for any
+more gives back what it was given. No timer and no task is left when the session closes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextvars import Context
+from functools import partial
+from typing import Final, TypeAlias
+
+from dynamap_async.config import CapacityPolicy, Priority, Throughput
+from dynamap_async.events import Event, HotPartition
+from dynamap_async.executor.describing import Describing
+from dynamap_async.executor.governor.governor import Governor
+from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
+from dynamap_async.executor.governor.limits import Limits, same_limits
+from dynamap_async.executor.governor.places import Place, spent_units
+from dynamap_async.executor.governor.tickets import Ticket
+from dynamap_async.executor.metering import is_metered
+from dynamap_async.executor.refusals import verdict_of
+from dynamap_async.executor.sending import Sending
+from dynamap_async.executor.settling import Settlement
+from dynamap_async.request import Request, tables_of
+from dynamap_async.wire import Body
+
+Declared: TypeAlias = Callable[[str], Limits]
+"""Returns what models declare of a table, by its full name; nothing of a table that none declares anything of."""
+
+_LEAST_WAIT_SECONDS: Final = 0.001
+_TOLD_SECONDS: Final = 10.0
+"""For how long observers are not told of the same hot partition again."""
+
+
+class Admission:
+    """Who may be sent."""
+
+    def __init__(
+        self, policy: CapacityPolicy, *, send: Callable[[Request], Awaitable[Body]], declared: Declared = lambda _: {}
+    ) -> None:
+        """Begin with nothing known.
+
+        Args:
+            policy: where limits are known from.
+            send: sends a DescribeTable request, with retries.
+            declared: tells what models declare of a table.
+        """
+        self.governor: Final = Governor(policy)
+        self.describing: Final = Describing(send, self._described)
+        self.recall: Callable[[str], None] = lambda _: None
+        """Called with a table whose requests need units from now on: those that are queued have to wait after all."""
+        self.tell: Callable[[Event], None] = lambda _: None
+        """Called with what observers are to be told of."""
+        self._heat: Final = Heat()
+        self._told: dict[Partition, float] = {}
+        """The hot partitions that were told of, each with the time until which it is not told of again."""
+        self._policy: Final = policy
+        self._knows: Final = policy.enabled and policy.limits != "throttles"
+        self._declared: Final = declared
+        self._met: Final[set[str]] = set()
+        self._waiting: Final[dict[Ticket, Callable[[], None]]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._looking: asyncio.Handle | None = None
+        self._closed = False
+
+    def is_free(self, request: Request) -> bool:
+        """Tell whether a request needs no units. Of tables that never refused any, that is one look-up."""
+        if self._knows and is_metered(request):
+            for table in tables_of(request):
+                if table not in self._met:
+                    self._meet(table)
+        return not self.governor.governs(request.table) or not is_metered(request)
+
+    def ask(self, sending: Sending, priority: Priority, admitted: Callable[[], None]) -> bool:
+        """Ask for the units of a request that is not free; tell whether it has them now.
+
+        Args:
+            sending: the request; asked for again, it waits in its old place.
+            priority: how urgent it is.
+            admitted: called when it has them, if it has to wait.
+        """
+        now, number = _now(), 0 if sending.ticket is None else sending.ticket.number
+        ticket = sending.ticket = self.governor.ticket(sending.request, priority, now)
+        ticket.number = number
+        self._waiting[ticket] = admitted
+        at_once = self.governor.ask(ticket, now)
+        if ticket.lane is None:
+            del self._waiting[ticket]
+        self._let_go(each for each in at_once if each is not ticket)
+        if ticket.lane is not None and (self._timer is None or ticket.is_first):
+            self._set_timer(now)
+        return ticket.lane is None
+
+    async def admitted(self, sending: Sending) -> None:
+        """Wait until a request has its units. Whoever gives up waiting calls ``leave``."""
+        if self.is_free(sending.request):
+            return
+        units: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if not self.ask(sending, sending.priority, partial(_set, units)):
+            await units
+
+    def waits(self, sending: Sending) -> bool:
+        """Tell whether a request waits for units."""
+        return sending.ticket is not None and sending.ticket.lane is not None
+
+    def lift(self, sending: Sending, priority: Priority) -> None:
+        """Let a waiting request go on with a higher priority."""
+        if sending.ticket is not None and sending.ticket.lane is not None:
+            now = _now()
+            self._let_go(self.governor.lift(sending.ticket, priority, now))
+            self._set_timer(now)
+
+    def leave(self, sending: Sending) -> None:
+        """Take note that a request is not sent, or not any more."""
+        ticket, sending.ticket = sending.ticket, None
+        if ticket is not None and not ticket.is_spent:
+            self._waiting.pop(ticket, None)
+            self.governor.leave(ticket, _now())
+            self._look_again()
+
+    def settled(self, settlement: Settlement) -> None:
+        """Take note of an exchange that is over."""
+        if not (self._policy.enabled and is_metered(settlement.request)):
+            return
+        now, governor = _now(), self.governor
+        verdict = verdict_of(settlement)
+        for sending in verdict.returned:
+            if sending.ticket is not None:
+                governor.leave(sending.ticket, now)
+        spent = None if settlement.spent is None else spent_units(settlement.spent)
+        governor.settle(_tickets(verdict.spent), spent, now)
+        if verdict.hot is not None:
+            ticket = verdict.refused[0].ticket
+            self._refused(governor.refuse_partition(verdict.hot, ticket, now), ())
+        if self._policy.hot_partition_units_per_second is not None and spent is not None:
+            self._tell_of_hot(verdict.spent, sum(spent.values()), now)
+        if verdict.short:
+            refused = _tickets(verdict.refused)
+            new = governor.refuse(refused, verdict.short, now, partly=bool(verdict.spent))
+            self._refused(new, verdict.short)
+        self._look_again()
+
+    def close(self) -> None:
+        """Set no timer any more, and end what is under way."""
+        self._closed = True
+        self.describing.close()
+        for handle in (self._timer, self._looking):
+            if handle is not None:
+                handle.cancel()
+
+    def _tell_of_hot(self, sendings: Sequence[Sending], units: float, now: float) -> None:
+        """Tell the observer of partitions that take much; what a batch took is divided evenly."""
+        for sending in sendings:
+            partition = partition_of(sending.request)
+            if partition is None:
+                continue
+            rate = self._heat.add(partition, units / len(sendings), now)
+            if rate >= (self._policy.hot_partition_units_per_second or 0) and self._told.get(partition, 0) <= now:
+                self._told = {each: until for each, until in self._told.items() if until > now}
+                self._told[partition] = now + _TOLD_SECONDS
+                self.tell(
+                    HotPartition(
+                        at=now,
+                        table=partition.table,
+                        partition_key=partition.key,
+                        writes=partition.writes,
+                        units_per_second=rate,
+                    )
+                )
+
+    def _refused(self, new: Iterable[str], short: Iterable[Place]) -> None:
+        for table in new:
+            self.recall(table)
+        if self._policy.limits == "describe":
+            self.describing.refresh({place.table for place in short}, refused=True)
+
+    def _meet(self, table: str) -> None:
+        """Find out about a table that is asked for the first time."""
+        self._met.add(table)
+        limits = self._policy.limits
+        if limits == "describe":
+            self.governor.suppose(table, _now())
+            self.describing.begin(table)
+        else:
+            self._know(table, same_limits(limits, None) if isinstance(limits, Throughput) else self._declared(table))
+
+    def _described(self, table: str, limits: Limits | None) -> None:
+        self._know(table, {(None, False): None, (None, True): None} if limits is None else limits)
+
+    def _know(self, table: str, limits: Limits) -> None:
+        if not self._closed:
+            now = _now()
+            self.governor.know(table, limits, now)
+            self._let_go(self.governor.admit(now))
+            self._set_timer(now)
+
+    def _let_go(self, tickets: Iterable[Ticket]) -> None:
+        for ticket in tickets:
+            self._waiting.pop(ticket)()
+
+    def _look_again(self) -> None:
+        """See at the end of this turn of the event loop whether anyone can be admitted earlier than was thought."""
+        if self.governor.waiting and self._looking is None and not self._closed:
+            self._looking = asyncio.get_running_loop().call_soon(self._look, context=Context())
+
+    def _look(self) -> None:
+        self._looking = None
+        self._set_timer(_now())
+
+    def _set_timer(self, now: float) -> None:
+        """See to it that whoever waits is looked at when the next can be admitted."""
+        at = None if self._closed else self.governor.next_at(now)
+        if at is None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            return
+        at = max(at, now + _LEAST_WAIT_SECONDS)
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(at, self._wake, context=Context())
+
+    def _wake(self) -> None:
+        self._timer = None
+        now = _now()
+        at = self.governor.next_at(now)
+        if at is not None and at < now + _LEAST_WAIT_SECONDS:  # otherwise more came meanwhile, to go together
+            self._let_go(self.governor.admit(now))
+        self._set_timer(now)
+        if self._policy.limits == "describe":
+            self.describing.refresh(self.governor.tables_waited_for())
+
+
+def _tickets(sendings: Iterable[Sending]) -> list[Ticket]:
+    return [sending.ticket for sending in sendings if sending.ticket is not None]
+
+
+def _set(units: asyncio.Future[None]) -> None:
+    if not units.done():
+        units.set_result(None)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,87 @@
+"""The entrance: where single-item requests get the units that they need, and join the queues.
+
+Invariant: an open request that was let in, and not taken out of its queue yet, is in one of three places: in line for
+units, in a queue, or among those that were recalled and are asked for anew.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Container
+from contextvars import Context
+from functools import partial
+from typing import Final
+
+from dynamap_async.executor.admission import Admission
+from dynamap_async.executor.pending import Pending
+from dynamap_async.executor.queues import Queues
+from dynamap_async.executor.sealing import Sealing
+
+_RECALLED_AT_ONCE: Final = 250
+"""How many requests are asked for anew in one turn of the event loop: about 5 ms."""
+
+
+class Entrance:
+    """The way into the queues of one coalescer."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        queues: Queues,
+        sealing: Sealing,
+        *,
+        group: Callable[[Pending], int],
+        opened: Container[Pending],
+    ) -> None:
+        """Begin with nobody in it.
+
+        Args:
+            admission: who may be sent.
+            queues: where those go who may.
+            sealing: when what is queued becomes a call.
+            group: tells which group of the queues a request belongs to.
+            opened: the requests that are neither answered nor given up.
+        """
+        self._admission: Final = admission
+        self._queues: Final = queues
+        self._sealing: Final = sealing
+        self._group: Final = group
+        self._open: Final = opened
+        self._recalled: Final[deque[Pending]] = deque()
+
+    def let_in(self, pending: Pending) -> None:
+        """Queue a request as soon as it has the units that it needs: at once, as a rule."""
+        admission = self._admission
+        if admission.is_free(pending.request) or admission.ask(pending, pending.priority, partial(self._go, pending)):
+            queue = self._queues.of(self._group(pending), pending)
+            (queue.add_first if pending.attempts else queue.add)(pending)
+
+    def _go(self, pending: Pending) -> None:
+        """Queue a request that has waited for its units."""
+        self._queues.of(self._group(pending), pending).add(pending)
+        self._sealing.hurry()
+        self._sealing.wake()
+
+    def lift(self, pending: Pending) -> None:
+        """Let a request go on with the priority of the most urgent who waits for it."""
+        if self._admission.waits(pending):
+            self._admission.lift(pending, pending.priority)
+        elif pending.priority < pending.urgency and self._queues.take_out(pending):
+            self._queues.of(self._group(pending), pending).add(pending)
+
+    def recall(self, table: str) -> None:
+        """Let what is queued for a table wait for units after all, a part of it in each turn of the event loop."""
+        self._recalled.extend(self._queues.take_out_all(table))
+        self._let_in_recalled()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._recalled.clear()
+
+    def _let_in_recalled(self) -> None:
+        for _ in range(min(_RECALLED_AT_ONCE, len(self._recalled))):
+            pending = self._recalled.popleft()
+            if pending in self._open:
+                self.let_in(pending)
+        self._sealing.wake()
+        if self._recalled:
+            asyncio.get_running_loop().call_soon(self._let_in_recalled, context=Context())

@@ -1,0 +1,1 @@
+"""The governor: paces what is sent by the capacity of tables and indexes, as far as it is known or was learned."""

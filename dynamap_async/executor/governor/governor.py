@@ -1,0 +1,216 @@
+"""The governor: who may be sent, by the capacity that is there. Pure: the time is passed in, and nothing waits here.
+
+An operation on a table without any limit that is known or was learned is not held up, and has no ticket. Any other asks
+for one, waits in line until its units are there, is sent, and settles: what the answer reports corrects what was taken
+on the estimate, and a refusal lowers the pace.
+
+Invariant: every ticket that was admitted is settled, refused or left once.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from dynamap_async.config import CapacityPolicy, Priority, Throughput
+from dynamap_async.executor.governor.bucket import Bucket
+from dynamap_async.executor.governor.estimates import Estimates
+from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
+from dynamap_async.executor.governor.limits import Limits
+from dynamap_async.executor.governor.line import Line
+from dynamap_async.executor.governor.places import Place
+from dynamap_async.executor.governor.tickets import Ticket
+from dynamap_async.request import Request
+
+_AT_ONCE: Final = 50
+"""Two calls full of writes: about 10 ms of work until all is sent."""
+_HOT: Final = 0.5
+"""From which part of its limit on a partition's own limit is counted."""
+_COLD: Final = 0.1
+"""Below which part of its limit it is not counted any more."""
+
+
+class Governor:
+    """The buckets of a session, and who waits for their units."""
+
+    def __init__(self, policy: CapacityPolicy) -> None:
+        self.policy: Final = policy
+        self.estimates: Final = Estimates()
+        self._part: Final = policy.share * policy.target_utilization
+        self._line: Final = Line()
+        self._buckets: Final[dict[Place, Bucket]] = {}
+        self._heat: Final = Heat()
+        self._partitions: Final[dict[Partition, Bucket]] = {}
+        """Those that take much."""
+        self._governed: Final[set[str]] = set()
+        """The tables whose requests need tickets."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anyone waits."""
+        return self._line.waiting
+
+    def governs(self, table: str) -> bool:
+        """Tell whether requests to a table need tickets; several tables are named as a request names them."""
+        if not self._governed:
+            return False
+        return table in self._governed or (", " in table and not self._governed.isdisjoint(table.split(", ")))
+
+    def bucket(self, place: Place, now: float) -> Bucket:
+        """Return the bucket of a place."""
+        bucket = self._buckets.get(place)
+        if bucket is None:
+            bucket = self._buckets[place] = Bucket(self.policy.burst_seconds, now)
+            if isinstance(same := self.policy.limits, Throughput):
+                bucket.know((same.write if place.writes else same.read) * self._part, now)
+        return bucket
+
+    def suppose(self, table: str, now: float) -> None:
+        """Hold requests to a table up to a small rate, until its limits are known."""
+        self._governed.add(table)
+        for writes in (False, True):
+            self.bucket(Place(table, None, writes), now).suppose()
+
+    def know(self, table: str, limits: Limits, now: float) -> None:
+        """Take note of a table's limits, of which this session gets its share. Somebody may be admitted by that."""
+        for (index, writes), limit in limits.items():
+            bucket = self.bucket(Place(table, index, writes), now)
+            self._line.refill(bucket, now)
+            bucket.know(None if limit is None else limit * self._part, now)
+        buckets = [bucket for place, bucket in self._buckets.items() if place.table == table]
+        if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
+            self._governed.discard(table)
+        else:
+            self._governed.add(table)
+
+    def ticket(self, request: Request, priority: Priority, now: float) -> Ticket:
+        """Return a ticket for a request; it waits nowhere yet."""
+        estimate = self.estimates.of(request)
+        needs = tuple((self.bucket(place, now), units) for place, units in estimate.units.items())
+        hot = self._hot(request, sum(estimate.units.values()), now)
+        return Ticket(needs if hot is None else (*needs, hot), priority, estimate)
+
+    def _hot(self, request: Request, units: float, now: float) -> tuple[Bucket, float] | None:
+        """Return the bucket of a partition that takes so much that its own limit may count."""
+        partition = partition_of(request)
+        if partition is None:
+            return None
+        rate = self._heat.add(partition, units, now)
+        bucket = self._partitions.get(partition)
+        if bucket is None and rate < partition.limit * _HOT:
+            return None
+        if bucket is None:
+            bucket = self._partition(partition, now)
+        elif rate < partition.limit * _COLD and bucket.pace.rate == bucket.pace.ceiling:
+            del self._partitions[partition]
+            return None
+        return bucket, units
+
+    def _partition(self, partition: Partition, now: float) -> Bucket:
+        bucket = self._partitions[partition] = Bucket(1.0, now)
+        bucket.know(partition.limit * self.policy.share, now)
+        return bucket
+
+    def refuse_partition(self, partition: Partition, ticket: Ticket | None, now: float) -> list[str]:
+        """Take note that an operation was refused because its partition had no capacity; as ``refuse``."""
+        bucket = self._partitions.get(partition) or self._partition(partition, now)
+        self._line.refill(bucket, now)
+        if ticket is not None:
+            admitted_at = ticket.admitted_at
+            self._line.leave(ticket, now)
+            bucket.refuse(admitted_at, now)
+        return self._govern(partition.table)
+
+    def _govern(self, table: str) -> list[str]:
+        new = [] if table in self._governed else [table]
+        self._governed.add(table)
+        return new
+
+    def ask(self, ticket: Ticket, now: float) -> list[Ticket]:
+        """Let a ticket join the line, in its old place if it was asked for before.
+
+        Returns:
+            Who is admitted by that, this one first of all or nobody as a rule.
+        """
+        return self.admit(now) if self._line.join(ticket) else []
+
+    def lift(self, ticket: Ticket, priority: Priority, now: float) -> list[Ticket]:
+        """Let a waiting ticket go on with a higher priority; return who is admitted by that."""
+        if ticket.lane is None:
+            ticket.priority = min(ticket.priority, priority)
+            return []
+        self._line.leave(ticket, now)
+        ticket.priority = priority
+        return self.ask(ticket, now)
+
+    def leave(self, ticket: Ticket, now: float) -> None:
+        """Take note that an operation is not sent any more; it gives back what it was given."""
+        self._line.leave(ticket, now)
+
+    def admit(self, now: float) -> list[Ticket]:
+        """Admit those whose units have come, not too many in one turn of an event loop; return them in their order."""
+        return self._line.admit(now, _AT_ONCE)
+
+    def next_at(self, now: float) -> float | None:
+        """Return when to call ``admit`` again; None while nobody waits."""
+        return self._line.next_at(now)
+
+    def settle(self, tickets: Collection[Ticket], spent: Mapping[Place, float] | None, now: float) -> None:
+        """Take note of what an answer reported.
+
+        Args:
+            tickets: those of the operations that were carried out.
+            spent: the units that they took of each place; None where the answer did not say: the estimates count.
+            now: the time.
+        """
+        taken = _taken(tickets, now)
+        if spent is None:
+            return
+        for place, units in {**dict.fromkeys(spent, 0.0), **taken}.items():
+            real = spent.get(place, 0.0)
+            bucket = self.bucket(place, now)
+            bucket.pace.delivered.add(real, now)
+            if tickets and not bucket.open:
+                self._line.refill(bucket, now)
+                bucket.give(units - real)
+        if tickets:
+            self.estimates.learn([ticket.estimate for ticket in tickets], spent)
+
+    def refuse(
+        self, tickets: Collection[Ticket], places: Iterable[Place], now: float, *, partly: bool = False
+    ) -> list[str]:
+        """Take note that operations were refused for want of capacity; they get back what they were given.
+
+        Args:
+            tickets: those of the operations; none where they had none.
+            places: where capacity was short: from now on, requests to their tables need tickets.
+            now: the time.
+            partly: whether others of the same call were carried out.
+
+        Returns:
+            Those of the tables whose requests did not need tickets until now.
+        """
+        admitted_at = min((each.admitted_at for each in tickets if each.admitted_at is not None), default=None)
+        for ticket in tickets:
+            self._line.leave(ticket, now)
+        new: list[str] = []
+        for place in set(places):
+            bucket = self.bucket(place, now)
+            self._line.refill(bucket, now)
+            bucket.refuse(admitted_at, now, partly=partly)
+            new += self._govern(place.table)
+        return new
+
+    def tables_waited_for(self) -> set[str]:
+        """Return the tables whose units are waited for."""
+        return {place.table for place, bucket in self._buckets.items() if self._line.waits_for(bucket)}
+
+
+def _taken(tickets: Iterable[Ticket], now: float) -> dict[Place, float]:
+    """Take note that operations were carried out; return the units that they were given."""
+    taken: dict[Place, float] = {}
+    for ticket in tickets:
+        ticket.admitted_at = None
+        for place, units in ticket.estimate.units.items():
+            taken[place] = taken.get(place, 0.0) + units
+        for bucket, units in ticket.needs[len(ticket.estimate.units) :]:
+            bucket.pace.delivered.add(units, now)  # a partition's: no answer tells of it
+    return taken

@@ -1,0 +1,140 @@
+"""The line: who is admitted next. Pure; the time is passed in.
+
+An operation is admitted when all buckets that it draws on have its units, and takes them all at once. What is more
+urgent goes first, and of equal urgency what came first; a part of each rate is guaranteed to what is less urgent.
+Whoever is first and cannot go has the units that it waits for set aside, so that those behind it may go as far as that
+delays nobody; only where a bucket is full, and would take in no more, somebody goes all the same.
+
+Invariant: no ticket is overtaken by a later one of its priority that draws on the same buckets. After ``admit``, nobody
+waits while all the buckets that it draws on are full.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from dynamap_async.executor.governor.bucket import Bucket
+from dynamap_async.executor.governor.tickets import Lane, Lanes, Ticket
+
+TOGETHER: Final = 25
+"""So many are let in together, where so many wait, so that they can share a call."""
+QUANTUM_SECONDS: Final = 0.025
+"""So long the first of them waits for the others."""
+_ROUNDING: Final = 1e-9
+
+
+class Line:
+    """Operations that wait for units."""
+
+    def __init__(self) -> None:
+        self._lanes: Final = Lanes()
+        self._asked = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anyone waits."""
+        return bool(self._lanes)
+
+    def join(self, ticket: Ticket) -> bool:
+        """Let a ticket wait; tell whether ``admit`` may admit it now."""
+        if not ticket.number:
+            self._asked += 1
+            ticket.number = self._asked
+        ticket.admitted_at = None
+        return self._lanes.join(ticket)
+
+    def leave(self, ticket: Ticket, now: float) -> None:
+        """Let a ticket wait no more; one that was admitted and did not spend its units gives them back."""
+        if ticket.lane is not None:
+            self._lanes.leave(ticket)
+        elif ticket.admitted_at is not None:
+            ticket.admitted_at = None
+            for bucket, units in ticket.needs:
+                self.refill(bucket, now)
+                bucket.give(units)
+
+    def fill(self, now: float) -> None:
+        """Let the buckets that are waited for fill up to now."""
+        for bucket, priorities in self._lanes.waiting().items():
+            bucket.fill(now, priorities)
+
+    def waits_for(self, bucket: Bucket) -> bool:
+        """Tell whether anyone waits for a bucket."""
+        return any(bucket in lane.buckets for lane in self._lanes)
+
+    def refill(self, bucket: Bucket, now: float) -> None:
+        """Let one bucket fill up to now."""
+        bucket.fill(now, self._lanes.waiting().get(bucket, ()))
+
+    def admit(self, now: float, most: int | None = None) -> list[Ticket]:
+        """Admit everyone who can go, or so many of them; return them in their order."""
+        self.fill(now)
+        admitted: list[Ticket] = []
+        aside: defaultdict[Bucket, float] = defaultdict(float)
+        heads = [(*_rank(lane), lane) for lane in self._lanes]
+        heapq.heapify(heads)
+        while heads and len(admitted) != most:
+            _, _, lane = heapq.heappop(heads)
+            first = lane.tickets[0]
+            if not _can_go(first, aside):
+                for bucket, units in first.needs:
+                    aside[bucket] += units
+                continue
+            self._lanes.leave(first)
+            first.admitted_at = now
+            for bucket, units in first.needs:
+                bucket.take(units, first.priority)
+            admitted.append(first)
+            if lane.tickets:
+                heapq.heappush(heads, (*_rank(lane), lane))
+        return admitted
+
+    def next_at(self, now: float) -> float | None:
+        """Return when ``admit`` is worth calling, if nobody joins or leaves meanwhile; None while nobody waits.
+
+        Where several wait, that is when they can go together, or a little after the first of them could.
+        """
+        self.fill(now)
+        aside: defaultdict[Bucket, float] = defaultdict(float)
+        soonest: float | None = None
+        for lane in sorted(self._lanes, key=_rank):
+            first = lane.tickets[0]
+            together = list(islice(lane.tickets, TOGETHER))
+            alone = _seconds_until([first], aside)
+            at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
+            for bucket, units in first.needs:
+                aside[bucket] += units
+            soonest = at if soonest is None else min(soonest, at)
+        return soonest
+
+
+def _rank(lane: Lane) -> tuple[int, int]:
+    first = lane.tickets[0]
+    return (-1 if _is_due(first) else first.priority, first.number)
+
+
+def _is_due(ticket: Ticket) -> bool:
+    return all(bucket.is_due(units, ticket.priority) for bucket, units in ticket.needs)
+
+
+def _can_go(ticket: Ticket, aside: dict[Bucket, float]) -> bool:
+    due = _is_due(ticket)
+    for bucket, units in ticket.needs:
+        if bucket.open or bucket.tokens >= bucket.depth - _ROUNDING:
+            continue
+        if bucket.tokens - aside.get(bucket, 0.0) < bucket.needed(units, ticket.priority, due=due) - _ROUNDING:
+            return False
+    return True
+
+
+def _seconds_until(tickets: Sequence[Ticket], aside: Mapping[Bucket, float]) -> float:
+    """Return how long it takes until there are units for tickets of one lane, besides those set aside."""
+    first = tickets[0]
+    due = _is_due(first)
+    seconds = 0.0
+    for place, (bucket, _) in enumerate(first.needs):
+        needed = bucket.needed(sum(ticket.needs[place][1] for ticket in tickets), first.priority, due=due)
+        seconds = max(seconds, bucket.seconds_until(min(needed + aside.get(bucket, 0.0), bucket.depth)))
+    return seconds

@@ -1,0 +1,34 @@
+"""Declared limits: the throughput that models declare of their tables and indexes, for ``CapacityPolicy``."""
+
+from collections.abc import Iterator
+
+from dynamap_async.models import Model, definition_of
+from dynamap_async.schema import IndexKind, TableSchema
+
+
+def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], float | None]:
+    """Return the units a second that models declare of a table and its global indexes, for reads and for writes.
+
+    Args:
+        prefix: stands before every table name.
+        table: the table's full name.
+    """
+    limits: dict[tuple[str | None, bool], float | None] = {}
+    for schema in _schemas(Model):
+        if prefix + schema.name == table:
+            throughputs = {None: schema.throughput} | {
+                index.name: index.throughput or schema.throughput
+                for index in schema.indexes
+                if index.kind is IndexKind.GLOBAL
+            }
+            for index, throughput in throughputs.items():
+                if throughput is not None:
+                    limits |= {(index, False): float(throughput.read), (index, True): float(throughput.write)}
+    return limits
+
+
+def _schemas(model: type[Model]) -> Iterator[TableSchema]:
+    for subclass in model.__subclasses__():
+        if (schema := definition_of(subclass).table) is not None:
+            yield schema
+        yield from _schemas(subclass)

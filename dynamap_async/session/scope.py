@@ -1,0 +1,162 @@
+"""Scopes: what is awaited inside of one is accounted for, budgeted and prioritised together."""
+
+import asyncio
+from math import inf, isfinite
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+
+from dynamap_async.config import Priority
+from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
+from dynamap_async.executor import Account, Executor, Limits, enter, leave
+from dynamap_async.session.runner import Runner
+from dynamap_async.usage import Usage
+
+
+class Scope:
+    """One scope; ``session.scope`` makes it. Use it as ``async with``, once.
+
+    Whatever is awaited inside of it belongs to it, in tasks that are begun inside of it too, also after it was left.
+    Scopes that are opened after it was left are not inside of it.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        name: str,
+        *,
+        limits: Limits,
+        timeout: float | None,
+        priority: Priority | None,
+    ) -> None:
+        self.name: Final[str] = name
+        """What errors call it."""
+        self._executor: Final = executor
+        self._limits: Final = limits
+        self._timeout: Final = timeout
+        self._priority: Final = priority
+        self._account: Account | None = None
+        self._cancelling: anyio.CancelScope | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What was used inside of it until now, in scopes that were opened in it as well."""
+        return Usage() if self._account is None else self._account.whole.usage()
+
+    @property
+    def own_usage(self) -> Usage:
+        """What was used inside of it until now, but not in scopes that were opened in it.
+
+        The units of all scopes' own usage and of ``session.unscoped_usage`` add up to those of ``session.usage``.
+        """
+        return Usage() if self._account is None else self._account.own.usage()
+
+    @property
+    def priority(self) -> Priority | None:
+        """How urgent what is awaited inside of it is; None before it is entered, where it takes that around it."""
+        return self._priority if self._account is None else self._account.priority
+
+    async def __aenter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            SessionStateError: it was entered before.
+        """
+        if self._account is not None:
+            raise SessionStateError(f"scope {self.name!r} was entered before; make a new one with session.scope(...)")
+        deadline = inf
+        if self._timeout is not None:
+            deadline = asyncio.get_running_loop().time() + self._timeout
+            self._cancelling = anyio.CancelScope(deadline=deadline)
+            self._cancelling.__enter__()
+        ledger = self._executor.ledger
+        ledger.begin_scope(self._limits)
+        self._account = Account(ledger, self.name, limits=self._limits, priority=self._priority, deadline=deadline)
+        enter(self._account)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> bool | None:
+        """End.
+
+        Raises:
+            ScopeTimeoutError: its time was over, and what was awaited in it was cancelled for that.
+        """
+        if self._account is not None:
+            leave(self._account)
+        if self._cancelling is None:
+            return None
+        handled = self._cancelling.__exit__(kind, error, trace)
+        if self._cancelling.cancelled_caught and self._timeout is not None:
+            raise ScopeTimeoutError(
+                f"scope {self.name!r} took longer than its timeout of {self._timeout:g} s",
+                scope=self.name,
+                timeout=self._timeout,
+                usage=self.usage,
+            ) from error
+        return handled
+
+
+class Scopes:
+    """What a session says of its usage, and its scopes."""
+
+    _runner: Runner
+
+    @property
+    def usage(self) -> Usage:
+        """What the session has used until now, as a value that does not change. Sends nothing."""
+        return self._runner.executor.ledger.usage()
+
+    @property
+    def unscoped_usage(self) -> Usage:
+        """The part of ``usage`` that was awaited outside of any scope."""
+        return self._runner.executor.ledger.own.usage()
+
+    def scope(
+        self,
+        name: str,
+        /,
+        *,
+        max_read_units: float | None = None,
+        max_write_units: float | None = None,
+        max_requests: int | None = None,
+        timeout: float | None = None,
+        priority: Priority | None = None,
+    ) -> Scope:
+        """Return a scope, for ``async with session.scope("GET /feed", max_read_units=50) as scope``.
+
+        What is awaited inside of it, in tasks that are begun there too, is accounted for in ``scope.usage``, and is
+        refused before it is sent where it would take more than the budget. What is not known before it is sent, such
+        as the size of an item that is read, is settled by the answer: an answered request is never refused, and the
+        next one is if the budget was overrun. Scopes can be nested; each request counts for all around it.
+
+        Args:
+            name: what errors call it, such as the name of a handler or a job.
+            max_read_units: the most read units.
+            max_write_units: the most write units.
+            max_requests: the most HTTP requests, repeated ones included. One that is shared with others counts.
+            timeout: seconds after which what is awaited directly inside of it is cancelled. Such a scope is left in
+                the task that entered it.
+            priority: how urgent it is; by default like the scope around it, and interactive outside of any.
+
+        Cost: none of its own.
+
+        Raises:
+            ConfigurationError: a limit is no number, or is negative.
+        """
+        for label, limit in (
+            ("max_read_units", max_read_units),
+            ("max_write_units", max_write_units),
+            ("max_requests", max_requests),
+            ("timeout", timeout),
+        ):
+            if limit is not None and not (isfinite(limit) and limit >= 0):
+                raise ConfigurationError(f"scope({name!r}, {label}={limit!r}): write a number from 0 up, or None")
+        limits = Limits(
+            read_halves=None if max_read_units is None else int(max_read_units * 2),
+            write_halves=None if max_write_units is None else int(max_write_units * 2),
+            requests=max_requests,
+        )
+        return Scope(self._runner.executor, name, limits=limits, timeout=timeout, priority=priority)

@@ -64,6 +64,11 @@ class Admission:
         self._looking: asyncio.Handle | None = None
         self._closed = False
 
+    @property
+    def held_up(self) -> int:
+        """How many requests wait for units."""
+        return len(self._waiting)
+
     def is_free(self, request: Request) -> bool:
         """Tell whether a request needs no units. Of tables that never refused any, that is one look-up."""
         if self._knows and is_metered(request):

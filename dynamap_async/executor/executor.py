@@ -136,6 +136,11 @@ class Executor:
             self._ended.set()
         raise given_up(sending)
 
+    @property
+    def held_up(self) -> int:
+        """How many requests wait for capacity units."""
+        return self._admission.held_up
+
     def submit(
         self, request: Request, deadline: float | None = None, payer: Account | EllipsisType | None = ...
     ) -> asyncio.Future[Body]:

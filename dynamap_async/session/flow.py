@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 _OUTSTANDING: Final = 6_400
 _OUTSTANDING_BYTES: Final = 32 * 2**20
+_PACED_CALLS: Final = 4
+"""How many calls' worth of requests are prepared ahead where they wait for units: more of them would be sent no sooner,
+and thousands keep the garbage collector at work, which stops the loop (benchmarks/acceptance, question "beside")."""
 _SLICE_SECONDS: Final = 0.002
 
 
@@ -83,7 +86,12 @@ class Flow(Generic[R]):
     @property
     def full(self) -> bool:
         """Whether the next request has to wait for room."""
-        return self.unanswered >= _OUTSTANDING or self._bytes >= _OUTSTANDING_BYTES
+        paced = _PACED_CALLS * self.together
+        return (
+            self.unanswered >= _OUTSTANDING
+            or self._bytes >= _OUTSTANDING_BYTES
+            or (self.unanswered >= paced and self.executor.held_up >= paced)
+        )
 
     @property
     def paces(self) -> bool:

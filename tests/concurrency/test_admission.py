@@ -135,6 +135,21 @@ async def test_what_waits_together_travels_together(metered, transport, open_ses
         assert len(transport.requests) == 4
 
 
+async def test_a_load_that_waits_for_units_is_prepared_a_few_calls_ahead(metered, open_session, items):
+    async with open_session(capacity=TEN) as session:
+        taken = []
+
+        def source():
+            for item in items(400):
+                taken.append(len(metered.puts))
+                yield item
+
+        await session.put_many(source())
+    assert len(metered.puts) == 400
+    ahead = [place - written for place, written in enumerate(taken)]
+    assert 25 <= max(ahead) <= 5 * 25
+
+
 async def test_without_pacing_only_refusals_hold_anything_up(metered, open_session, items):
     async with open_session(capacity=CapacityPolicy(limits=Throughput(read=1, write=1), enabled=False)) as session:
         begin = now()

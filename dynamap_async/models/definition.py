@@ -24,7 +24,7 @@ from dynamap_async.models.periods import Periods, periods_of
 from dynamap_async.models.settings import SETTINGS, Settings
 from dynamap_async.models.shard_checks import with_shards
 from dynamap_async.models.shared import Kind
-from dynamap_async.models.sharing import kinds_of, name_keys, names_in_shared_keys, shared_table_of
+from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
 from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.schema import TableSchema
@@ -180,6 +180,8 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
+    version = next((plan.name for plan in plans if plan.role is Role.VERSION), None)
+    check_bases(model, version, [each.name for each in uniques])
     more: dict[str, Any] = {
         "hooks": hooks,
         "uniques": uniques,

@@ -126,6 +126,33 @@ def shared_table_of(model: type[Any], fields: Mapping[str, FieldPlan], indexes: 
     return shared.schema
 
 
+def check_bases(model: type[Any], version: str | None, uniques: Iterable[str]) -> None:
+    """Refuse to keep what a base that has items itself would not: it writes the items of both by their keys.
+
+    Args:
+        model: the class, complete.
+        version: the name of its version field, if it has one.
+        uniques: the names of its unique constraints.
+
+    Raises:
+        ModelDefinitionError: a base has no version, or not the same unique constraints.
+    """
+    settings: Settings = getattr(model, SETTINGS)
+    for base in model.__mro__[1:] if settings.shared is not None else ():
+        known: Any = base.__dict__.get("__dynamap_definition__")
+        of_base: Any = base.__dict__.get(SETTINGS)
+        if known is None or of_base.abstract or of_base.shared is not settings.shared:
+            continue
+        kept = {each.name for each in known.uniques} | ({known.version.name} if known.version is not None else set())
+        for name in ({*uniques} | ({version} if version is not None else set())) - kept:
+            raise fault(
+                model.__name__,
+                f"is not declared in {base.__name__}, whose writes by key may be of a {model.__name__} and would not "
+                f"keep it; declare it in {base.__name__} too, or give both an abstract base",
+                name,
+            )
+
+
 def _check_key(model: type[Any], shared: Table, role: Role, what: str, plan: FieldPlan | None) -> None:
     keys: dict[Role, KeyAttribute] = dict(zip(_KEYS, shared.schema.keys.attributes, strict=False))
     key = keys.get(role)

@@ -7,6 +7,7 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
 from dynamap_async.operations.exactly_once import ExactlyOnce
+from dynamap_async.operations.kinds import check_written_by_key
 from dynamap_async.operations.operation import Context, checked_model
 from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, same_version
@@ -74,6 +75,7 @@ class Delete(Write[None]):
         self._expected: int | None = None
         self._read_first = read_first
         if self._item is None:
+            check_written_by_key(self._definition, deletes=True)
             self._key = self._definition.key(values)
         elif values:
             raise OperationError(f"delete(item) takes no key values: {type(target).__name__}'s key is in the item")

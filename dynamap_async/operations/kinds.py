@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from dynamap_async.codec import text
+from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.limits import IN_OPERANDS
-from dynamap_async.models import UNMARKED, Definition, Kind, Prefix, Table
+from dynamap_async.models import UNMARKED, Definition, Kind, Prefix, Table, definition_of
 from dynamap_async.operations.clauses import is_equality
 from dynamap_async.operations.route import Route
 from dynamap_async.operations.stamps import is_stored, not_stored
@@ -178,3 +179,26 @@ def of_own_kind(definition: Definition[Any], *, or_absent: bool) -> tuple[Condit
     if UNMARKED in selection.kinds:  # an item that does not exist has no marker either
         return (own,) if or_absent else (is_stored(definition), own)
     return (not_stored(definition) | own,) if or_absent else (own,)
+
+
+def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
+    """Refuse a write by key through a base where a subclass keeps what the base knows nothing of.
+
+    Args:
+        definition: the base, or any model.
+        deletes: whether the item is removed, and its version with it.
+
+    Raises:
+        OperationError: a subclass has a version or unique values that its base does not have.
+    """
+    own = {each.name for each in definition.uniques}
+    for member in (definition_of(model) for model in definition.family.values() if model is not definition.model):
+        kept = [each.name for each in member.uniques if each.name not in own]
+        if member.version is not None and definition.version is None and not deletes:
+            kept.append(member.version.name)
+        if kept:
+            name = member.model.__name__
+            raise OperationError(
+                f"the key may be that of a {name}, whose {kept[0]} a write through {definition.model.__name__} would "
+                f"not keep; write it as {name}, or give the item itself, read before"
+            )

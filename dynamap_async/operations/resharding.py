@@ -86,7 +86,8 @@ def _plain(definition: Definition[Any], item: WireItem) -> WireItem:
 
 def _untold(sharding: Sharding, known: Container[str]) -> list[str]:
     """Return the attributes that a shard is calculated from and that known attributes do not tell."""
-    return [each.attribute for each in sharding.sources if each.attribute not in known and each.key not in known]
+    untold = (each for each in sharding.sources if each.key is None or each.key not in known)
+    return [each.attribute for each in untold if each.attribute not in known]
 
 
 def _own(sharding: Sharding, actions: Sequence[Action]) -> Action | None:

@@ -12,6 +12,7 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Action, Change, Condition, Expr, PathTo, check_apart
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.actions import adding, deleting, removing, setting
+from dynamap_async.operations.kinds import check_written_by_key
 from dynamap_async.operations.operation import checked_model
 from dynamap_async.operations.revising import revised
 from dynamap_async.operations.shards import stored_conditions
@@ -62,6 +63,7 @@ def update_spec(
     if not isinstance(subject, Model):
         definition: Definition[Any] = definition_of(checked_model(subject))
         definition.require_table("updated")
+        check_written_by_key(definition, deletes=False)
         return UpdateSpec(definition=definition, key=definition.key(values))
     definition = definition_of(type(subject))
     definition.require_table("updated")

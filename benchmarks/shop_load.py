@@ -13,19 +13,22 @@ import socket
 import sys
 import time
 from collections import Counter
+from decimal import Decimal
 from itertools import cycle
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx
 import uvicorn
 
-from dynamap_async import Credentials, Parts, Session
+from dynamap_async import Credentials, Session
 from dynamap_async.testing.choice import running_engine
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "examples"))
 
-PRODUCTS = ("assam", "ceylon", "darjeeling", "earl-grey", "java", "mocha", "dark", "white")
+# Orders of one product wait for each other, so there are many, as in a shop.
+PRODUCTS = [f"kind-{number}" for number in range(200)]
 GRAPHQL = {"query": '{customer(customerId: "bob") {name}}'}
 MIXES = {  # of 20 requests
     "reads": {"read": 20},
@@ -48,7 +51,7 @@ def memory_mib(process: int) -> float:
 async def serve(endpoint_url: str) -> None:
     """Serve until the standard input ends; print the port, and at the end the account."""
     from shop.app import make_app
-    from shop.models import Product
+    from shop.models import Category, Product
     from shop.seed import prepare
 
     made: list[Session] = []
@@ -60,8 +63,10 @@ async def serve(endpoint_url: str) -> None:
 
     async with make_session() as session:
         await prepare(session)
-        for product_id in PRODUCTS:
-            await session.update(Product, Parts(product_id=product_id)).set(Product.stock, 10**9)
+        await session.put_many(
+            Product(product_id=each, name=each, category=Category.CHOCOLATE, price=Decimal(2), stock=10**9)
+            for each in PRODUCTS
+        )
     sockets = open_sockets()
     # By its protocol asyncio knows a TCP connection; only then it turns Nagle's algorithm off, which costs 40 ms each.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -81,7 +86,11 @@ async def serve(endpoint_url: str) -> None:
     await server.serve([listening])
     processor = time.process_time() - processor
     left = {"tasks": len(asyncio.all_tasks()) - 1, "sockets": open_sockets() - sockets}
-    print(json.dumps({"sent": made[-1].statistics().requests, "processor": processor, **left}), flush=True)
+    statistics = made[-1].statistics()
+    print(
+        json.dumps({"sent": statistics.requests, "retries": statistics.retries, "processor": processor, **left}),
+        flush=True,
+    )
 
 
 async def ask(client: httpx.AsyncClient, kind: str) -> int:
@@ -101,10 +110,13 @@ async def ask(client: httpx.AsyncClient, kind: str) -> int:
     return answer.status_code
 
 
-async def drive(port: int, process: int, arguments: argparse.Namespace) -> tuple[Counter[str], list[float]]:
-    """Keep all connections busy; return how often each answer came, and the server's memory every second."""
+async def drive(
+    port: int, process: int, arguments: argparse.Namespace
+) -> tuple[Counter[str], list[float], dict[str, str]]:
+    """Keep all connections busy; return how often each answer came, the server's memory every second, and the waits."""
     answers: Counter[str] = Counter()
     memory: list[float] = []
+    waited: dict[str, list[float]] = {}
     until = time.monotonic() + arguments.seconds
     kinds = [kind for kind, share in MIXES[arguments.mix].items() for _ in range(share)]
     random.Random(7).shuffle(kinds)
@@ -118,11 +130,12 @@ async def drive(port: int, process: int, arguments: argparse.Namespace) -> tuple
             base_url=f"http://127.0.0.1:{port}", verify=tls, timeout=30, trust_env=False
         ) as client:
             while time.monotonic() < until:
-                kind = next(turns)
+                kind, begun = next(turns), time.monotonic()
                 try:
                     answers[f"{kind} {await ask(client, kind)}"] += 1
                 except httpx.HTTPError as error:
                     answers[f"{kind} {type(error).__name__}"] += 1
+                waited.setdefault(kind, []).append(time.monotonic() - begun)
 
     async def watch() -> None:
         while time.monotonic() < until:
@@ -133,7 +146,8 @@ async def drive(port: int, process: int, arguments: argparse.Namespace) -> tuple
         group.create_task(watch())
         for _ in range(arguments.connections):
             group.create_task(keep_asking())
-    return answers, memory
+    waits = {kind: f"{median(each):.2f} {max(each):.2f}" for kind, each in sorted(waited.items())}
+    return answers, memory, waits
 
 
 async def load(endpoint_url: str, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -143,7 +157,7 @@ async def load(endpoint_url: str, arguments: argparse.Namespace) -> dict[str, An
         *(sys.executable, __file__, "--serve", endpoint_url), stdin=pipe, stdout=pipe
     )
     port = int(await program.stdout.readline())
-    answers, memory = await drive(port, program.pid, arguments)
+    answers, memory, waits = await drive(port, program.pid, arguments)
     program.stdin.close()
     account = json.loads(await program.stdout.read())
     await program.wait()
@@ -151,6 +165,8 @@ async def load(endpoint_url: str, arguments: argparse.Namespace) -> dict[str, An
     return {
         "answers": dict(sorted(answers.items())),
         "handled per second": round(handled / arguments.seconds),
+        "seconds to the answer, median and longest": waits,
+        "sent again": account["retries"],
         "sent to DynamoDB for each handled": round(account["sent"] / handled, 3),
         "processor ms of the shop for each handled": round(account["processor"] / handled * 1000, 2),
         "memory MiB, by fifths of the time": [round(each) for each in memory[:: max(1, len(memory) // 5)][:6]],

@@ -1,0 +1,237 @@
+"""The shop over a real socket: uvicorn serves, httpx asks, an engine answers."""
+
+import asyncio
+import html
+import os
+import re
+import signal
+import socket
+import sys
+from collections import Counter
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+import pytest_asyncio
+import uvicorn
+from shop.app import make_app
+from shop.seed import prepare
+
+from dynamap_async import RetryPolicy
+from dynamap_async.testing.faults import Faults
+
+pytestmark = pytest.mark.asyncio
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+NO_SUCH_ID = "00000000-0000-4000-8000-000000000000"
+
+
+@asynccontextmanager
+async def serving(app):
+    """Serve on a socket that listens already: who connects before the start waits in its queue."""
+    # By its protocol asyncio knows a TCP connection, and answers without the 40 ms of Nagle's algorithm.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
+    task = asyncio.create_task(server.serve([listening]))
+    try:
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        await task
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return Faults()
+
+
+@pytest_asyncio.fixture
+async def shop(engine, faults):
+    prefix = f"t{uuid4().hex[:12]}-"
+
+    def make_session():
+        return faults.session(engine, table_prefix=prefix, retry=RetryPolicy(max_attempts=1))
+
+    async with engine.session(table_prefix=prefix) as session:
+        await prepare(session)
+    return make_app(make_session)
+
+
+@pytest_asyncio.fixture
+async def client(shop):
+    async with serving(shop) as client:
+        yield client
+
+
+async def product(client, product_id):
+    return (await client.get(f"/api/products/{product_id}")).json()
+
+
+def names(page: str) -> list[str]:
+    return re.findall(r"<li>\s*<h2>(.*?)</h2>", page)
+
+
+async def test_the_page_shows_a_category_and_leads_on_to_its_end(client):
+    first = await client.get("/")
+    assert names(first.text) == ["Assam", "Ceylon", "Darjeeling", "Earl Grey", "Genmaicha", "Jasmine"]
+    assert first.text.count("/api/orders/") == 2
+    link = re.search(r'rel="next" href="(.*?)"', first.text)
+    second = await client.get(html.unescape(link[1]))
+    assert names(second.text) == ["Lapsang", "Oolong", "Rooibos", "Sencha"]
+    assert 'rel="next"' not in second.text
+
+
+async def test_the_page_brings_its_style_and_script(client):
+    page = (await client.get("/")).text
+    files = re.findall(r'(?:href|src)="(/static/.*?)"', page)
+    assert [(await client.get(file)).status_code for file in files] == [200, 200]
+
+
+async def test_the_list_of_products_has_next_links(client):
+    found, path = [], "/api/products?category=tea&size=4"
+    while path:
+        page = (await client.get(path)).json()
+        found.append([each["name"] for each in page["items"]])
+        path = page["next"]
+    assert [len(page) for page in found if page] == [4, 4, 2]
+    assert len(set().union(*found)) == 10
+
+
+async def test_keys_of_the_table_are_not_shown(client):
+    assert set(await product(client, "assam")) == {"product_id", "category", "name", "price", "stock", "version"}
+
+
+async def test_who_has_not_seen_the_latest_version_does_not_overwrite_it(client):
+    seen = (await product(client, "ceylon"))["version"]
+    first = await client.patch("/api/products/ceylon", json={"price": "7.25", "version": seen})
+    second = await client.patch("/api/products/ceylon", json={"price": "1.00", "version": seen})
+    form = {"product_id": "ceylon", "price": "1.00", "version": seen}
+    page = await client.post("/price?category=tea", data=form)
+    assert [answer.status_code for answer in (first, second, page)] == [200, 409, 409]
+    assert (second.json()["expected"], second.json()["stored"]) == (seen, seen + 1)
+    assert "Somebody else changed this product" in page.text
+    assert (await product(client, "ceylon"))["price"] == "7.25"
+
+
+async def test_an_order_takes_all_of_its_products_from_the_stock_or_none(client):
+    basket = {"customer_id": "bob", "counts": {"ceylon": 2, "java": 1}}
+    placed = await client.post("/api/orders", json=basket)
+    whole = (await client.get(f"/api/orders/{placed.json()['order_id']}")).json()
+    refused = await client.post("/api/orders", json={"customer_id": "bob", "counts": {"ceylon": 1, "jasmine": 1}})
+    assert (placed.status_code, placed.json()["total"]) == (201, "21.6")
+    assert {line["product_id"]: line["count"] for line in whole["lines"]} == basket["counts"]
+    assert refused.status_code == 409
+    assert refused.json() == {"detail": "Sold out, or just changed: Jasmine", "code": "unavailable"}
+    assert (await product(client, "ceylon"))["stock"] == 10
+
+
+async def test_a_basket_that_is_sent_twice_is_ordered_once(client):
+    form = {"order_id": str(uuid4()), "product_id": "ceylon", "count": 2}
+    answers = [await client.post("/buy?category=tea", data=form) for _ in range(2)]
+    assert [(answer.status_code, answer.headers["Location"]) for answer in answers] == [(303, "/?category=tea")] * 2
+    assert (await product(client, "ceylon"))["stock"] == 10
+
+
+async def test_an_order_takes_two_requests(client, faults):
+    await client.post("/api/orders", json={"customer_id": "bob", "counts": {"ceylon": 2, "java": 1, "white": 1}})
+    assert [entry.operation for entry in faults.log] == ["BatchGetItem", "TransactWriteItems"]
+
+
+async def test_no_more_is_sold_than_there_is(client):
+    basket = {"customer_id": "ada", "counts": {"white": 5}}
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(client.post("/api/orders", json=basket)) for _ in range(6)]
+    assert Counter(task.result().status_code for task in tasks) == {201: 3, 409: 3}
+    assert (await product(client, "white"))["stock"] == 4
+
+
+QUESTION = """{
+  ada: customer(customerId: "ada") { orders { lines { count product { name } } } }
+  bob: customer(customerId: "bob") { orders { lines { product { name } } } }
+  nobody: customer(customerId: "zed") { name }
+}"""
+
+
+async def test_graphql_asks_once_for_each_list_and_never_twice_for_an_item(client, faults):
+    answer = (await client.post("/graphql", json={"query": QUESTION})).json()
+    orders = answer["data"]["ada"]["orders"]
+    assert [[line["product"]["name"] for line in order["lines"]] for order in orders] == [
+        ["Java", "Dark", "Sencha"],
+        ["Assam", "Dark"],
+    ]
+    assert answer["data"]["nobody"] is None
+    sent = Counter(entry.operation for entry in faults.log)
+    # Lists: the orders of two customers, and of a customer who is none nothing; the lines of three orders.
+    assert sent["Query"] == 2 + 3
+    # Items: three customers at once, and four products as the lines come in.
+    assert sent["BatchGetItem"] + sent["GetItem"] <= 1 + 3
+
+
+async def test_graphql_keeps_what_went_wrong_to_itself(client, faults):
+    faults.on("GetItem").throttle()
+    answer = (await client.post("/graphql", json={"query": '{product(productId: "assam") {name}}'})).json()
+    assert (answer["data"]["product"], answer["errors"][0]["message"]) == (None, "Unexpected error.")
+
+
+ERRORS = [
+    ("GET", "/api/products/nothing", None, 404),
+    ("GET", f"/api/orders/{NO_SUCH_ID}", None, 404),
+    ("PATCH", "/api/products/nothing", {"price": "1.00", "version": 1}, 404),
+    ("POST", "/api/orders", {"customer_id": "zed", "counts": {"assam": 1}}, 404),
+    ("POST", "/api/orders", {"customer_id": "ada", "counts": {"nothing": 1}}, 409),
+    ("POST", "/api/orders", {"customer_id": "ada", "counts": {}}, 422),
+    ("POST", "/api/orders", {"customer_id": "ada", "counts": {"assam": 0}}, 422),
+    ("PATCH", "/api/products/assam", {"price": "0.001", "version": 1}, 422),
+    ("GET", "/api/products?category=cars", None, 422),
+    ("GET", "/api/products?category=tea&after=nonsense", None, 400),
+    ("GET", "/?after=nonsense", None, 400),
+]
+
+
+async def test_what_cannot_be_done_is_answered_by_its_meaning(client):
+    answers = [await client.request(method, path, json=body) for method, path, body, _ in ERRORS]
+    assert [answer.status_code for answer in answers] == [status for *_, status in ERRORS]
+
+
+async def test_a_busy_database_is_answered_with_when_to_try_again(client, faults):
+    faults.on("Query").throttle()
+    answers = [await client.get(path) for path in ("/", "/api/products?category=tea")]
+    assert [(answer.status_code, answer.headers["Retry-After"]) for answer in answers] == [(503, "1")] * 2
+
+
+async def test_nothing_is_left_when_the_shop_closes(shop):
+    before = asyncio.all_tasks()
+    async with serving(shop) as client, asyncio.TaskGroup() as group:
+        for _ in range(5):
+            group.create_task(client.get("/"))
+    assert asyncio.all_tasks() == before
+
+
+async def test_one_command_starts_the_shop_and_an_interrupt_ends_it():
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES), "PYTHONUNBUFFERED": "1"}
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "shop", "--port", "0"), env=environment, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        said = ""
+        while "running on http" not in said:
+            line = await program.stderr.readline()
+            assert line, said
+            said += line.decode()
+        url = re.search(r"http://127\.0\.0\.1:\d+", said)[0]
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+            assert names((await client.get(url)).text)[0] == "Assam"
+        program.send_signal(signal.SIGINT)
+        rest = (await program.stderr.read()).decode()
+    finally:
+        if program.returncode is None:
+            program.kill()
+        await program.wait()
+    assert program.returncode == 0
+    assert "Traceback" not in rest

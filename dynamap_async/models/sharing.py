@@ -138,13 +138,16 @@ def check_bases(model: type[Any], version: str | None, uniques: Iterable[str]) -
         ModelDefinitionError: a base has no version, or not the same unique constraints.
     """
     settings: Settings = getattr(model, SETTINGS)
+    own = {*uniques} if version is None else {*uniques, version}
     for base in model.__mro__[1:] if settings.shared is not None else ():
         known: Any = base.__dict__.get("__dynamap_definition__")
         of_base: Any = base.__dict__.get(SETTINGS)
         if known is None or of_base.abstract or of_base.shared is not settings.shared:
             continue
-        kept = {each.name for each in known.uniques} | ({known.version.name} if known.version is not None else set())
-        for name in ({*uniques} | ({version} if version is not None else set())) - kept:
+        kept: set[str] = {each.name for each in known.uniques}
+        if known.version is not None:
+            kept.add(known.version.name)
+        for name in sorted(own - kept):
             raise fault(
                 model.__name__,
                 f"is not declared in {base.__name__}, whose writes by key may be of a {model.__name__} and would not "

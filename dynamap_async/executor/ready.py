@@ -6,6 +6,7 @@ Invariant: of one call, no two requests are about the same item.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from dynamap_async.executor.pending import Pending
 
@@ -25,9 +26,9 @@ class Ready(deque[Pending]):
 
     __slots__ = ()
 
-    add = deque[Pending].append
+    add: ClassVar[Callable[[deque[Pending], Pending], None]] = deque[Pending].append
     """Puts a request last."""
-    add_first = deque[Pending].appendleft
+    add_first: ClassVar[Callable[[deque[Pending], Pending], None]] = deque[Pending].appendleft
     """Puts a request that was sent before those that came later."""
 
     def take(

@@ -26,11 +26,12 @@ class ManyReads:
         self._executor = runner.executor
         self._hooks = runner.hooks
         self._answered: list[tuple[Asked[Any], asyncio.Future[Body]]] = []
+        answered = self._answered  # not `self`: in a cycle, all that was read would wait for the garbage collector
         self._flow: Flow[Any] = Flow(
             runner.executor,
             runner.context,
             together=min(policy.max_keys, BATCH_GET_KEYS),
-            done=lambda asked, future: self._answered.append((asked, future)),
+            done=lambda asked, future: answered.append((asked, future)),
         )
         self._results: list[Any] = []
         self._failures: list[ItemFailure] = []

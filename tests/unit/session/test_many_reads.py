@@ -41,6 +41,23 @@ async def test_n_distinct_keys_are_one_call_for_each_hundred(open_session, servi
     assert service.counts.get("GetItem", 0) == (count % 100 == 1)
 
 
+async def test_nothing_that_was_read_waits_for_the_garbage_collector(open_session, stored, model):
+    stored(250)
+    async with open_session() as session:
+        gc.collect()
+        gc.disable()
+        try:
+            await session.get_many(model, keys(*range(250)))
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            waiting = sum(isinstance(each, (model, Find)) for each in gc.garbage)
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+    assert waiting == 0
+
+
 async def test_no_key_sends_nothing_and_one_key_is_a_get_item(open_session, service, stored, model):
     stored(1)
     async with open_session() as session:

@@ -5,11 +5,13 @@ from collections import Counter
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, SortKey
+from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, SortKey
 from dynamap_async.testing import NativeEngine
 from dynamap_async.testing.faults import Faults
 
-ITEMS = 20_000
+# Refusals that come at random, whatever the rate, slow a paced session down for good: a few items show that it arrives.
+UNPACED = pytest.param(20_000, CapacityPolicy(enabled=False), id="unpaced")
+PACED = pytest.param(300, CapacityPolicy(), id="paced")
 
 
 class Reading(Model, table="readings"):
@@ -19,15 +21,16 @@ class Reading(Model, table="readings"):
 
 
 @pytest.mark.asyncio
-async def test_twenty_thousand_items_survive_a_network_that_fails_every_fifth_time(native_executable):
+@pytest.mark.parametrize(("count", "capacity"), [UNPACED, PACED])
+async def test_all_items_survive_a_network_that_fails_every_fifth_time(native_executable, count, capacity):
     # Thousands of callbacks that each record a traceback take minutes.
     asyncio.get_running_loop().set_debug(False)
-    items = [Reading(sensor=f"s{number % 97}", at=number, value=f"v{number}") for number in range(ITEMS)]
+    items = [Reading(sensor=f"s{number % 97}", at=number, value=f"v{number}") for number in range(count)]
     faults = Faults.random(share=0.2, seed=7)
     with NativeEngine(native_executable) as engine:
         async with engine.session() as session:
             await session.tables.create(Reading)
-        async with faults.session(engine) as session:
+        async with faults.session(engine, capacity=capacity) as session:
             await session.put_many(items)
             found = await session.get_many(Reading, [(item.sensor, item.at) for item in items])
         async with engine.session() as session:
@@ -37,4 +40,4 @@ async def test_twenty_thousand_items_survive_a_network_that_fails_every_fifth_ti
     assert Counter((item.sensor, item.at) for item in stored) == Counter((item.sensor, item.at) for item in items)
     faulty = [entry.fault for entry in faults.log if entry.fault is not None]
     assert len(faulty) > len(faults.log) / 10
-    assert len(set(faulty)) >= 6
+    assert len(set(faulty)) >= (6 if count > 1_000 else 2)

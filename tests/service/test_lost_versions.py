@@ -5,11 +5,12 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from dynamap_async import Attr, ExactlyOnce, Model, PartitionKey, RetryPolicy, Save, Version, attr
+from dynamap_async import Attr, CapacityPolicy, ExactlyOnce, Model, PartitionKey, RetryPolicy, Save, Version, attr
 from dynamap_async.errors import VersionConflictError
 from dynamap_async.testing.faults import Faults
 
 PATIENT = RetryPolicy(max_attempts=5, base_delay_seconds=0.001, max_delay_seconds=0.01)
+UNPACED = CapacityPolicy(enabled=False)  # refusals come at random here, whatever the rate
 
 
 class Page(Model, table="pages"):
@@ -39,7 +40,7 @@ async def plain(engine, prefix):
 @pytest_asyncio.fixture
 async def faulty(engine, plain, faults, prefix):
     """A session whose requests go through the script."""
-    async with faults.session(engine, table_prefix=prefix, retry=PATIENT) as opened:
+    async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as opened:
         yield opened
 
 

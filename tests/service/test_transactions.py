@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from dynamap_async import (
     Attr,
+    CapacityPolicy,
     Check,
     Create,
     Model,
@@ -41,6 +42,7 @@ from dynamap_async.testing.faults import Faults
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PATIENT = RetryPolicy(max_attempts=30, base_delay_seconds=0.001, max_delay_seconds=0.01, budget=100_000)
+UNPACED = CapacityPolicy(enabled=False)  # refusals come at random here, whatever the rate
 
 pytestmark = pytest.mark.asyncio
 
@@ -264,8 +266,8 @@ async def test_transactions_of_several_sessions_add_up(engine, prefix, tables):
                 tx.update(Account, "bob").add(Account.balance, 1)
 
     async with (
-        engine.session(table_prefix=prefix, retry=PATIENT) as one,
-        engine.session(table_prefix=prefix, retry=PATIENT) as two,
+        engine.session(table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as one,
+        engine.session(table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as two,
         asyncio.TaskGroup() as group,
     ):
         group.create_task(transfer(one))
@@ -286,7 +288,10 @@ async def test_put_and_transaction_of_one_item_keep_their_order(tables):
 async def test_transaction_whose_answer_is_lost_is_done_once(engine, prefix, tables):
     faults = Faults()
     faults.on("TransactWriteItems", times=2).lose_answer()
-    async with faults.session(engine, table_prefix=prefix, retry=PATIENT) as session, session.transaction() as tx:
+    async with (
+        faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session,
+        session.transaction() as tx,
+    ):
         tx.update(Account, "ada").add(Account.balance, 1)
         tx.create(Entry(owner="ada", number=1))
     assert await balances(tables) == [11, 0, 0]
@@ -296,7 +301,7 @@ async def test_transaction_whose_answer_is_lost_is_done_once(engine, prefix, tab
 @pytest.mark.usefixtures("knows_tokens")
 async def test_counter_that_is_counted_exactly_once_is_exact_under_random_faults(engine, prefix, tables):
     faults = Faults.random(share=0.4, seed=7)
-    async with faults.session(engine, table_prefix=prefix, retry=PATIENT) as session:
+    async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:
 
         async def count():
             for _ in range(10):
@@ -330,7 +335,7 @@ async def test_write_done_exactly_once_fails_as_the_write_itself(tables):
 async def test_plain_counter_is_never_counted_twice_but_may_end_unknown(engine, prefix, tables):
     faults = Faults()
     faults.on("UpdateItem", nth=1).lose_answer()
-    async with faults.session(engine, table_prefix=prefix, retry=PATIENT) as session:
+    async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:
         with pytest.raises(TransportError):
             await session.update(Account, "ada").add(Account.balance, 1)
     assert await balances(tables) == [11, 0, 0]

@@ -8,7 +8,18 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 
-from dynamap_async import Attr, ExactlyOnce, Model, PartitionKey, RetryPolicy, SortKey, Unique, Version, attr
+from dynamap_async import (
+    Attr,
+    CapacityPolicy,
+    ExactlyOnce,
+    Model,
+    PartitionKey,
+    RetryPolicy,
+    SortKey,
+    Unique,
+    Version,
+    attr,
+)
 from dynamap_async.errors import (
     BatchError,
     ConditionalCheckFailedError,
@@ -26,6 +37,7 @@ from dynamap_async.testing.faults import Faults
 
 pytestmark = pytest.mark.asyncio
 PATIENT = RetryPolicy(max_attempts=20, base_delay_seconds=0.001, max_delay_seconds=0.01, budget=10_000)
+UNPACED = CapacityPolicy(enabled=False)  # refusals come at random here, whatever the rate
 
 
 class User(Model, table="users"):
@@ -379,7 +391,7 @@ NO_TOKENS = pytest.mark.engine_fault("moto", "forgets client request tokens", ra
 async def test_faults_leave_neither_orphaned_nor_missing_guards(engine, prefix, users, script):
     faults = Faults()
     script(faults.on("TransactWriteItems", times=2))
-    async with faults.session(engine, table_prefix=prefix, retry=PATIENT) as session:
+    async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:
         ann = await taken_by_ann(session)
         ann.email = "new@x"
         await session.save(ann)
@@ -429,7 +441,7 @@ async def test_any_writes_at_once_through_a_faulty_network_leave_exactly_the_gua
             else:
                 done["well"] += 1
 
-    async with faults.session(engine, table_prefix=prefix, retry=PATIENT) as session:
+    async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:
         await session.gather(*(work(session) for _ in range(8)))
     assert done["well"] > 10
     assert done[UniqueViolationError] > 10

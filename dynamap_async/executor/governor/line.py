@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from dynamap_async.config import Priority
 from dynamap_async.executor.governor.bucket import Bucket
 from dynamap_async.executor.governor.tickets import Lane, Lanes, Ticket
 
@@ -68,15 +69,23 @@ class Line:
         """Let one bucket fill up to now."""
         bucket.fill(now, self._lanes.waiting().get(bucket, ()))
 
-    def admit(self, now: float, most: int | None = None) -> list[Ticket]:
-        """Admit everyone who can go, or so many of them; return them in their order."""
+    def admit(self, now: float, most: int | None = None, least: Priority = Priority.BACKGROUND) -> list[Ticket]:
+        """Admit everyone who can go; return them in their order.
+
+        Args:
+            now: the time.
+            most: how many at most.
+            least: the lowest priority of those who are looked at.
+        """
         self.fill(now)
         admitted: list[Ticket] = []
         aside: defaultdict[Bucket, float] = defaultdict(float)
         heads = [(*_rank(lane), lane) for lane in self._lanes]
         heapq.heapify(heads)
         while heads and len(admitted) != most:
-            _, _, lane = heapq.heappop(heads)
+            urgency, _, lane = heapq.heappop(heads)
+            if urgency > least:
+                break
             first = lane.tickets[0]
             if not _can_go(first, aside):
                 for bucket, units in first.needs:

@@ -116,3 +116,13 @@ def test_the_tables_that_are_waited_for_are_told():
     assert made.tables_waited_for() == set()
     asked(made, 0.0)
     assert made.tables_waited_for() == {"t"}
+
+
+def test_an_urgent_one_does_not_take_along_whoever_waits_for_others_to_share_a_call_with():
+    made = known()
+    waiting = [asked(made, 0.0, Priority.BACKGROUND)[0] for _ in range(3)]
+    now = 0.125  # the units of one are there, and soon those of all
+    assert made.next_at(now) > now
+    urgent, admitted = asked(made, now)
+    assert admitted == [urgent]
+    assert made.admit(made.next_at(now)) == waiting

@@ -1,7 +1,10 @@
 """What keys and indexes are: tweets with three local and three global indexes, one of each projection."""
 
+from contextlib import closing
 from datetime import UTC, datetime
+from typing import Any
 
+import boto3
 import pytest
 import pytest_asyncio
 
@@ -139,3 +142,57 @@ async def test_a_global_index_has_its_own_throughput(session):
     await session.tables.create(Busy)
     schema = (await session.tables.describe(Busy)).schema
     assert (schema.throughput, schema.index("city-index").throughput) == (Throughput(read=5, write=4), TEN_TWO)
+
+
+async def test_a_global_index_can_be_added_to_a_table_with_items(session, engine):
+    class Before(Model, table="places"):
+        name: PartitionKey[str]
+        city: Attr[str]
+
+    class After(Before, table="places"):
+        by_city = GlobalIndex("city-index", partition_key="city")
+
+    await session.tables.create(Before)
+    await session.put(Before(name="Kew Gardens", city="London"))
+    with pytest.raises(NoIndexError):
+        await session.query(Before).where(Before.city == "London")
+    add_index(engine, session.table_name(Before))
+    assert [each.name for each in await session.query(After).where(After.city == "London")] == ["Kew Gardens"]
+
+
+def add_index(engine, table):
+    """Add the index without this library, which does not change tables yet."""
+    connection: Any = boto3.client(
+        "dynamodb",
+        region_name="eu-west-1",
+        endpoint_url=engine.endpoint_url,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
+    index = {
+        "IndexName": "city-index",
+        "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    with closing(connection):
+        connection.update_table(
+            TableName=table,
+            AttributeDefinitions=[{"AttributeName": "city", "AttributeType": "S"}],
+            GlobalSecondaryIndexUpdates=[{"Create": index}],
+        )
+
+
+async def test_a_table_has_more_than_five_global_indexes_and_at_first_up_to_twenty(session):
+    indexes = {f"by_{number}": GlobalIndex(f"index-{number}", partition_key=f"f{number}") for number in range(20)}
+    fields = {f"f{number}": (Attr[str], "x") for number in range(20)}
+    namespace = {
+        "__module__": __name__,
+        "__annotations__": {"id": PartitionKey[str]} | {name: annotation for name, (annotation, _) in fields.items()},
+        **{name: default for name, (_, default) in fields.items()},
+        **indexes,
+    }
+    many: Any = type(Model)("Many", (Model,), namespace, table="many")
+    await session.tables.create(many)
+    await session.put(many(id="a"))
+    assert len((await session.tables.describe(many)).schema.indexes) == 20
+    assert [each.id for each in await session.query(many).where(many.f19 == "x")] == ["a"]

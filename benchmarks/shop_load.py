@@ -25,7 +25,8 @@ import uvicorn
 from dynamap_async import Credentials, Session
 from dynamap_async.testing.choice import running_engine
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "examples"))
+CHECKOUT = Path(__file__).resolve().parents[1]
+sys.path += [str(CHECKOUT / "docs" / "examples"), str(CHECKOUT)]
 
 # Orders of one product wait for each other, so there are many, as in a shop.
 PRODUCTS = [f"kind-{number}" for number in range(200)]
@@ -183,13 +184,26 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--mix", choices=MIXES, default="shop")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     arguments = parser.parse_args()
     if arguments.serve:
         asyncio.run(serve(arguments.serve))
         return
     with running_engine(arguments.engine) as endpoint_url:
-        for name, figure in asyncio.run(load(endpoint_url, arguments)).items():
-            print(f"{name}: {figure}")
+        figures = asyncio.run(load(endpoint_url, arguments))
+    for name, figure in figures.items():
+        print(f"{name}: {figure}")
+    if arguments.json is not None:
+        write(arguments.json, figures)
+
+
+def write(path: Path, figures: dict[str, Any]) -> None:
+    """Write the figures, and what they were measured with."""
+    from benchmarks.results import git, machine
+
+    made = {"command": " ".join(["python", *sys.argv]), "commit": git("rev-parse", "HEAD"), "machine": machine()}
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    path.write_text(json.dumps({**made, "when": when, "figures": figures}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import difflib
 import importlib
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -157,3 +157,15 @@ def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: d
         close = difflib.get_close_matches(keyword, known, 1)
         hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
         raise ModelDefinitionError(f"class {name}(..., {keyword}=...): unknown class keyword{hint}", model=name)
+
+
+def bases_with_items(model: type[Any]) -> Iterator[Any]:
+    """Give the definitions of a model's bases that have items of their own in the table which it shares."""
+    shared = getattr(model, SETTINGS).shared
+    for base in model.__mro__[1:]:
+        definition = base.__dict__.get("__dynamap_definition__")
+        if definition is None or shared is None:
+            continue
+        settings: Settings = base.__dict__[SETTINGS]
+        if not settings.abstract and settings.shared is shared:
+            yield definition

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel
 
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import Role
-from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
 from dynamap_async.models.shards import MOST_SHARDS, Sharding, Shards, ShardSource, declared_shards
 from dynamap_async.schema import TableSchema
 
@@ -35,26 +35,19 @@ def with_shards(
         name: declared for name in fields if (declared := declared_shards(model.__pydantic_fields__[name])) is not None
     }
     made = {name: _sharding(model, fields, table, name, declared) for name, declared in found.items()}
-    if settings.shared is not None:
-        _check_family(model, settings, fields, made)
+    _check_family(model, fields, made)
     return {name: replace(plan, sharding=made[name]) if name in made else plan for name, plan in fields.items()}
 
 
-def _check_family(
-    model: type[BaseModel], settings: Settings, fields: Mapping[str, FieldPlan], made: Mapping[str, Sharding]
-) -> None:
+def _check_family(model: type[BaseModel], fields: Mapping[str, FieldPlan], made: Mapping[str, Sharding]) -> None:
     """Refuse other shards than those of a base, which finds and writes the items of the model by its own."""
-    for base in model.__mro__[1:]:
-        known: Any = base.__dict__.get("__dynamap_definition__")
-        of_base: Any = base.__dict__.get(SETTINGS)
-        if known is None or of_base.abstract or of_base.shared is not settings.shared:
-            continue
-        for name, inherited in known.fields.items():
+    for base in bases_with_items(model):
+        for name, inherited in base.fields.items():
             if name in fields and _spread(inherited.sharding) != _spread(made.get(name)):
                 raise fault(
                     model.__name__,
-                    f"has other shards than in {base.__name__}, which reads and writes the items of both; declare the "
-                    "same, or no base",
+                    f"has other shards than in {base.model.__name__}, which reads and writes the items of both; "
+                    "declare the same, or no base",
                     name,
                 )
 

@@ -10,7 +10,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.kinds import Kinds
 from dynamap_async.models.markers import Role, StoredAs, stored_name
-from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
 from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked
 from dynamap_async.models.tables import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.schema import KeyAttribute, TableSchema
@@ -137,21 +137,17 @@ def check_bases(model: type[Any], version: str | None, uniques: Iterable[str]) -
     Raises:
         ModelDefinitionError: a base has no version, or not the same unique constraints.
     """
-    settings: Settings = getattr(model, SETTINGS)
     own = {*uniques} if version is None else {*uniques, version}
-    for base in model.__mro__[1:] if settings.shared is not None else ():
-        known: Any = base.__dict__.get("__dynamap_definition__")
-        of_base: Any = base.__dict__.get(SETTINGS)
-        if known is None or of_base.abstract or of_base.shared is not settings.shared:
-            continue
-        kept: set[str] = {each.name for each in known.uniques}
-        if known.version is not None:
-            kept.add(known.version.name)
+    for base in bases_with_items(model):
+        kept: set[str] = {each.name for each in base.uniques}
+        if base.version is not None:
+            kept.add(base.version.name)
         for name in sorted(own - kept):
+            whose = base.model.__name__
             raise fault(
                 model.__name__,
-                f"is not declared in {base.__name__}, whose writes by key may be of a {model.__name__} and would not "
-                f"keep it; declare it in {base.__name__} too, or give both an abstract base",
+                f"is not declared in {whose}, whose writes by key may be of a {model.__name__} and would not keep it; "
+                f"declare it in {whose} too, or give both an abstract base",
                 name,
             )
 

@@ -1,6 +1,6 @@
 """Kinds in operations: which items of a shared table a read gives out, and which ones a write may change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -181,6 +181,11 @@ def of_own_kind(definition: Definition[Any], *, or_absent: bool) -> tuple[Condit
     return (not_stored(definition) | own,) if or_absent else (own,)
 
 
+def subclasses_of(definition: Definition[Any]) -> Iterator[Definition[Any]]:
+    """Give the definitions of the other models whose items a model of a shared table reads."""
+    return (definition_of(model) for model in definition.family.values() if model is not definition.model)
+
+
 def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
     """Refuse a write by key through a base where a subclass keeps what the base knows nothing of.
 
@@ -192,7 +197,7 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
         OperationError: a subclass has a version or unique values that its base does not have.
     """
     own = {each.name for each in definition.uniques}
-    for member in (definition_of(model) for model in definition.family.values() if model is not definition.model):
+    for member in subclasses_of(definition):
         kept = [each.name for each in member.uniques if each.name not in own]
         if member.version is not None and definition.version is None and not deletes:
             kept.append(member.version.name)

@@ -18,10 +18,10 @@ from dynamap_async.models import (
     FieldPlan,
     Model,
     Sharding,
-    definition_of,
     is_whole,
     known,
 )
+from dynamap_async.operations.kinds import subclasses_of
 from dynamap_async.operations.unchanged import absent_value, unchanged
 from dynamap_async.operations.updating import UpdateSpec
 from dynamap_async.wire import WireItem, WireKey
@@ -144,7 +144,7 @@ def is_attribute(definition: Definition[Any], action: Action) -> bool:
 
 def _check_members(base: Definition[Any], actions: Sequence[Action]) -> None:
     """Refuse to change a part of a key that only a subclass has: which class the stored item is of is not known."""
-    for member in (definition_of(model) for model in base.family.values() if model is not base.model):
+    for member in subclasses_of(base):
         for action in actions:
             attribute = action.path.attribute
             keys = member.templates.get(member.field_names.get(attribute, attribute), ())

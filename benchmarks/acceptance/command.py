@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.acceptance import report
@@ -34,6 +35,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="loads of 8 seconds instead of 30; indicative")
     parser.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS), metavar="QUESTION")
     parser.add_argument("--libraries", nargs="+", help="only those whose name begins so", metavar="NAME")
+    parser.add_argument("--rounds", type=int, help="how often each library is asked about latency (2; quick: 1)")
     parser.add_argument("--burst-seconds", type=float, default=BURST_SECONDS, help="how long unused capacity is kept")
     parser.add_argument("--latency-ms", type=float, default=LATENCY_SECONDS * 1e3, help="least time of an answer")
     parser.add_argument("--json", type=Path, help="write all figures, versions and the machine to this file")
@@ -42,6 +44,7 @@ def _options() -> argparse.Namespace:
 
 async def _ask(options: argparse.Namespace) -> report.Answers:
     effort = QUICK if options.quick else FULL
+    effort = replace(effort, rounds=options.rounds or effort.rounds)
     answers: report.Answers = {}
     for name in options.only:
         question = QUESTIONS[name]

@@ -73,9 +73,12 @@ async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
 
 
 async def _beside(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """50 handlers alone and beside a load that would go on, by turns; every process is a fresh one."""
-    seconds = effort.seconds / 3
-    alone, together = Task(seconds, handlers=50), Task(seconds, handlers=50, items=int(effort.items * 0.8))
+    """50 handlers alone and beside a load, by turns; every process is a fresh one.
+
+    The load is that of ``bulk``. It takes a little longer than is measured, for the handlers have a tenth of the rate.
+    """
+    alone = Task(effort.seconds, handlers=50)
+    together = Task(effort.seconds, handlers=50, items=effort.items)
     idle, busy, counted = [], [], []
     for _ in range(effort.rounds):
         idle += await work(table, variant, [alone])
@@ -84,17 +87,29 @@ async def _beside(table: Simulated, variant: Variant, effort: Effort) -> Figures
     idle += await work(table, variant, [alone])
     handlers = [counts["groups"].get("handler", {"throttled": 0}) for counts in counted]
     failed = [each for each in busy if "error" in each]
-    figures: Figures = {
+    return {
         "handlers_throttled": sum(each["throttled"] for each in handlers),
         "handlers_failed": sum(each.get("failed", 0) for each in busy),
+        "full_collections": sum(each["full_collections"] for each in busy),
         "rate": median(each["total"]["write_units"] / each["seconds"] / effort.write_units for each in counted),
         **{name: median(_refusals(each)[name] for each in counted) for name in ("refused", "throttled")},
+        **_latencies(idle, busy),
         **_kept((failed or busy)[0]),
     }
-    for kind in ("get", "put"):
+
+
+def _latencies(idle: list[Figures], busy: list[Figures]) -> Figures:
+    """Return the medians of the rounds, and of what is judged every round: one tells little of a machine's noise."""
+    figures: Figures = {}
+    for kind in ("get", "put", "lag"):
         for share in ("p50", "p99", "p100"):
-            figures[f"{kind}_{share}_idle"] = median(each[kind][share] for each in idle)
-            figures[f"{kind}_{share}"] = median(each[kind][share] for each in busy)
+            for name, told in ((f"{kind}_{share}_idle", idle), (f"{kind}_{share}", busy)):
+                rounds = [each[kind][share] for each in told]
+                figures[name] = median(rounds)
+                if share == "p99":
+                    figures[f"{name}_rounds"] = rounds
+        alone = figures[f"{kind}_p99_idle_rounds"]
+        figures[f"{kind}_noise"] = max(alone) / min(alone)
     return figures
 
 

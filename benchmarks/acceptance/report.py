@@ -17,18 +17,23 @@ Answers = dict[str, dict[str, Figures]]
 """Question -> library and how it was used -> figures."""
 
 _SHARES = {"rate": "rate used", "refused": "requests refused", "throttled": "item attempts throttled"}
-COLUMNS: dict[str, dict[str, str]] = {
+FIGURES: dict[str, dict[str, str]] = {
     "bulk": {**_SHARES, "seconds": "seconds", "missing": "items missing"},
     "beside": {
-        "get_p50_idle": "get p50 idle",
-        "get_p50": "beside",
-        "get_p99_idle": "get p99 idle",
-        "get_p99": "beside ",
-        "put_p50_idle": "put p50 idle",
-        "put_p50": "beside  ",
-        "put_p99_idle": "put p99 idle",
-        "put_p99": "beside   ",
-        "put_p100": "longest put",
+        "get_p50_idle": "get p50, idle",
+        "get_p50": "get p50, beside",
+        "get_p99_idle": "get p99, idle",
+        "get_noise": "its highest / its lowest",
+        "get_p99": "get p99, beside",
+        "put_p50_idle": "put p50, idle",
+        "put_p50": "put p50, beside",
+        "put_p99_idle": "put p99, idle",
+        "put_noise": "its highest / its lowest",
+        "put_p99": "put p99, beside",
+        "put_p100": "longest put, beside",
+        "lag_p99_idle": "event loop late, p99, idle",
+        "lag_p99": "event loop late, p99, beside",
+        "full_collections": "full garbage collections, beside",
         "handlers_throttled": "handlers throttled",
         "handlers_failed": "handlers failed",
         **_SHARES,
@@ -61,13 +66,12 @@ def show(answers: Answers, *, burst_seconds: float, latency_ms: float) -> None:
 
 
 def _figures(question: str, variants: dict[str, Figures], setting: str) -> Table:
-    columns = COLUMNS[question]
     table = Table(title=QUESTIONS[question].asks, caption=setting)
-    table.add_column("library")
-    for title in columns.values():
-        table.add_column(title, justify="right")
-    for label, figures in variants.items():
-        table.add_row(label, *(_cell(name, figures.get(name)) for name in columns))
+    table.add_column("")
+    for label in variants:
+        table.add_column(label, justify="right")
+    for name, title in FIGURES[question].items():
+        table.add_row(title, *(_cell(name, figures.get(name)) for figures in variants.values()))
     return table
 
 

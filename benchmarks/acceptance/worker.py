@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import platform
@@ -19,6 +20,8 @@ WARM_SECONDS = 1.0
 HANDLER_KEYS = 200
 PAUSE_SECONDS = (0.3, 0.7)
 """How long a handler waits between a get and a put: 50 of them take about 100 write units in a second."""
+PROBE_SECONDS = 0.02
+"""How often it is measured how late the event loop is."""
 
 
 def main() -> None:
@@ -78,17 +81,21 @@ async def _load(client: Client, every: list[str], seconds: float, *, background:
 async def _beside(client: Client, every: list[str], options: argparse.Namespace) -> dict[str, Any]:
     """Let handlers work, beside a load if there are items to load."""
     times: dict[str, list[float]] = {"get": [], "put": []}
+    lags: list[float] = []
     errors: list[str] = []
     until = time.perf_counter() + WARM_SECONDS + options.seconds
+    collections = _collections()
     longest = WARM_SECONDS + options.seconds + 1.0  # its end is not what the handlers are to feel
     async with asyncio.TaskGroup() as group:
         load = group.create_task(_load(client, every, longest, background=True)) if every else None
         for number in range(options.handlers):
             group.create_task(_handle(client, random.Random(number), times, errors, until))
+        group.create_task(_probe(lags, until))
     told: dict[str, Any] = {"seconds": options.seconds, "errors": errors[:3], "failed": len(errors)}
     if load is not None and "error" in load.result():
         told["error"] = load.result()["error"]
-    for kind, each in times.items():
+    told["full_collections"] = _collections() - collections
+    for kind, each in {**times, "lag": lags}.items():
         each.sort()
         shares = {f"p{share}": _percentile(each, share) for share in (50, 99, 100)}
         told[kind] = {"calls": len(each), **shares}
@@ -112,6 +119,19 @@ async def _handle(
             if begin >= measured_from:
                 times[kind].append(time.perf_counter() - begin)
         await asyncio.sleep(chance.uniform(*PAUSE_SECONDS))
+
+
+async def _probe(lags: list[float], until: float) -> None:
+    """Take note of how late the event loop wakes a task: what anybody's answer waits for besides."""
+    await asyncio.sleep(WARM_SECONDS)
+    while (begin := time.perf_counter()) < until:
+        await asyncio.sleep(PROBE_SECONDS)
+        lags.append(time.perf_counter() - begin - PROBE_SECONDS)
+
+
+def _collections() -> int:
+    """Return how often all objects of the process were looked through for garbage, which stops everything else."""
+    return gc.get_stats()[-1]["collections"]
 
 
 def _names() -> list[str]:

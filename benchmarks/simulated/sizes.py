@@ -7,6 +7,7 @@ import math
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 Wire = Mapping[str, Any]
@@ -33,6 +34,7 @@ def value_bytes(value: Mapping[str, Any]) -> int:
     return _SIZES[tag](content)
 
 
+@lru_cache(1024)
 def number_bytes(text: str) -> int:
     """Return the size of a number: 1, one for two digits begun on either side of the point, one for a minus sign."""
     number = EXACT.normalize(Decimal(text))

@@ -6,6 +6,7 @@ from typing import Final
 from dynamap_async.errors import CapacityBudgetExceededError
 from dynamap_async.executor.tally import Counted
 from dynamap_async.request import Request
+from dynamap_async.usage import OperationUsage
 
 Estimate = tuple[int, int]
 """Read units and write units, in halves."""
@@ -74,7 +75,7 @@ class Budget:
         under_way = (
             f", {_units(self._reads)} and {_units(self._writes)} under way" if self._reads + self._writes else ""
         )
-        by = ", ".join(f"{each.operation} on {each.table}" for each in usage.by_operation)
+        by = ", ".join(_taken_by(each) for each in usage.by_operation)
         return CapacityBudgetExceededError(
             f"{request.operation} on {request.table} was not sent: scope {self._name!r} has {limit}, and used "
             f"{usage.read_units:g} read units, {usage.write_units:g} write units and {usage.requests} requests "
@@ -94,6 +95,12 @@ class Budget:
 def _over(limit: int | None, used: int, reserved: int, more: int) -> bool:
     """Return whether something goes over a limit; what takes nothing more is refused only after an overrun."""
     return limit is not None and (used > limit or (more > 0 and used + reserved + more > limit))
+
+
+def _taken_by(entry: OperationUsage) -> str:
+    units = {"read": entry.read_units, "write": entry.write_units}
+    taken = " and ".join(f"{number:g} {kind}" for kind, number in units.items() if number)
+    return f"{entry.operation} on {entry.table}: {taken or 'none'}"
 
 
 def _units(halves: int | None) -> str:

@@ -5,14 +5,14 @@ import pytest
 from benchmarks.acceptance import questions
 from benchmarks.acceptance.goals import GOALS, Goal
 from benchmarks.acceptance.items import plain_item, wire_item
-from benchmarks.acceptance.report import COLUMNS
+from benchmarks.acceptance.report import FIGURES
 from benchmarks.simulated.sizes import item_bytes
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: f"{goal.question}-{goal.variant}-{goal.figure}")
 def test_a_goal_names_a_figure_that_is_reported_of_a_library_that_is_asked(goal):
     assert goal.variant in [variant.label for variant in questions.QUESTIONS[goal.question].variants]
-    assert {goal.figure, goal.beside} - {""} <= COLUMNS[goal.question].keys()
+    assert {goal.figure, goal.beside} - {""} <= FIGURES[goal.question].keys()
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,14 @@ def test_a_window_of_the_run_sums_its_quarters_of_a_second():
     slots = [{"attempts": number, "throttled": 1, "write_units": 2.0} for number in range(8)]
     window = questions._window({"slot_seconds": 0.25, "slots": slots}, 0.5, 1.5)
     assert window == {"attempts": 2 + 3 + 4 + 5, "throttled": 4, "write_units": 8.0, "seconds": 1.0}
+
+
+def test_latencies_are_medians_of_the_rounds_with_the_noise_of_those_that_were_idle():
+    def told(p99):
+        times = {"p50": 5.0, "p99": p99, "p100": 50.0}
+        return {"get": times, "put": times, "lag": times}
+
+    figures = questions._latencies([told(6.0), told(9.0), told(7.0)], [told(10.0), told(8.0)])
+    assert (figures["get_p99_idle"], figures["get_p99"], figures["put_p50"]) == (7.0, 9.0, 5.0)
+    assert figures["lag_noise"] == 1.5
+    assert figures["get_p99_rounds"] == [10.0, 8.0]

@@ -40,20 +40,28 @@ class Estimate(NamedTuple):
 class _Average:
     """The units that a kind takes of each place, for one of weight 1."""
 
-    __slots__ = ("_units", "_weights")
+    __slots__ = ("_kind", "_last", "_units", "_weights")
 
-    def __init__(self) -> None:
+    def __init__(self, kind: Kind) -> None:
+        self._kind: Final = kind
         self._weights = 0.0
         self._units: dict[Place, float] = {}
+        self._last: Estimate | None = None
+
+    def of(self, weight: float) -> Estimate:
+        """Return what one of a weight is expected to take; until the next answer, of equal weights the same object."""
+        last = self._last
+        if last is None or last.weight != weight:
+            units = {place: units / self._weights * weight for place, units in self._units.items() if units}
+            last = self._last = Estimate(self._kind, weight, units)
+        return last
 
     def learn(self, units: Mapping[Place, float], weight: float, requests: int) -> None:
+        self._last = None
         kept = (1 - 1 / _MEMORY) ** requests
         self._weights = self._weights * kept + weight
         for place in self._units.keys() | units.keys():
             self._units[place] = self._units.get(place, 0.0) * kept + units.get(place, 0.0)
-
-    def of(self, weight: float) -> dict[Place, float]:
-        return {place: units / self._weights * weight for place, units in self._units.items() if units}
 
 
 class Estimates:
@@ -71,7 +79,7 @@ class Estimates:
         )
         weight = weight_of(request)
         average = self._averages.get(kind)
-        return Estimate(kind, weight, supposed_units(request) if average is None else average.of(weight))
+        return Estimate(kind, weight, supposed_units(request)) if average is None else average.of(weight)
 
     def learn(self, expected: Iterable[Estimate], spent: Mapping[Place, float]) -> None:
         """Take note of what requests took together, each in proportion to what was expected of it.
@@ -91,7 +99,9 @@ class Estimates:
             # Where an exchange carried several kinds of requests to one table.
             together = sum(group[2] for other, group in groups.items() if other.table == kind.table)
             part = units / together if together else 1.0
-            average = self._averages.setdefault(kind, _Average())
+            average = self._averages.get(kind)
+            if average is None:
+                average = self._averages[kind] = _Average(kind)
             average.learn({place: taken * part for place, taken in concerned.items()}, weight, int(requests))
 
 

@@ -12,12 +12,12 @@ from typing import Final
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
 from dynamap_async.executor.governor.bucket import Bucket
-from dynamap_async.executor.governor.estimates import Estimates
+from dynamap_async.executor.governor.estimates import Estimate, Estimates, Kind
 from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
 from dynamap_async.executor.governor.limits import Limits
 from dynamap_async.executor.governor.line import Line
 from dynamap_async.executor.governor.places import Place
-from dynamap_async.executor.governor.tickets import Ticket
+from dynamap_async.executor.governor.tickets import Needs, Ticket
 from dynamap_async.request import Request
 
 _AT_ONCE: Final = 50
@@ -35,12 +35,13 @@ class Governor:
         self.policy: Final = policy
         self.estimates: Final = Estimates()
         self._part: Final = policy.share * policy.target_utilization
+        self._needs: Final[dict[Kind, tuple[Estimate, Needs]]] = {}
         self._line: Final = Line()
         self._buckets: Final[dict[Place, Bucket]] = {}
         self._heat: Final = Heat()
         self._partitions: Final[dict[Partition, Bucket]] = {}
         """Those that take much."""
-        self._governed: Final[set[str]] = set()
+        self.governed: Final[set[str]] = set()
         """The tables whose requests need tickets."""
 
     @property
@@ -50,9 +51,9 @@ class Governor:
 
     def governs(self, table: str) -> bool:
         """Tell whether requests to a table need tickets; several tables are named as a request names them."""
-        if not self._governed:
+        if not self.governed:
             return False
-        return table in self._governed or (", " in table and not self._governed.isdisjoint(table.split(", ")))
+        return table in self.governed or (", " in table and not self.governed.isdisjoint(table.split(", ")))
 
     def bucket(self, place: Place, now: float) -> Bucket:
         """Return the bucket of a place."""
@@ -65,7 +66,7 @@ class Governor:
 
     def suppose(self, table: str, now: float) -> None:
         """Hold requests to a table up to a small rate, until its limits are known."""
-        self._governed.add(table)
+        self.governed.add(table)
         for writes in (False, True):
             self.bucket(Place(table, None, writes), now).suppose()
 
@@ -77,16 +78,24 @@ class Governor:
             bucket.know(None if limit is None else limit * self._part, now)
         buckets = [bucket for place, bucket in self._buckets.items() if place.table == table]
         if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
-            self._governed.discard(table)
+            self.governed.discard(table)
         else:
-            self._governed.add(table)
+            self.governed.add(table)
 
     def ticket(self, request: Request, priority: Priority, now: float) -> Ticket:
         """Return a ticket for a request; it waits nowhere yet."""
         estimate = self.estimates.of(request)
-        needs = tuple((self.bucket(place, now), units) for place, units in estimate.units.items())
+        needs = self._needs_of(estimate, now)
         hot = self._hot(request, sum(estimate.units.values()), now)
         return Ticket(needs if hot is None else (*needs, hot), priority, estimate)
+
+    def _needs_of(self, estimate: Estimate, now: float) -> Needs:
+        """Return an estimate in buckets: one value for all who share the estimate, as most items of a load do."""
+        last = self._needs.get(estimate.kind)
+        if last is None or last[0] is not estimate:
+            needs = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
+            last = self._needs[estimate.kind] = estimate, needs
+        return last[1]
 
     def _hot(self, request: Request, units: float, now: float) -> tuple[Bucket, float] | None:
         """Return the bucket of a partition that takes so much that its own limit may count."""
@@ -120,8 +129,8 @@ class Governor:
         return self._govern(partition.table)
 
     def _govern(self, table: str) -> list[str]:
-        new = [] if table in self._governed else [table]
-        self._governed.add(table)
+        new = [] if table in self.governed else [table]
+        self.governed.add(table)
         return new
 
     def ask(self, ticket: Ticket, now: float) -> list[Ticket]:
@@ -200,6 +209,10 @@ class Governor:
             bucket.refuse(admitted_at, now, partly=partly)
             new += self._govern(place.table)
         return new
+
+    def is_waited_for(self, table: str) -> bool:
+        """Tell whether requests to a table wait; those to several tables are not looked at."""
+        return self._line.waits_with(table)
 
     def tables_waited_for(self) -> set[str]:
         """Return the tables whose units are waited for."""

@@ -1,6 +1,6 @@
 """Heat: which partition keys take how much lately. Pure.
 
-Invariant: what is remembered is bounded; where it grows too large, the coldest half is forgotten.
+Invariant: what is remembered of a table is bounded; where it grows too large, the coldest half is forgotten.
 """
 
 import math
@@ -12,6 +12,11 @@ from dynamap_async.request import Request
 _MEMORY_SECONDS: Final = 2.0
 """Over how long rates are averaged."""
 _MOST: Final = 2_000
+"""How many partitions of a table are remembered."""
+_MOST_MEMORIES: Final = 50.0
+"""After so many times that memory, rates are written down anew: they would become too large as numbers."""
+_NOTHING: Final = 1e-6
+"""Units a second below which a partition is forgotten then."""
 
 
 class Partition(NamedTuple):
@@ -42,21 +47,49 @@ class Heat:
     """The units a second that partitions take, as averages that forget."""
 
     def __init__(self) -> None:
-        self._rates: dict[Partition, tuple[float, float]] = {}
-        """Partition -> units a second, and when."""
+        self._lanes: Final[dict[tuple[str, bool], _Lane]] = {}
+        """Table, and whether writes are meant -> its partitions."""
 
     def add(self, partition: Partition, units: float, now: float) -> float:
         """Take note of units that a partition takes; return how many a second it takes lately."""
-        before, at = self._rates.get(partition, (0.0, now))
-        rate = before * math.exp((at - now) / _MEMORY_SECONDS) + units / _MEMORY_SECONDS
-        self._rates[partition] = rate, now
-        if len(self._rates) > _MOST:
-            self._forget(now)
-        return rate
+        lane = self._lanes.get((partition.table, partition.writes))
+        if lane is None:
+            lane = self._lanes[partition.table, partition.writes] = _Lane(now)
+        return lane.add(partition.key, units, now)
 
-    def _forget(self, now: float) -> None:
-        def warmth(entry: tuple[Partition, tuple[float, float]]) -> float:
-            _, (rate, at) = entry
-            return rate * math.exp((at - now) / _MEMORY_SECONDS)
+    def __len__(self) -> int:
+        """Return how many partitions are remembered."""
+        return sum(len(lane.weights) for lane in self._lanes.values())
 
-        self._rates = dict(sorted(self._rates.items(), key=warmth, reverse=True)[: _MOST // 2])
+
+class _Lane:
+    """The partitions of one table, for reads or for writes.
+
+    Each has one number: its rate, times what everything has faded since ``_since``. A bulk load meets a thousand new
+    keys a second; with an object for each of them, the garbage collector would have to look through all objects of the
+    process every few seconds, which stops the event loop (benchmarks/acceptance, question "beside").
+    """
+
+    __slots__ = ("_since", "weights")
+
+    def __init__(self, now: float) -> None:
+        self.weights: dict[str, float] = {}
+        self._since = now
+
+    def add(self, key: str, units: float, now: float) -> float:
+        memories = (now - self._since) / _MEMORY_SECONDS
+        if memories > _MOST_MEMORIES:
+            self._begin_anew(math.exp(-memories), now)
+            memories = 0.0
+        faded = math.exp(memories)
+        weight = self.weights.get(key, 0.0) + units / _MEMORY_SECONDS * faded
+        self.weights[key] = weight
+        if len(self.weights) > _MOST:
+            middle = sorted(self.weights.values())[_MOST // 2]
+            self.weights = {each: warmth for each, warmth in self.weights.items() if warmth > middle}
+        return weight / faded
+
+    def _begin_anew(self, left: float, now: float) -> None:
+        """Count from now on; ``left`` is what is left of what was taken at the beginning."""
+        self._since = now
+        self.weights = {key: rate for key, warmth in self.weights.items() if (rate := warmth * left) > _NOTHING}

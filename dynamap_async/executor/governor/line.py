@@ -65,6 +65,10 @@ class Line:
         """Tell whether anyone waits for a bucket."""
         return any(bucket in lane.buckets for lane in self._lanes)
 
+    def waits_with(self, table: str) -> bool:
+        """Tell whether anyone waits who asks for a table alone."""
+        return any(lane.tickets[0].estimate.kind.table == table for lane in self._lanes)
+
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""
         bucket.fill(now, self._lanes.waiting().get(bucket, ()))

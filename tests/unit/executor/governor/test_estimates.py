@@ -96,3 +96,15 @@ def test_of_a_batch_each_table_learns_its_own():
     estimates.learn([estimates.of(put(1000)), estimates.of(put(1000, "u"))], {TABLE: 5.0, other: 1.0})
     assert estimates.of(put(1000)).units == {TABLE: 5.0}
     assert estimates.of(put(1000, "u")).units == {other: 1.0}
+
+
+def test_items_of_a_load_share_one_estimate_until_the_next_answer():
+    estimates = Estimates()
+    estimates.learn([estimates.of(put(1000))], {TABLE: 1.0})
+    first, other = estimates.of(put(1000)), estimates.of(put(2000))
+    again = [estimates.of(put(1000)) for _ in range(2)]
+    assert again[0] is again[1]
+    assert (again[0].units, other.units) == (first.units, {TABLE: 2.0})
+    estimates.learn(again, {TABLE: 4.0})
+    assert estimates.of(put(1000)).units[TABLE] == pytest.approx(5 / 3, rel=0.02)
+    assert first.units == {TABLE: 1.0}

@@ -1,5 +1,8 @@
 """Hot partitions: what takes much is known, in bounded memory, and held to its own limit."""
 
+import gc
+import math
+
 import pytest
 
 from dynamap_async import CapacityPolicy, Priority
@@ -42,7 +45,35 @@ def test_of_many_partitions_the_hot_ones_are_remembered():
         heat.add(Partition("t", str(step), True), 1.0, step * 0.001)
         rate = heat.add(HOT, 1.0, step * 0.001)
     assert rate == pytest.approx(1000, rel=0.05)
-    assert len(heat._rates) <= 2000
+    assert len(heat) <= 2000
+
+
+def test_a_rate_is_the_same_after_any_time():
+    heat, at = Heat(), 1e6
+    for _ in range(3):  # the sums are begun anew now and then, for they grow with the time
+        at += 1e5
+        assert heat.add(HOT, 10.0, at) == pytest.approx(5.0)
+        assert heat.add(HOT, 0.0, at + 2.0) == pytest.approx(5.0 / math.e)
+    for step in range(1000):
+        rate = heat.add(HOT, 1.0, at + step)
+    assert rate == pytest.approx(0.5 / (1 - math.exp(-0.5)), rel=0.01)
+
+
+def test_what_is_taken_of_many_partitions_leaves_nothing_for_the_garbage_collector():
+    heat = Heat()
+    heat.add(HOT, 1.0, 0.0)
+    gc.collect()
+    before = len(gc.get_objects())
+    for step in range(1500):
+        heat.add(Partition("t", str(step), True), 1.0, step * 0.001)
+    assert len(gc.get_objects()) - before < 50
+
+
+def test_reads_and_writes_of_a_key_and_equal_keys_of_two_tables_are_apart():
+    heat = Heat()
+    heat.add(HOT, 100.0, 1.0)
+    assert heat.add(HOT._replace(writes=False), 2.0, 1.0) == pytest.approx(1.0)
+    assert heat.add(HOT._replace(table="u"), 2.0, 1.0) == pytest.approx(1.0)
 
 
 def governed():

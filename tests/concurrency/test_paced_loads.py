@@ -1,0 +1,83 @@
+"""A load that waits for units gives way to others after little work, and its calls are full all the same."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Priority, Session, SortKey, Throughput, attr
+from dynamap_async.session import flow
+
+
+class Reading(Model, table="readings", throughput=Throughput(read=1000, write=1000)):
+    sensor: PartitionKey[str]
+    at: SortKey[int]
+    value: Attr[int] = attr(default=0)
+
+
+class Note(Model, table="notes"):
+    id: PartitionKey[int]
+
+
+class Unlimited:
+    """Carries out everything, and says that an item took a unit."""
+
+    max_connections = 8
+
+    def __init__(self):
+        self.sizes = {"readings": Counter(), "notes": Counter()}
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        entries = request.body.get("RequestItems", {}).get(request.table, [None])
+        self.sizes[request.table][len(entries)] += 1
+        await asyncio.sleep(0.005)
+        units = {"CapacityUnits": float(len(entries))}
+        spent = {"TableName": request.table, **units, "Table": units}
+        return {"ConsumedCapacity": [spent] if request.operation == "BatchWriteItem" else spent}
+
+
+async def load(session, items):
+    async with session.scope("load", priority=Priority.BACKGROUND):
+        await session.put_many(items)
+
+
+@pytest.fixture
+def every_item_gives_way(monkeypatch):
+    monkeypatch.setattr(flow, "_PACED_SLICE_SECONDS", -1.0)
+    monkeypatch.setattr(flow, "_SLICE_SECONDS", 3600.0)
+
+
+async def test_a_load_that_waits_for_units_gives_way_item_by_item_and_its_calls_are_full(every_item_gives_way):
+    transport, loop, turns = Unlimited(), asyncio.get_running_loop(), [0]
+
+    def items():
+        for number in range(500):
+            if not turns[-1]:
+                loop.call_soon(turns.append, 0)
+            turns[-1] += 1
+            yield Reading(sensor="s", at=number)
+
+    async with Session(transport=transport, capacity=CapacityPolicy(limits="declared")) as session:
+        await load(session, items())
+    at_once = [number for number in turns if number > 1]
+    assert len(at_once) <= 2  # before anything waits
+    assert sum(turns) == 500
+    assert sum(transport.sizes["readings"].values()) <= 25
+
+
+async def test_a_load_to_a_table_that_nobody_waits_for_fills_its_calls_before_it_submits_them(every_item_gives_way):
+    transport = Unlimited()
+    async with (
+        Session(transport=transport, capacity=CapacityPolicy(limits="declared")) as session,
+        asyncio.TaskGroup() as group,
+    ):
+        group.create_task(load(session, [Reading(sensor="s", at=number) for number in range(500)]))
+        await asyncio.sleep(0.1)
+        assert session._runner.executor.held_up
+        await load(session, [Note(id=number) for number in range(250)])
+        assert session._runner.executor.held_up
+    assert transport.sizes["notes"] == {25: 10}

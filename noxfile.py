@@ -107,14 +107,26 @@ def tests_long(session: nox.Session) -> None:
 @nox.session(default=False, python="3.13")
 def bench(session: nox.Session) -> None:
     """Measure this library beside its peers; `-- --quick` takes two minutes. See benchmarks/README.md."""
-    session.install(str(built_wheel()), *group("bench"))
-    session.install("--force-reinstall", "--no-deps", str(built_wheel()))  # the version stays, the code does not
+    install_benchmarks(session)
     folder = Path(session.virtualenv.location) / "apart"
     python = str(folder / "bin" / "python")
     if not Path(python).exists():
         session.run("python", "-m", "venv", str(folder))
     session.run(python, "-m", "pip", "install", "-q", *group("bench-apart"), external=True)
     session.run("python", "benchmarks", *session.posargs, env={"DYNAMAP_BENCH_APART": python})
+
+
+@nox.session(default=False, python="3.13")
+def bench_compare(session: nox.Session) -> None:
+    """Fail if this library became dearer, beside the floor, than a file in benchmarks/results says; name it or none."""
+    install_benchmarks(session)
+    session.run("python", "benchmarks", "compare", *session.posargs)
+
+
+def install_benchmarks(session: nox.Session) -> None:
+    """Install the wheel, as it is now, and the pinned libraries that it is measured beside."""
+    session.install(str(built_wheel()), *group("bench"))
+    session.install("--force-reinstall", "--no-deps", str(built_wheel()))  # the version stays, the code does not
 
 
 @nox.session(default=False)

@@ -16,6 +16,12 @@ if __name__ == "__main__":
         from benchmarks.simulated.server import main
     elif sys.argv[1:2] == ["capacity"]:
         from benchmarks.acceptance.command import main
+    elif sys.argv[1:2] == ["growth"]:
+        from benchmarks.growth.command import main
+    elif sys.argv[1:2] == ["growing"]:
+        from benchmarks.growth.worker import main
+    elif sys.argv[1:2] == ["compare"]:
+        from benchmarks.compare.command import main
     elif sys.argv[1:2] == ["loader"]:
         from benchmarks.acceptance.worker import main
     else:

@@ -1,11 +1,13 @@
 """What the stub server answers. Pages are made once; only batch reads, whose keys must match, are put together."""
 
+import re
 import zlib
 
 import orjson
 
-from benchmarks.items import PAGE, PYNAMODB_TABLE, STREAM, wire, wire_key
+from benchmarks.items import PAGE, PYNAMODB_TABLE, stream_of, wire, wire_key
 
+_STREAM = re.compile(rb'\{"S": ?"stream-(\d+)"\}')
 _ZONES = ("Z", "+0000")
 _HEAD = (
     b"HTTP/1.1 200 OK\r\nServer: stub\r\nContent-Type: application/x-amz-json-1.0\r\nx-amzn-RequestId: STUB\r\n"
@@ -19,24 +21,34 @@ def http(body: bytes, checksum: int | None = None) -> bytes:
 
 
 class Pages:
-    """Pages of a query or scan: one prepared body, and an end that says whether and where it goes on."""
+    """Pages of a query or scan: one prepared body, and an end that says whether and where it goes on.
 
-    def __init__(self, user_id: str, zone: str) -> None:
-        items = [wire(user_id, number, zone) for number in range(PAGE)]
-        self._open = orjson.dumps({"Count": PAGE, "ScannedCount": PAGE, "Items": items})[:-1]
-        self._checksum = zlib.crc32(self._open)
-        self._last = http(self._open + b"}")
+    Args:
+        user_id: the partition key of all items.
+        zone: how the instants end.
+        found: how many items all pages have together.
+    """
+
+    def __init__(self, user_id: str, zone: str, found: int) -> None:
         self._user_id = user_id
         self._zone = zone
+        self._count = -(-found // PAGE)
+        self._open = self._body(PAGE)
+        self._checksum = zlib.crc32(self._open)
+        self._last = http(self._body(found - (self._count - 1) * PAGE) + b"}")
 
-    def page(self, body: bytes, count: int) -> bytes:
-        """Return the page that the request asks for, of ``count`` pages."""
+    def _body(self, items: int) -> bytes:
+        made = [wire(self._user_id, number, self._zone) for number in range(items)]
+        return orjson.dumps({"Count": items, "ScannedCount": items, "Items": made})[:-1]
+
+    def page(self, body: bytes) -> bytes:
+        """Return the page that the request asks for."""
         number = 0
-        if count > 1 and b'"ExclusiveStartKey"' in body:
+        if self._count > 1 and b'"ExclusiveStartKey"' in body:
             # The number of the page lies in the microseconds of the sort key, which no client looks at.
             start = orjson.loads(body)["ExclusiveStartKey"]["posted_at"]["S"]
             number = int(start.removesuffix(self._zone)[-6:])
-        if number + 1 >= count:
+        if number + 1 >= self._count:
             return self._last
         key = wire_key(self._user_id, PAGE - 1, self._zone)
         key["posted_at"]["S"] = key["posted_at"]["S"].replace(".000000", f".{number + 1:06d}")
@@ -47,15 +59,14 @@ class Pages:
 class Answers:
     """The answers to every operation that the libraries under measure send."""
 
-    def __init__(self, *, scanned: int, streamed: int) -> None:
+    def __init__(self, *, scanned: int) -> None:
         """Prepare the bodies.
 
         Args:
             scanned: how many items a scan finds, all segments together.
-            streamed: how many items the long query finds.
         """
         self._scanned = scanned
-        self._streamed = streamed
+        self._made: dict[tuple[str, str, int], Pages] = {}
         nothing = http(b"{}")
         self._fixed = {
             "putitem": nothing,
@@ -68,8 +79,6 @@ class Answers:
         }
         self._items = {zone: http(orjson.dumps({"Item": wire("user-000000", 0, zone)})) for zone in _ZONES}
         self._updated = {zone: http(orjson.dumps({"Attributes": wire("user-000000", 0, zone)})) for zone in _ZONES}
-        self._pages = {zone: Pages("user-000000", zone) for zone in _ZONES}
-        self._stream = {zone: Pages(STREAM, zone) for zone in _ZONES}
         key = wire_key("")
         self._rest = {
             zone: orjson.dumps({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in _ZONES
@@ -86,15 +95,23 @@ class Answers:
         if operation == "getitem":
             return self._items[zone]
         if operation == "query":
-            if b'{"S":"%b"}' % STREAM.encode() in body.replace(b" ", b""):
-                return self._stream[zone].page(body, self._streamed // PAGE)
-            return self._pages[zone].page(body, 1)
+            long = _STREAM.search(body)
+            if long is None:
+                return self._pages("user-000000", zone, PAGE).page(body)
+            return self._pages(stream_of(int(long[1])), zone, int(long[1])).page(body)
         if operation == "scan":
             segments = int(orjson.loads(body).get("TotalSegments", 1))
-            return self._pages[zone].page(body, self._scanned // segments // PAGE)
+            return self._pages("user-000000", zone, self._scanned // segments).page(body)
         if operation == "batchgetitem":
             return self._batch(body, zone)
         raise ValueError(f"the stub has no answer to {operation}")
+
+    def _pages(self, user_id: str, zone: str, found: int) -> Pages:
+        """Return the pages of a query or segment, made at its first request."""
+        asked = (user_id, zone, found)
+        if asked not in self._made:
+            self._made[asked] = Pages(*asked)
+        return self._made[asked]
 
     def _batch(self, body: bytes, zone: str) -> bytes:
         (asked,) = orjson.loads(body)["RequestItems"].items()

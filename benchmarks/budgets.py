@@ -15,7 +15,7 @@ class Budget:
 
     question: str
     figure: str
-    """``cost``, ``rate`` or ``peak_mib``."""
+    """``cost``, ``rate``, ``peak_mib`` or ``blocked_ms``."""
     reference: Reference
     """Whose figure ours is divided by; ``limit`` for the figure itself."""
     factor: float
@@ -29,6 +29,7 @@ class Budget:
 
 
 _CONCURRENT = ("concurrent_gets_64", "concurrent_gets_400", "concurrent_gets_1000", "concurrent_puts")
+_SHAPES = ("", "_small", "_wide", "_deep", "_large")
 
 BUDGETS: Sequence[Budget] = (
     Budget("get_one", "cost", "floor", 1.5),
@@ -44,11 +45,15 @@ BUDGETS: Sequence[Budget] = (
     Budget("batch_write", "cost", "floor", 2.0),
     Budget("transaction_10", "cost", "floor", 2.0),
     Budget("stream", "cost", "floor", 2.2),
+    Budget("stream_million", "cost", "floor", 2.2),
     Budget("stream", "peak_mib", "floor", 1.3),
-    Budget("decode", "cost", "floor", 2.8),
-    Budget("encode", "cost", "floor", 2.2),
+    Budget("stream_million", "peak_mib", "floor", 1.3),
+    *(Budget(f"decode{shape}", "cost", "floor", 2.8) for shape in _SHAPES),
+    *(Budget(f"encode{shape}", "cost", "floor", 2.2) for shape in _SHAPES),
     Budget("import_time", "cost", "floor", 1.1),  # there the floor is the import of aiobotocore and Pydantic
     Budget("open_first", "cost", "limit", 20.0),  # milliseconds, with a given endpoint
+    Budget("open_configured", "cost", "aiobotocore", 1.0),
+    Budget("open_configured", "blocked_ms", "aiobotocore", 0.5),  # off the loop: it waits for less than half as long
 )
 
 
@@ -97,6 +102,12 @@ def judge(
         if beside is not None:
             verdicts.append(Verdict(budget, ours / figures[beside] if beside else ours, beside))
     return verdicts
+
+
+def unjudged(budgets: Sequence[Budget], verdicts: Sequence[Verdict]) -> list[Budget]:
+    """Return the budgets that a run gave no figures for."""
+    judged = [verdict.budget for verdict in verdicts]
+    return [budget for budget in budgets if budget not in judged]
 
 
 def _beside(budget: Budget, figures: dict[str, float], returns: dict[str, str]) -> str | None:

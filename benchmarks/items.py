@@ -9,8 +9,6 @@ from typing import Any
 TABLE = "posts"
 PYNAMODB_TABLE = "posts-pynamodb"  # the server answers this name with instants in PynamoDB's form
 START = datetime(2026, 1, 1, tzinfo=UTC)
-STREAM = "stream"
-"""The partition key's value of the long query; any other value is answered with one page."""
 TEXT = "The quick brown fox jumps over the lazy dog, again and again. " * 10
 PAGE = 100
 
@@ -23,6 +21,11 @@ def instant(number: int) -> datetime:
 def stored_instant(number: int, zone: str = "Z") -> str:
     """Return it as it is stored."""
     return instant(number).strftime("%Y-%m-%dT%H:%M:%S.%f") + zone
+
+
+def stream_of(count: int) -> str:
+    """Return the partition key whose query finds that many items; any other key's finds one page."""
+    return f"stream-{count}"
 
 
 def plain(user_id: str, number: int = 0) -> dict[str, Any]:

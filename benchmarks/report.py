@@ -1,28 +1,44 @@
 """The tables that a run prints."""
 
+from collections.abc import Mapping, Sequence
+
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.budgets import BUDGETS, judge
+from benchmarks.budgets import BUDGETS, Verdict, judge, unjudged
 from benchmarks.questions import Question
 from benchmarks.results import Results
 from benchmarks.subjects import FLOOR, NAMES, OURS
 
+_BESIDES = {"peak_mib": ("most memory held", "MiB"), "blocked_ms": ("event loop blocked", "ms")}
 
-def show(results: Results, asked: dict[str, Question], *, rounds: int, seconds: float, busy: float) -> None:
+
+def show(results: Results, asked: Mapping[str, Question], *, rounds: int, seconds: float, busy: float) -> None:
     """Print costs, speeds, what was not measured, and how the budgets were kept."""
     console = Console(width=None if Console().is_terminal else 160)
     medians = results.medians()
     console.print(_costs(results, asked, medians))
     console.print(_speeds(medians, asked))
-    for question, absent in results.absent.items():
-        for subject, why in absent.items():
-            console.print(f"{subject}, {asked[question].asks}: {why}", style="dim", highlight=False)
-    console.print(_verdicts(results, asked, medians))
+    for (subject, why), without in _reasons(results).items():
+        console.print(f"{subject}: {', '.join(without)}: {why}", style="dim", highlight=False)
+    verdicts = judge(BUDGETS, medians, results.returns)
+    console.print(_verdicts(verdicts, asked))
+    missing = list(dict.fromkeys(budget.question for budget in unjudged(BUDGETS, verdicts)))
+    if missing:
+        console.print(f"Budgets without figures in this run: {', '.join(missing)}", highlight=False)
     console.print(f"{rounds} rounds in {seconds:.0f} s; load of the machine at the end {busy:.1f}", highlight=False)
 
 
-def _costs(results: Results, asked: dict[str, Question], medians: dict[str, dict[str, dict[str, float]]]) -> Table:
+def _reasons(results: Results) -> dict[tuple[str, str], list[str]]:
+    """Return library and reason -> the questions without a figure."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for question, absent in results.absent.items():
+        for subject, why in absent.items():
+            found.setdefault((subject, why), []).append(question)
+    return found
+
+
+def _costs(results: Results, asked: Mapping[str, Question], medians: dict[str, dict[str, dict[str, float]]]) -> Table:
     table = Table(
         title="CPU per operation: median, (x the floor), spread of the runs",
         caption="Spread: from the least to the greatest run, in percent of the median. Reads give: "
@@ -43,13 +59,14 @@ def _costs(results: Results, asked: dict[str, Question], medians: dict[str, dict
             ratio = f" ({cost / floor:.2f})" if floor and name != FLOOR else ""
             cells.append(f"{_figure(cost)}{ratio} {results.spread(question, name):.0%}")
         table.add_row(each.asks, each.unit, *cells)
-        peaks = {name: figures.get("peak_mib") for name, figures in medians.get(question, {}).items()}
-        if any(peaks.values()):
-            table.add_row("  most memory held", "MiB", *(_figure(peaks.get(name)) for name in NAMES))
+        for figure, (words, unit) in _BESIDES.items():
+            told = {name: figures.get(figure) for name, figures in medians.get(question, {}).items()}
+            if any(told.values()):
+                table.add_row(f"  {words}", unit, *(_figure(told.get(name)) for name in NAMES))
     return table
 
 
-def _speeds(medians: dict[str, dict[str, dict[str, float]]], asked: dict[str, Question]) -> Table:
+def _speeds(medians: dict[str, dict[str, dict[str, float]]], asked: Mapping[str, Question]) -> Table:
     table = Table(title="Operations per second, p50 / p99 of a call in milliseconds")
     table.add_column("question")
     for name in NAMES:
@@ -68,11 +85,11 @@ def _speed(figures: dict[str, float]) -> str:
     return f"{figures['rate']:,.0f}{times}"
 
 
-def _verdicts(results: Results, asked: dict[str, Question], medians: dict[str, dict[str, dict[str, float]]]) -> Table:
+def _verdicts(verdicts: Sequence[Verdict], asked: Mapping[str, Question]) -> Table:
     table = Table(title="Budgets")
     for title in ("question", "budget", "measured", "beside", "kept"):
         table.add_column(title)
-    for verdict in judge(BUDGETS, medians, results.returns):
+    for verdict in verdicts:
         kept = "met" if verdict.met else f"missed by {verdict.missed_by:.0%}"
         style = None if verdict.met else "red"
         asks = asked[verdict.budget.question].asks

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FIGURES = ("cost", "rate", "p50_ms", "p99_ms", "peak_mib")
+FIGURES = ("cost", "rate", "p50_ms", "p99_ms", "peak_mib", "blocked_ms")
 
 
 @dataclass(slots=True)
@@ -27,6 +27,13 @@ class Results:
     returns: dict[str, str] = field(default_factory=dict)
     """Library -> what its reads give."""
     pythons: set[str] = field(default_factory=set)
+    quick: bool = False
+    """Whether the runs were those of a quick run, with little work in each."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything went wrong, other than that a library has no such thing."""
+        return any("failed:" in why for each in self.absent.values() for why in each.values())
 
     def add(self, subject: str, told: dict[str, Any]) -> None:
         """Take what a worker told."""
@@ -61,15 +68,16 @@ class Results:
     def write(self, path: Path, *, command: str) -> None:
         """Write everything as JSON."""
         content = {
-            "command": command,
-            "commit": git("rev-parse", "HEAD"),
-            "changed_since": bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
-            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "machine": machine(),
+            **about(command),
+            "quick": self.quick,
             "pythons": sorted(self.pythons),
             "versions": self.versions,
             "returns": self.returns,
             "medians": self.medians(),
+            "spreads": {
+                question: {subject: self.spread(question, subject) for subject in each}
+                for question, each in self.runs.items()
+            },
             "absent": self.absent,
             "runs": self.runs,
         }
@@ -82,6 +90,17 @@ def _medians(runs: list[dict[str, float]]) -> dict[str, float]:
         figure: statistics.median(run[figure] for run in runs)
         for figure in FIGURES
         if all(figure in run for run in runs)
+    }
+
+
+def about(command: str) -> dict[str, Any]:
+    """Return what a file of results says about the run: what was run, of which code, when and where."""
+    return {
+        "command": command,
+        "commit": git("rev-parse", "HEAD"),
+        "changed_since": bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": machine(),
     }
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -20,6 +20,8 @@ class Run:
     p99_ms: float | None = None
     peak_mib: float | None = None
     """The most memory that the process held."""
+    blocked_ms: float | None = None
+    """The longest time in which the event loop did nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +36,24 @@ class Effort:
     """How many items a scan finds."""
     streamed: int
     """How many items the long query finds."""
+    million: int = 1_000_000
+    """How many the longest one finds."""
     loaded: int = 10_000
     """How many items are kept in memory."""
 
 
-FULL = Effort(seconds=1.0, many=10_000, scanned=100_000, streamed=1_000_000)
-QUICK = Effort(seconds=0.05, many=500, scanned=1_600, streamed=2_000)
+FULL = Effort(seconds=0.3, many=10_000, scanned=100_000, streamed=50_000)
+QUICK = Effort(seconds=0.04, many=500, scanned=1_600, streamed=2_000, million=20_000)
 
 
 async def calls(
-    call: Callable[[int], Awaitable[object]], *, callers: int, seconds: float, distinct: int, per: int = 1
+    call: Callable[[int], Awaitable[object]],
+    *,
+    callers: int,
+    seconds: float,
+    distinct: int,
+    per: int = 1,
+    least: int = 1,
 ) -> Run:
     """Measure a call that many callers make again and again.
 
@@ -53,6 +63,7 @@ async def calls(
         seconds: about how long to measure.
         distinct: the numbers begin again after so many.
         per: how many operations one call is.
+        least: how many calls to measure at least, however long they take.
     """
     times: list[float] = []
 
@@ -74,7 +85,7 @@ async def calls(
 
     warm = 1 if per > 1 else 64
     each = await all_callers(warm) / warm
-    total = max(callers, int(seconds / each))
+    total = max(callers, least, int(seconds / each))
     times.clear()
     gc.collect()
     before = time.process_time()
@@ -84,8 +95,7 @@ async def calls(
     return Run(
         cost=used / (total * per) * 1e6,
         rate=total * per / elapsed,
-        p50_ms=times[len(times) // 2] * 1e3,
-        p99_ms=times[min(len(times) - 1, int(len(times) * 0.99))] * 1e3,
+        **_percentiles(times),
     )
 
 
@@ -95,7 +105,7 @@ async def once(work: Callable[[], Awaitable[object]], *, operations: int) -> Run
     before, begin = time.process_time(), time.perf_counter()
     await work()
     elapsed, used = time.perf_counter() - begin, time.process_time() - before
-    return Run(cost=used / operations * 1e6, rate=operations / elapsed)
+    return Run(cost=used / operations * 1e6, rate=operations / elapsed, p50_ms=elapsed * 1e3, p99_ms=elapsed * 1e3)
 
 
 def plainly(work: Callable[[], object], *, seconds: float, per: int = 1) -> Run:
@@ -109,4 +119,20 @@ def plainly(work: Callable[[], object], *, seconds: float, per: int = 1) -> Run:
     for _ in range(total):
         work()
     elapsed, used = time.perf_counter() - begin, time.process_time() - before
-    return Run(cost=used / (total * per) * 1e6, rate=total * per / elapsed)
+    times = sorted(_times(work, max(3, total // 5)))  # apart, since looking at the clock costs too
+    return Run(cost=used / (total * per) * 1e6, rate=total * per / elapsed, **_percentiles(times))
+
+
+def _times(work: Callable[[], object], count: int) -> Iterator[float]:
+    for _ in range(count):
+        begin = time.perf_counter()
+        work()
+        yield time.perf_counter() - begin
+
+
+def _percentiles(times: Sequence[float]) -> dict[str, float]:
+    """Return p50 and p99 of the times of calls, which are sorted."""
+    return {
+        "p50_ms": times[len(times) // 2] * 1e3,
+        "p99_ms": times[min(len(times) - 1, int(len(times) * 0.99))] * 1e3,
+    }

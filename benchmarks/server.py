@@ -71,13 +71,12 @@ async def serve(answers: Answers) -> None:
 
 
 def main() -> int:
-    """Run the server with the sizes of the tables that it pretends to have."""
+    """Run the server with the size of the table that it pretends to have."""
     parser = argparse.ArgumentParser()
     parser.add_argument("server")
     parser.add_argument("--scanned", type=int, required=True, help="items that a scan finds")
-    parser.add_argument("--streamed", type=int, required=True, help="items that the long query finds")
     options = parser.parse_args()
-    answers = Answers(scanned=options.scanned, streamed=options.streamed)
+    answers = Answers(scanned=options.scanned)
     try:
         import uvloop
     except ImportError:

@@ -31,14 +31,11 @@ def main() -> int:
     if distinct > 10:
         distinct = max(distinct, effort.many)
     subject.prepare(distinct)
-    work = _measure(subject, asked, options.endpoint, effort)
+    run = asyncio.run
     if options.uvloop:
-        import uvloop
-
-        runs = uvloop.run(work)
-    else:
-        runs = asyncio.run(work)
-    told = {"runs": runs, "returns": subject.returns, "versions": _versions(subject)}
+        from uvloop import run
+    runs = run(_measure(subject, asked, options.endpoint, effort))
+    told = {"runs": runs, "returns": subject.returns, "versions": versions(subject)}
     print(json.dumps({**told, "python": platform.python_version()}))
     return 0
 
@@ -61,7 +58,7 @@ async def _measure(
             runs[name] = {"failed": _told(error)}
         else:
             runs[name] = {key: value for key, value in dataclasses.asdict(run).items() if value is not None}
-        is_open = is_open or name == "open_first"
+            is_open = is_open or question.opens
     if is_open:
         await subject.close()
     return runs
@@ -73,7 +70,8 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _versions(subject: Subject) -> dict[str, str]:
+def versions(subject: Subject) -> dict[str, str]:
+    """Return distribution -> version, of what is installed for a library."""
     found: dict[str, str] = {}
     for name in subject.distributions:
         try:

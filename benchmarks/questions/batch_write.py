@@ -11,4 +11,6 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     )
 
 
-QUESTION = Question(asks="batch write, per item", floor="BatchWriteItem of 25, side by side", run=_run, distinct=0)
+QUESTION = Question(
+    asks="batch write, per item", floor="BatchWriteItem of 25, side by side", run=_run, group="bulk", distinct=0
+)

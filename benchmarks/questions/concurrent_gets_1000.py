@@ -6,9 +6,14 @@ from benchmarks.subjects import Subject
 
 
 async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
-    return await calls(subject.get, callers=1000, seconds=effort.seconds, distinct=2_000)
+    return await calls(subject.get, callers=1000, seconds=effort.seconds, distinct=2_000, least=2 * 1000)
 
 
 QUESTION = Question(
-    asks="concurrent gets, 1000 callers", floor="GetItem for each", run=_run, distinct=2_000, quick=False
+    asks="concurrent gets, 1000 callers",
+    floor="GetItem for each",
+    run=_run,
+    group="concurrent",
+    distinct=2_000,
+    quick=False,
 )

@@ -9,4 +9,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return await calls(subject.get_alone, callers=64, seconds=effort.seconds, distinct=1_000)
 
 
-QUESTION = Question(asks="get one item, 64 callers, not shared", floor="GetItem", run=_run)
+QUESTION = Question(asks="get one item, 64 callers, not shared", floor="GetItem", run=_run, group="single")

@@ -17,4 +17,6 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return Run(cost=float(ran.stdout) * 1e3)
 
 
-QUESTION = Question(asks="import", floor="aiobotocore and Pydantic", run=_run, unit="ms", distinct=10, opened=False)
+QUESTION = Question(
+    asks="import", floor="aiobotocore and Pydantic", run=_run, unit="ms", distinct=10, group="parts", opened=False
+)

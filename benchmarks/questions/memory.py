@@ -27,4 +27,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return Run(cost=grown)
 
 
-QUESTION = Question(asks="10,000 loaded items, MiB", floor="parsed JSON", run=_run, unit="MiB", distinct=10, alone=True)
+QUESTION = Question(asks="10,000 loaded items, MiB", floor="parsed JSON", run=_run, unit="MiB", distinct=10)

@@ -16,5 +16,12 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
 
 
 QUESTION = Question(
-    asks="open and first get", floor="an aiohttp session", run=_run, unit="ms", distinct=10, alone=True, opened=False
+    asks="open and first get",
+    floor="an aiohttp session",
+    run=_run,
+    unit="ms",
+    distinct=10,
+    group="single",
+    opened=False,
+    opens=True,
 )

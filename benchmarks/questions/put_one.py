@@ -9,4 +9,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return await calls(subject.put_alone, callers=64, seconds=effort.seconds, distinct=1_000)
 
 
-QUESTION = Question(asks="put one item, 64 callers, not shared", floor="PutItem", run=_run)
+QUESTION = Question(asks="put one item, 64 callers, not shared", floor="PutItem", run=_run, group="single")

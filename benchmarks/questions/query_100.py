@@ -9,4 +9,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return await calls(lambda _: subject.query(), callers=8, seconds=effort.seconds, distinct=1)
 
 
-QUESTION = Question(asks="query a page of 100, 8 callers", floor="Query", run=_run)
+QUESTION = Question(asks="query a page of 100, 8 callers", floor="Query", run=_run, group="single")

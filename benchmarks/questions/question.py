@@ -21,9 +21,15 @@ class Question:
     """Of the cost: us or ms of CPU per operation, or MiB."""
     distinct: int = 1_000
     """How many different keys and items there are; 0 for as many as a bulk question has."""
-    alone: bool = False
-    """Whether the process must not have done anything else, because it counts memory or what happens first."""
+    group: str = ""
+    """Questions of one group are asked in one process; without a group, the question has a process of its own."""
+    uvloop: bool = False
+    """Whether it is asked on uvloop, also in a run that is not. Such questions have a group of their own."""
     opened: bool = True
     """Whether the subject is open when it is asked."""
+    opens: bool = False
+    """Whether it opens the subject itself."""
     quick: bool = True
     """Whether it is part of a quick run."""
+    once: bool = False
+    """Whether it is asked in the first round only, because it takes minutes."""

@@ -14,4 +14,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return await once(scan, operations=effort.scanned)
 
 
-QUESTION = Question(asks="parallel scan, 8 segments, per item", floor="Scan pages", run=_run)
+QUESTION = Question(asks="parallel scan, 8 segments, per item", floor="Scan pages", run=_run, group="bulk")

@@ -9,4 +9,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return await calls(lambda _: subject.transact(), callers=8, seconds=effort.seconds, distinct=1)
 
 
-QUESTION = Question(asks="transaction of 10 puts", floor="TransactWriteItems", run=_run)
+QUESTION = Question(asks="transaction of 10 puts", floor="TransactWriteItems", run=_run, group="single")

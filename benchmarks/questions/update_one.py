@@ -9,4 +9,4 @@ async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
     return await calls(subject.update, callers=64, seconds=effort.seconds, distinct=1_000)
 
 
-QUESTION = Question(asks="update one item, 64 callers", floor="UpdateItem", run=_run)
+QUESTION = Question(asks="update one item, 64 callers", floor="UpdateItem", run=_run, group="single")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
 
-from benchmarks.items import PAGE, STREAM, TABLE, users, wire, wire_key
+from benchmarks.items import PAGE, TABLE, stream_of, users, wire, wire_key
 from benchmarks.subjects.subject import Subject
 
 
@@ -38,7 +38,7 @@ class Aiobotocore(Subject):
         self._keys = [wire_key(name) for name in users(distinct)]
         self._items = [wire(name) for name in users(distinct)]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Create a client."""
         self._context = get_session().create_client(
             "dynamodb",
@@ -107,9 +107,9 @@ class Aiobotocore(Subject):
             ]
         return sum(task.result() for task in tasks)
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """The paginator."""
-        return await self._pages("query", **_query(STREAM))
+        return await self._pages("query", **_query(stream_of(count)))
 
     async def _pages(self, operation: str, **parameters: Any) -> int:
         count = 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import ClassVar
 
 import aiohttp
@@ -14,8 +15,9 @@ from aiodynamo.operations import Put
 from aiodynamo.utils import dy2py, py2dy
 from yarl import URL
 
-from benchmarks.items import PAGE, STREAM, TABLE, plain, stored_instant, users
-from benchmarks.subjects.subject import Subject
+from benchmarks.items import PAGE, TABLE, plain, stored_instant, stream_of, users
+from benchmarks.shapes import Shape
+from benchmarks.subjects.subject import CannotError, Subject
 
 
 class Aiodynamo(Subject):
@@ -32,8 +34,10 @@ class Aiodynamo(Subject):
         self._keys = [{"user_id": name, "posted_at": stored_instant(0)} for name in users(distinct)]
         self._items = [{**plain(name), "posted_at": stored_instant(0)} for name in users(distinct)]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Make a client with an aiohttp session."""
+        if endpoint is None:
+            raise CannotError("reads no endpoint from configuration files")
         self._http = aiohttp.ClientSession()
         credentials = StaticCredentials(Key("AKIAEXAMPLE", "secret"))
         self._client = Client(AIOHTTP(self._http), credentials, "eu-west-1", endpoint=URL(endpoint))
@@ -82,12 +86,12 @@ class Aiodynamo(Subject):
         await self._client.transact_write_items([Put(TABLE, item) for item in self._items[:10]])
         return None
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """Iterate `query`."""
-        count = 0
-        async for _ in self._table.query(HashKey("user_id", STREAM)):
-            count += 1
-        return count
+        found = 0
+        async for _ in self._table.query(HashKey("user_id", stream_of(count))):
+            found += 1
+        return found
 
     def encode(self) -> object:
         """Its serialiser, and JSON."""
@@ -96,6 +100,15 @@ class Aiodynamo(Subject):
     def decode(self, page: bytes) -> object:
         """JSON, and its deserialiser."""
         return [dy2py(item, float) for item in json.loads(page)["Items"]]
+
+    def encoder(self, shape: Shape) -> Callable[[], object]:
+        """The same."""
+        items = shape.items()
+        return lambda: [json.dumps(py2dy(item)) for item in items]
+
+    def decoder(self, shape: Shape) -> Callable[[bytes], object]:
+        """The same."""
+        return self.decode
 
     def render(self) -> object:
         """Encode both expressions with one set of parameters."""

@@ -6,6 +6,7 @@ Its `get` cannot send an instant as a key, so the sort key is text here; that sp
 import asyncio
 import json
 import os
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from aiobotocore.config import AioConfig
@@ -23,7 +24,8 @@ from aiodynamodb import (
 from aiodynamodb.conditions import CustomConditionExpressionBuilder
 from boto3.dynamodb.conditions import Attr, Key
 
-from benchmarks.items import PAGE, STREAM, TABLE, plain, stored_instant, users
+from benchmarks.items import PAGE, TABLE, plain, stored_instant, stream_of, users
+from benchmarks.shapes import KEY, Shape
 from benchmarks.subjects.plain_model import Place
 from benchmarks.subjects.subject import Subject
 
@@ -44,6 +46,11 @@ class Post(DynamoModel):
     text: str
 
 
+def _model(shape: Shape) -> Any:
+    fields = {name: HashKey[kind] if name == KEY else kind for name, kind in shape.fields.items()}
+    return table(TABLE)(type("Shaped", (DynamoModel,), {"__annotations__": fields, "__module__": __name__}))
+
+
 class Aiodynamodb(Subject):
     """Pydantic models."""
 
@@ -58,7 +65,7 @@ class Aiodynamodb(Subject):
         self._users = users(distinct)
         self._posts = [Post(**{**plain(name), "posted_at": stored_instant(0)}) for name in self._users]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Enter its client."""
         os.environ.update(AWS_ACCESS_KEY_ID="AKIAEXAMPLE", AWS_SECRET_ACCESS_KEY="secret")
         config = AioConfig(max_pool_connections=64)
@@ -123,13 +130,13 @@ class Aiodynamodb(Subject):
         """`transact_write`."""
         return await self._client.transact_write([TransactPut(post) for post in self._posts[:10]])
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """Iterate the pages of `query`."""
-        count = 0
-        async for page in self._client.query(Post, key_condition_expression=Key("user_id").eq(STREAM)):
+        found = 0
+        async for page in self._client.query(Post, key_condition_expression=Key("user_id").eq(stream_of(count))):
             for _ in page.items:
-                count += 1
-        return count
+                found += 1
+        return found
 
     def encode(self) -> object:
         """`to_dynamo`, and JSON."""
@@ -138,6 +145,17 @@ class Aiodynamodb(Subject):
     def decode(self, page: bytes) -> object:
         """JSON, and `from_dynamo`."""
         return [Post.from_dynamo(item) for item in json.loads(page)["Items"]]
+
+    def encoder(self, shape: Shape) -> Callable[[], object]:
+        """The same with a model of the shape."""
+        model = _model(shape)
+        items = [model(**values) for values in shape.items()]
+        return lambda: [json.dumps(item.to_dynamo()) for item in items]
+
+    def decoder(self, shape: Shape) -> Callable[[bytes], object]:
+        """The same with a model of the shape."""
+        model = _model(shape)
+        return lambda page: [model.from_dynamo(item) for item in json.loads(page)["Items"]]
 
     def render(self) -> object:
         """Build both expressions with one builder."""

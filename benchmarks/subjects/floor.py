@@ -1,20 +1,35 @@
 """The floor: aiohttp sends bodies that were made beforehand and orjson parses the answers. Nobody can do less."""
 
 import asyncio
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import aiohttp
 import orjson
 from pydantic import BaseModel
 
-from benchmarks.items import PAGE, STREAM, TABLE, plain, users, wire, wire_key
-from benchmarks.subjects.plain_model import PlainPost
-from benchmarks.subjects.subject import Subject
+from benchmarks.items import PAGE, TABLE, plain, stored_instant, stream_of, users, wire, wire_key
+from benchmarks.shapes import Shape
+from benchmarks.subjects.plain_model import PlainPost, plain_model
+from benchmarks.subjects.subject import CannotError, Subject
 
 _CONDITION = {
     "TableName": TABLE,
     "KeyConditionExpression": "#p = :p",
     "ExpressionAttributeNames": {"#p": "user_id"},
+}
+_RENDERED = {
+    **_CONDITION,
+    "KeyConditionExpression": "#p = :p AND #s BETWEEN :a AND :b",
+    "FilterExpression": "#l > :l AND begins_with(#t, :t)",
+    "ExpressionAttributeNames": {"#p": "user_id", "#s": "posted_at", "#l": "likes", "#t": "title"},
+    "ExpressionAttributeValues": {
+        ":p": {"S": "user-000000"},
+        ":a": {"S": stored_instant(0)},
+        ":b": {"S": stored_instant(1000)},
+        ":l": {"N": "10"},
+        ":t": {"S": "An"},
+    },
 }
 
 
@@ -25,7 +40,6 @@ class Floor(Subject):
     returns = "parsed JSON"
     imports = "aiobotocore.session, pydantic.main"  # `import pydantic` alone loads nothing yet
     distributions = ("aiohttp", "orjson", "pydantic")
-    cannot: ClassVar[dict[str, str]] = {"render": "nothing to render: its bodies are made beforehand"}
 
     def prepare(self, distinct: int) -> None:
         """Make every body."""
@@ -43,7 +57,6 @@ class Floor(Subject):
         self._query = orjson.dumps(
             {**_CONDITION, "ExpressionAttributeValues": {":p": {"S": "user-000000"}}, "Limit": PAGE}
         )
-        self._stream = {**_CONDITION, "ExpressionAttributeValues": {":p": {"S": STREAM}}}
         self._transaction = orjson.dumps(
             {"TransactItems": [{"Put": {"TableName": TABLE, "Item": wire(name)}} for name in names[:10]]}
         )
@@ -59,8 +72,10 @@ class Floor(Subject):
         )
         self._models = [PlainPost(**plain(name)) for name in names[:PAGE]]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Open an aiohttp session with as many connections as the others have."""
+        if endpoint is None:
+            raise CannotError("has no configuration")
         self._url = endpoint
         self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=64), auto_decompress=False)
 
@@ -113,9 +128,10 @@ class Floor(Subject):
             tasks = [group.create_task(self._pages("Scan", body)) for body in bodies]
         return sum(task.result() for task in tasks)
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """Read page after page."""
-        return await self._pages("Query", self._stream)
+        values = {":p": {"S": stream_of(count)}}
+        return await self._pages("Query", {**_CONDITION, "ExpressionAttributeValues": values})
 
     async def _pages(self, operation: str, body: dict[str, Any]) -> int:
         count = 0
@@ -134,6 +150,24 @@ class Floor(Subject):
         """Parse the JSON, no further."""
         return orjson.loads(page)["Items"]
 
+    def encoder(self, shape: Shape) -> Callable[[], object]:
+        """Dump Pydantic models to dicts, no further."""
+        model = plain_model(shape)
+        models = [model(**values) for values in shape.items()]
+        return lambda: [each.model_dump() for each in models]
+
+    def decoder(self, shape: Shape) -> Callable[[bytes], object]:
+        """Parse the JSON, no further."""
+        return self.decode
+
+    def render(self) -> object:
+        """Write the JSON of a body that was put together beforehand."""
+        return orjson.dumps(_RENDERED)
+
     def define(self) -> object:
         """Define the fields as a plain Pydantic model."""
         return type("Fresh", (BaseModel,), {"__annotations__": PlainPost.__annotations__, "__module__": __name__})
+
+    def define_shape(self, shape: Shape) -> object:
+        """Define a plain Pydantic model."""
+        return plain_model(shape)

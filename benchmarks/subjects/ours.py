@@ -1,10 +1,14 @@
 """This library."""
 
+from collections.abc import Callable
 from datetime import datetime
+from types import new_class
+from typing import Any
 
 import orjson
 
-from benchmarks.items import PAGE, START, STREAM, TABLE, instant, plain, users
+from benchmarks.items import PAGE, START, TABLE, instant, plain, stream_of, users
+from benchmarks.shapes import KEY, Shape
 from benchmarks.subjects.plain_model import Place
 from benchmarks.subjects.subject import Subject
 from dynamap_async import Attr, BatchPolicy, Credentials, Model, PartitionKey, Query, Session, SortKey
@@ -26,12 +30,18 @@ class Post(Model, table=TABLE):
     text: Attr[str]
 
 
+def _model(shape: Shape) -> Any:
+    fields = {name: PartitionKey[kind] if name == KEY else Attr[kind] for name, kind in shape.fields.items()}
+    namespace = {"__annotations__": fields, "__module__": __name__}
+    return new_class("Shaped", (Model,), {"table": TABLE}, lambda body: body.update(namespace))
+
+
 class Ours(Subject):
     """Validated Pydantic models; concurrent calls share requests."""
 
     label = "dynamap_async"
     returns = "models, validated"
-    imports = "dynamap_async"
+    imports = "dynamap_async.models, dynamap_async.session"  # `import dynamap_async` alone loads nothing yet
     distributions = ("dynamap_async", "aiobotocore", "aiohttp", "anyio", "orjson", "pydantic", "pydantic_core")
 
     def prepare(self, distinct: int) -> None:
@@ -40,7 +50,7 @@ class Ours(Subject):
         self._keys = [(name, START) for name in self._users]
         self._posts = [Post(**plain(name)) for name in self._users]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Enter a session."""
         self._unshared: Session | None = None
         self._endpoint = endpoint
@@ -105,12 +115,12 @@ class Ours(Subject):
             count += 1
         return count
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """Iterate a query."""
-        count = 0
-        async for _ in self._session.query(Post).where(Post.user_id == STREAM):
-            count += 1
-        return count
+        found = 0
+        async for _ in self._session.query(Post).where(Post.user_id == stream_of(count)):
+            found += 1
+        return found
 
     def encode(self) -> object:
         """Encode the instances, which gives their JSON as well."""
@@ -120,6 +130,18 @@ class Ours(Subject):
     def decode(self, page: bytes) -> object:
         """Parse, decode by table, validate the page."""
         return definition_of(Post).items.decode(orjson.loads(page)["Items"])
+
+    def encoder(self, shape: Shape) -> Callable[[], object]:
+        """The same with a model of the shape."""
+        model = _model(shape)
+        items = [model(**values) for values in shape.items()]
+        encoded = definition_of(model).items.encoded
+        return lambda: [encoded(item)[1] for item in items]
+
+    def decoder(self, shape: Shape) -> Callable[[bytes], object]:
+        """The same with a model of the shape."""
+        codec = definition_of(_model(shape)).items
+        return lambda page: codec.decode(orjson.loads(page)["Items"])
 
     def render(self) -> object:
         """Build a query and make its request."""
@@ -142,3 +164,7 @@ class Ours(Subject):
             text: Attr[str]
 
         return Fresh
+
+    def define_shape(self, shape: Shape) -> object:
+        """Define the model, and work out what it means."""
+        return definition_of(_model(shape))

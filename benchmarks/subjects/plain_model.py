@@ -2,7 +2,9 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
+
+from benchmarks.shapes import Shape
 
 
 class Place(BaseModel):
@@ -26,3 +28,9 @@ class PlainPost(BaseModel):
     place: Place
     history: list[int]
     text: str
+
+
+def plain_model(shape: Shape) -> type[BaseModel]:
+    """Return a shape as a plain Pydantic model."""
+    fields = {name: (kind, ...) for name, kind in shape.fields.items()}
+    return create_model("Shaped", **fields)  # type: ignore[call-overload]

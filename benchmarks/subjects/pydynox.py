@@ -17,7 +17,7 @@ from pydynox.attributes import (
 )
 from pydynox.batch_operations import BatchWriter
 
-from benchmarks.items import PAGE, STREAM, TABLE, plain, stored_instant, users
+from benchmarks.items import PAGE, TABLE, plain, stored_instant, stream_of, users
 from benchmarks.subjects.subject import Subject
 
 
@@ -57,7 +57,7 @@ class Pydynox(Subject):
         self._items = [{**plain(name), "posted_at": stored_instant(0)} for name in self._users]
         self._posts = [Post(**plain(name)) for name in self._users]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Make the default client."""
         self._client = DynamoDBClient(
             region="eu-west-1", access_key="AKIAEXAMPLE", secret_key="secret", endpoint_url=endpoint
@@ -105,12 +105,12 @@ class Pydynox(Subject):
         posts, _ = await Post.parallel_scan(total_segments=self.segments)
         return len(posts)
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """Iterate `Model.query`."""
-        count = 0
-        async for _ in Post.query(partition_key=STREAM):
-            count += 1
-        return count
+        found = 0
+        async for _ in Post.query(partition_key=stream_of(count)):
+            found += 1
+        return found
 
     def define(self) -> object:
         """Define the model."""

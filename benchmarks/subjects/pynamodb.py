@@ -4,8 +4,10 @@ import asyncio
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, get_args, get_origin
 
+from pydantic import BaseModel
 from pynamodb.attributes import (
     BooleanAttribute,
     ListAttribute,
@@ -19,7 +21,8 @@ from pynamodb.connection import Connection
 from pynamodb.models import Model
 from pynamodb.transactions import TransactWrite
 
-from benchmarks.items import PAGE, PYNAMODB_TABLE, START, STREAM, instant, plain, users
+from benchmarks.items import PAGE, PYNAMODB_TABLE, START, instant, plain, stream_of, users
+from benchmarks.shapes import KEY, Shape
 from benchmarks.subjects.subject import Subject
 
 
@@ -55,6 +58,26 @@ class Post(Model):
     text = UnicodeAttribute()
 
 
+_ATTRIBUTES = {str: UnicodeAttribute, int: NumberAttribute, float: NumberAttribute, bool: BooleanAttribute}
+
+
+def _model(shape: Shape) -> Any:
+    names = {name: _attribute(kind)() for name, kind in shape.fields.items() if name != KEY}
+    meta = type("Meta", (), {"table_name": PYNAMODB_TABLE})
+    return type("Shaped", (Model,), {"Meta": meta, KEY: UnicodeAttribute(hash_key=True), **names})
+
+
+def _attribute(kind: Any) -> Callable[[], Any]:
+    """Return what makes the attribute for a type of a shape."""
+    if get_origin(kind) is list:
+        (of,) = get_args(kind)
+        return partial(ListAttribute, of=_attribute(of))
+    if issubclass(kind, BaseModel):
+        parts = {name: _attribute(field.annotation)() for name, field in kind.model_fields.items()}
+        return type(kind.__name__, (MapAttribute,), parts)
+    return _ATTRIBUTES[kind]
+
+
 class Pynamodb(Subject):
     """Models of its own, through threads."""
 
@@ -70,9 +93,9 @@ class Pynamodb(Subject):
         self._keys = [(name, START) for name in users(distinct)]
         self._posts = [Post(**{**plain(name), "place": Place(**plain(name)["place"])}) for name in users(distinct)]
 
-    async def open(self, endpoint: str) -> None:
+    async def open(self, endpoint: str | None) -> None:
         """Point the model to the server."""
-        Post.Meta.host = endpoint
+        Post.Meta.host = endpoint  # type: ignore[assignment]
         self._connection = Connection(
             region="eu-west-1", host=endpoint, aws_access_key_id="AKIAEXAMPLE", aws_secret_access_key="secret"
         )
@@ -125,10 +148,10 @@ class Pynamodb(Subject):
 
         return await self._in_thread(write)
 
-    async def stream(self) -> int:
+    async def stream(self, count: int) -> int:
         """Iterate `Model.query`."""
-        count: int = await self._in_thread(lambda: sum(1 for _ in Post.query(STREAM)))
-        return count
+        found: int = await self._in_thread(lambda: sum(1 for _ in Post.query(stream_of(count))))
+        return found
 
     def encode(self) -> object:
         """`serialize`, and JSON."""
@@ -137,6 +160,17 @@ class Pynamodb(Subject):
     def decode(self, page: bytes) -> object:
         """JSON, and `from_raw_data`."""
         return [Post.from_raw_data(item) for item in json.loads(page)["Items"]]
+
+    def encoder(self, shape: Shape) -> Callable[[], object]:
+        """The same with a model of the shape."""
+        model = _model(shape)
+        items = [model(**values) for values in shape.items()]
+        return lambda: [json.dumps(item.serialize()) for item in items]
+
+    def decoder(self, shape: Shape) -> Callable[[bytes], object]:
+        """The same with a model of the shape."""
+        model = _model(shape)
+        return lambda page: [model.from_raw_data(item) for item in json.loads(page)["Items"]]
 
     def render(self) -> object:
         """Serialise both conditions with one set of placeholders."""

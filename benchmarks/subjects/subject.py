@@ -1,7 +1,9 @@
 """What a library is asked to do. Each one answers in the way that its own documentation recommends."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
+
+from benchmarks.shapes import Shape
 
 
 class CannotError(Exception):
@@ -32,8 +34,8 @@ class Subject:
         """Make the keys and items that are used later."""
         raise self._missing("prepare")
 
-    async def open(self, endpoint: str) -> None:
-        """Open the client."""
+    async def open(self, endpoint: str | None) -> None:
+        """Open the client; without an endpoint, with that of AWS's configuration files."""
         raise self._missing("open")
 
     async def close(self) -> None:
@@ -79,8 +81,8 @@ class Subject:
         """Read the whole table in ``segments`` parts at a time; return how many items there were."""
         raise self._missing("scan")
 
-    async def stream(self) -> int:
-        """Read the items of the long query one by one, keeping none; return how many there were."""
+    async def stream(self, count: int) -> int:
+        """Read the items of a query that finds so many one by one, keeping none; return how many there were."""
         raise self._missing("stream")
 
     def encode(self) -> object:
@@ -91,12 +93,24 @@ class Subject:
         """Turn the JSON of a page of 100 items into what the library returns."""
         raise self._missing("decode")
 
+    def encoder(self, shape: Shape) -> Callable[[], object]:
+        """Return what turns the items of a shape into the JSON that is sent."""
+        raise self._missing("encode")
+
+    def decoder(self, shape: Shape) -> Callable[[bytes], object]:
+        """Return what turns the JSON of a page of a shape into what the library returns."""
+        raise self._missing("decode")
+
     def render(self) -> object:
         """Build a query with a key range and a filter, and render its expressions."""
         raise self._missing("render")
 
     def define(self) -> object:
         """Define the model of the reference item."""
+        raise self._missing("define")
+
+    def define_shape(self, shape: Shape) -> object:
+        """Define the model of a shape."""
         raise self._missing("define")
 
     def _missing(self, method: str) -> CannotError:

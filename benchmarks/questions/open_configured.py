@@ -1,0 +1,56 @@
+"""Open a client or session whose endpoint stands in AWS's configuration, and get one item.
+
+The libraries that read it find their endpoint as in production, where none is given: through the rules and models of
+aiobotocore or botocore. ``blocked_ms`` is the longest time in which the event loop did nothing else.
+"""
+
+import asyncio
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.questions.question import Question
+from benchmarks.runs import Effort, Run
+from benchmarks.subjects import Subject
+
+_TICK_SECONDS = 0.001
+
+
+async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
+    with tempfile.TemporaryDirectory() as folder:
+        configuration = Path(folder) / "config"
+        configuration.write_text(f"[default]\nregion = eu-west-1\nendpoint_url = {endpoint}\n", "utf-8")
+        os.environ["AWS_CONFIG_FILE"] = str(configuration)
+        gaps: list[float] = []
+        ticking = asyncio.create_task(_tick(gaps))
+        await asyncio.sleep(5 * _TICK_SECONDS)
+        gaps.clear()
+        before, begin = time.process_time(), time.perf_counter()
+        await subject.open(None)
+        await subject.get(0)
+        elapsed, used = time.perf_counter() - begin, time.process_time() - before
+        await asyncio.sleep(2 * _TICK_SECONDS)
+        ticking.cancel()
+    return Run(cost=used * 1e3, p50_ms=elapsed * 1e3, blocked_ms=max(gaps) * 1e3)
+
+
+async def _tick(gaps: list[float]) -> None:
+    last = time.perf_counter()
+    while True:
+        await asyncio.sleep(_TICK_SECONDS)
+        now = time.perf_counter()
+        gaps.append(now - last - _TICK_SECONDS)
+        last = now
+
+
+QUESTION = Question(
+    asks="open, endpoint of the profile",
+    floor="nothing",
+    run=_run,
+    unit="ms",
+    distinct=10,
+    opened=False,
+    opens=True,
+    quick=False,
+)

@@ -1,0 +1,67 @@
+"""The questions, the shapes of items and the budgets fit together."""
+
+import json
+
+import pytest
+
+from benchmarks import questions, subjects
+from benchmarks.budgets import BUDGETS, Budget, judge, unjudged
+from benchmarks.results import FIGURES
+from benchmarks.rounds import Plan
+from benchmarks.shapes import DEEP, KEY, LARGE, SMALL, WIDE, to_wire
+from benchmarks.simulated.sizes import item_bytes
+from benchmarks.subjects import FLOOR, NAMES, OURS
+
+SHAPES = [SMALL, WIDE, DEEP, LARGE]
+
+
+def wire_item(shape):
+    return {name: to_wire(value) for name, value in shape.items()[0].items()}
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: f"{budget.question}-{budget.figure}-{budget.reference}")
+def test_a_budget_names_a_question_and_a_figure(budget):
+    assert budget.question in questions.NAMES
+    assert budget.figure in FIGURES
+
+
+def test_a_budget_without_figures_is_told():
+    wanted = [Budget("get_one", "cost", "floor", 1.5), Budget("put_one", "cost", "floor", 1.5)]
+    verdicts = judge(wanted, {"get_one": {FLOOR: {"cost": 100.0}, OURS: {"cost": 160.0}}}, {})
+    assert [(verdict.met, round(verdict.missed_by, 3)) for verdict in verdicts] == [(False, 0.067)]
+    assert unjudged(wanted, verdicts) == wanted[1:]
+
+
+def test_shapes_are_as_large_as_they_say():
+    assert len(SMALL.fields) == 5
+    assert len(WIDE.fields) == 60
+    assert 295 * 1024 < item_bytes(wire_item(LARGE)) < 305 * 1024
+    value, levels = DEEP.values["tree"], 1
+    while "inner" in value:
+        value, levels = value["inner"], levels + 1
+    assert levels == 8
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_this_library_stores_a_shape_as_the_prepared_pages_hold_it(shape):
+    subject = subjects.load(OURS)()
+    assert json.loads(subject.encoder(shape)()[0]) == wire_item(shape)
+    first, *rest = subject.decoder(shape)(shape.page())
+    assert len(rest) == shape.count - 1
+    assert first.model_dump() == shape.items()[0]
+    assert getattr(first, KEY) == "user-000000"
+
+
+def test_a_full_run_asks_every_question_of_every_library_once_a_round():
+    plan = Plan(asked={name: questions.load(name) for name in questions.NAMES}, names=NAMES, rounds=5)
+    asked = [(subject, name) for subject, group in plan.jobs(0) for name in group]
+    assert sorted(asked) == sorted((subject, name) for subject in NAMES for name in questions.NAMES)
+    later = {name for _, group in plan.jobs(1) for name in group}
+    assert set(questions.NAMES) - later == {name for name in questions.NAMES if questions.load(name).once}
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+def test_questions_on_uvloop_have_processes_of_their_own(quick):
+    plan = Plan(asked={name: questions.load(name) for name in questions.NAMES}, names=[OURS], rounds=1, quick=quick)
+    for _, group in plan.jobs(0):
+        assert len({questions.load(name).uvloop for name in group}) == 1

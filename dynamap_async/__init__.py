@@ -1,96 +1,104 @@
-"""An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session."""
+"""An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session.
 
-from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm
-from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
-from dynamap_async.errors import DynamapError
-from dynamap_async.events import (
-    BatchSplit,
-    Event,
-    HotPartition,
-    Observer,
-    RequestAnswered,
-    RequestEnded,
-    RequestQueued,
-    RequestRetried,
-    RequestSent,
-)
-from dynamap_async.expressions import Change, Condition, Expr, path
-from dynamap_async.models import (
-    UNMARKED,
-    Attr,
-    GlobalIndex,
-    Index,
-    Key,
-    KeyValue,
-    LocalIndex,
-    Model,
-    PartitionKey,
-    Parts,
-    Prefix,
-    RoundTripWarning,
-    Shards,
-    SortKey,
-    Table,
-    TimeToLive,
-    Unique,
-    Version,
-    WriteKind,
-    after_read,
-    attr,
-    before_write,
-    fields,
-    template,
-)
-from dynamap_async.operations import (
-    BatchExecuteStatement,
-    Check,
-    Collection,
-    Create,
-    Delete,
-    ExactlyOnce,
-    ExecuteTransaction,
-    Find,
-    Get,
-    Grouped,
-    Old,
-    Operation,
-    Page,
-    Plan,
-    Put,
-    Query,
-    Refresh,
-    Replace,
-    Reserve,
-    Save,
-    Scan,
-    Statement,
-    TransactFind,
-    TransactGet,
-    TransactWrite,
-    UnknownItem,
-    Update,
-)
-from dynamap_async.schema import ALL, KEYS_ONLY, Projection, Throughput, include
-from dynamap_async.session import (
-    Answers,
-    Batch,
-    BoundCollection,
-    BoundExactlyOnce,
-    BoundQuery,
-    BoundStatement,
-    BoundUpdate,
-    ItemStream,
-    Loader,
-    Scope,
-    SequentialRead,
-    SequentialReads,
-    SequentialReadsWarning,
-    Session,
-    Transaction,
-    TransactionUpdate,
-)
-from dynamap_async.statistics import OperationStatistics, Statistics
-from dynamap_async.usage import IndexUsage, OperationUsage, Usage
+Each name is imported from its home when it is used first: a program that only declares models does not wait for the
+HTTP client. All that a session needs comes with ``Session``, so that no call finds something left to import.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm
+    from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
+    from dynamap_async.errors import DynamapError
+    from dynamap_async.events import (
+        BatchSplit,
+        Event,
+        HotPartition,
+        Observer,
+        RequestAnswered,
+        RequestEnded,
+        RequestQueued,
+        RequestRetried,
+        RequestSent,
+    )
+    from dynamap_async.expressions import Change, Condition, Expr, path
+    from dynamap_async.models import (
+        UNMARKED,
+        Attr,
+        GlobalIndex,
+        Index,
+        Key,
+        KeyValue,
+        LocalIndex,
+        Model,
+        PartitionKey,
+        Parts,
+        Prefix,
+        RoundTripWarning,
+        Shards,
+        SortKey,
+        Table,
+        TimeToLive,
+        Unique,
+        Version,
+        WriteKind,
+        after_read,
+        attr,
+        before_write,
+        template,
+    )
+    from dynamap_async.models.model import fields  # there is a module models.fields, for which mypy would take it
+    from dynamap_async.operations import (
+        BatchExecuteStatement,
+        Check,
+        Collection,
+        Create,
+        Delete,
+        ExactlyOnce,
+        ExecuteTransaction,
+        Find,
+        Get,
+        Grouped,
+        Old,
+        Operation,
+        Page,
+        Plan,
+        Put,
+        Query,
+        Refresh,
+        Replace,
+        Reserve,
+        Save,
+        Scan,
+        Statement,
+        TransactFind,
+        TransactGet,
+        TransactWrite,
+        UnknownItem,
+        Update,
+    )
+    from dynamap_async.schema import ALL, KEYS_ONLY, Projection, Throughput, include
+    from dynamap_async.session import (
+        Answers,
+        Batch,
+        BoundCollection,
+        BoundExactlyOnce,
+        BoundQuery,
+        BoundStatement,
+        BoundUpdate,
+        ItemStream,
+        Loader,
+        Scope,
+        SequentialRead,
+        SequentialReads,
+        SequentialReadsWarning,
+        Session,
+        Transaction,
+        TransactionUpdate,
+    )
+    from dynamap_async.statistics import OperationStatistics, Statistics
+    from dynamap_async.usage import IndexUsage, OperationUsage, Usage
 
 __version__ = "0.1.0"
 
@@ -196,3 +204,47 @@ __all__ = [
     "path",
     "template",
 ]
+
+_NAMES: Final = {
+    "codec": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm",
+    "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
+    "errors": "DynamapError",
+    "events": (
+        "BatchSplit Event HotPartition Observer RequestAnswered RequestEnded RequestQueued RequestRetried RequestSent"
+    ),
+    "expressions": "Change Condition Expr path",
+    "models": (
+        "UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix RoundTripWarning "
+        "Shards SortKey Table TimeToLive Unique Version WriteKind after_read attr before_write fields template"
+    ),
+    "operations": (
+        "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Grouped Old "
+        "Operation Page Plan Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet "
+        "TransactWrite UnknownItem Update"
+    ),
+    "schema": "ALL KEYS_ONLY Projection Throughput include",
+    "session": (
+        "Answers Batch BoundCollection BoundExactlyOnce BoundQuery BoundStatement BoundUpdate ItemStream Loader Scope "
+        "SequentialRead SequentialReads SequentialReadsWarning Session Transaction TransactionUpdate"
+    ),
+    "statistics": "OperationStatistics Statistics",
+    "usage": "IndexUsage OperationUsage Usage",
+}
+"""Home -> the names that are imported from it."""
+
+_HOMES: Final = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # checkers would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name in _NAMES:
+            return import_module(f"{__name__}.{name}")
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -32,6 +32,21 @@ class AttributeValue(TypedDict, total=False):
 WireItem: TypeAlias = dict[str, AttributeValue]
 """An item: attribute name -> attribute value."""
 
+
+class EncodedItem(dict[str, AttributeValue]):
+    """An item that carries its JSON, so that no request with it writes that again. It does not change.
+
+    For a batch of 25 items of 1 KB this is half of the work of writing the request (benchmarks: batch_write).
+    """
+
+    __slots__ = ("json",)
+
+    def __init__(self, item: WireItem, json: bytes) -> None:
+        super().__init__(item)
+        self.json: bytes = json
+        """The JSON of the item."""
+
+
 WireKey: TypeAlias = dict[str, AttributeValue]
 """The key attributes of one item, or the position that a query page ended at."""
 

@@ -1,11 +1,12 @@
 """Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no Pydantic, no I/O, no event loop."""
 
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter
+from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, deepest
+from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
-from dynamap_async.codec.nested import UNKNOWN_MEMBERS, Deferred, Field, Nested, nested_of
+from dynamap_async.codec.nested import UNKNOWN_MEMBERS, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.codec.order import order_key
 from dynamap_async.codec.plain import decode_any, encode_any
@@ -37,6 +38,7 @@ from dynamap_async.codec.sizes import (
     number_size,
     value_size,
 )
+from dynamap_async.codec.straight import StraightDecoders
 from dynamap_async.codec.unions import Union, anything, optional, tagged_union, through, union_of
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "MapKey",
     "Nested",
     "StoredForm",
+    "StraightDecoders",
     "Union",
     "abbreviate",
     "anything",
@@ -64,6 +67,7 @@ __all__ = [
     "date",
     "decimal",
     "decode_any",
+    "deepest",
     "duration",
     "encode_any",
     "enum_of",

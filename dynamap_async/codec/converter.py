@@ -1,6 +1,7 @@
 """The contract of a converter: one type's two-way mapping between Python values and attribute values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any, Final
 
 from dynamap_async.wire import AttributeValue, Tag
@@ -10,6 +11,13 @@ ALL_TAGS: Final[frozenset[Tag]] = frozenset(("S", "N", "B", "BOOL", "NULL", "SS"
 
 MISFITS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
 """What ``Converter.decode`` raises for a stored form that is not the expected one."""
+
+_CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
+
+
+def tag_of(decode: Callable[[AttributeValue], Any]) -> Any:
+    """Return the tag whose content a decoder gives as it is stored; None where it does more than that."""
+    return decode.__reduce__()[1][0] if isinstance(decode, itemgetter) else None  # what it was made of
 
 
 class Converter:
@@ -59,6 +67,28 @@ class Converter:
         return None
 
     @property
+    def levels(self) -> int | None:
+        """How many lists and maps stand inside each other in a value at most; None where nobody knows."""
+        return None if self.tags & _CONTAINERS else 0
+
+    @property
     def document(self) -> bool:
         """Whether the value is a nested model, so that class access to the field gives its fields' paths."""
         return False
+
+
+def deepest(converters: Iterable[Converter]) -> int | None:
+    """Return the most levels that a value of any of some converters has; None where nobody knows."""
+    found = 0
+    for converter in converters:
+        levels = converter.levels
+        if levels is None:
+            return None
+        found = max(found, levels)
+    return found
+
+
+def one_deeper(converters: Iterable[Converter]) -> int | None:
+    """Return the levels of a list or map of values of some converters."""
+    inside = deepest(converters)
+    return None if inside is None else inside + 1

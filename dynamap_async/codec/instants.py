@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final
 
+import orjson
+
 from dynamap_async.codec.numbers import parse_number, whole_millionths
 from dynamap_async.errors import EncodeError
 
@@ -32,15 +34,22 @@ def instant_text(value: datetime) -> str:
     """
     offset = _NO_OFFSET if value.tzinfo is UTC else value.utcoffset()
     if offset is None:
-        return value.isoformat("T", "microseconds")[:_NAIVE_WIDTH]
+        return _fixed_width(value.replace(tzinfo=None))  # a time zone that does not know it is naive too
     if not offset:  # also under other names of UTC: what Pydantic reads has one of its own
-        return value.replace(tzinfo=None).isoformat("T", "microseconds") + "Z"  # faster than with its offset
+        return _fixed_width(value.replace(tzinfo=None)) + "Z"
     try:
-        return value.astimezone(UTC).isoformat("T", "microseconds")[:_NAIVE_WIDTH] + "Z"
+        return _fixed_width(value.astimezone(UTC).replace(tzinfo=None)) + "Z"
     except OverflowError as error:
         raise EncodeError(
             f"{value.isoformat()} is outside the years 1 to 9999 in UTC; use an instant inside them"
         ) from error
+
+
+def _fixed_width(value: datetime) -> str:
+    if type(value) is not datetime:  # orjson takes no subclasses
+        return value.isoformat("T", "microseconds")
+    text = orjson.dumps(value)[1:-1].decode()  # half of what isoformat costs (benchmarks: encode)
+    return text if len(text) == _NAIVE_WIDTH else text + ".000000"
 
 
 def parse_instant(text: str) -> datetime:

@@ -4,11 +4,10 @@ Not to be mistaken for the key attributes of an item, which keep their stored ty
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from dynamap_async.codec.instants import instant_text, parse_instant
@@ -17,8 +16,7 @@ from dynamap_async.codec.refusals import refusal
 from dynamap_async.errors import DecodeError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapKey:
+class MapKey(NamedTuple):
     """How the keys of a mapping are written as text."""
 
     label: str

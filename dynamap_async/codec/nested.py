@@ -9,9 +9,10 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from dynamap_async.codec.containers import Decode
-from dynamap_async.codec.converter import MISFITS, Converter
+from dynamap_async.codec.converter import MISFITS, Converter, one_deeper
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
+from dynamap_async.codec.straight import StraightDecoders
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -50,20 +51,26 @@ class Field(NamedTuple):
 class Nested(Converter):
     """The converter of a nested model, dataclass or typed dict."""
 
-    __slots__ = ("_document", "fields", "stored_names")
+    __slots__ = ("_document", "_keeps", "fields", "stored_names")
 
-    def __init__(self, fields: Sequence[Field], *, document: bool = False, **contract: Any) -> None:
+    def __init__(self, fields: Sequence[Field], *, keeps: bool, document: bool = False, **contract: Any) -> None:
         super().__init__(**contract)
         self.fields: dict[str, Field] = {field.name: field for field in fields}
         """The members, by their names in Python."""
         self.stored_names: frozenset[str] = frozenset(field.stored for field in fields)
         """Their names in the stored map."""
         self._document = document
+        self._keeps = keeps
 
     @property
     def document(self) -> bool:
         """Whether the value is a model of this library, whose class attributes are paths."""
         return self._document
+
+    @property
+    def levels(self) -> int | None:
+        """One more than the most of its fields; unknown where it keeps members that are no fields."""
+        return None if self._keeps else one_deeper(field.converter for field in self.fields.values())
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the member of a field name."""
@@ -79,6 +86,7 @@ def nested_of(
     extras: Callable[[Any], Mapping[str, Any] | None] | None = None,
     build: Callable[[dict[str, Any]], Any] | None = None,
     document: bool = False,
+    in_dict: bool = False,
 ) -> Nested:
     """Return the converter of a nested model, dataclass or typed dict.
 
@@ -90,65 +98,20 @@ def nested_of(
             stored names, without it they are dropped.
         build: makes the value from the decoded dict; None gives the dict.
         document: whether class access to a field that holds the value gives the paths of the value's own fields.
+        in_dict: whether a value's ``__dict__`` holds its members under their names.
     """
+    encode = _encoder(label, fields, accepts, extras)
     decode = _decoder(fields, keep=extras is not None)
     return Nested(
         fields,
         document=document,
+        keeps=extras is not None,
         label=label,
         tags=_MAP,
-        encode=_encoder(label, fields, accepts, extras),
+        encode=_at_once(fields, accepts[0], encode) if in_dict and extras is None else encode,
         decode=decode if build is None else _built(decode, build),
         types=accepts,
     )
-
-
-class Deferred(Converter):
-    """Stands for a converter that does not exist yet: how recursive types refer to themselves."""
-
-    __slots__ = ("_resolve", "_target")
-
-    def __init__(
-        self,
-        label: str,
-        resolve: Callable[[], Converter],
-        *,
-        tags: frozenset[Tag] = _MAP,
-        types: tuple[type, ...] = (object,),
-    ) -> None:
-        """Remember how to find the converter; ``resolve`` is called at the first use and never again."""
-        super().__init__(label=label, tags=tags, encode=self._encode, decode=self._decode, types=types)
-        self._resolve = resolve
-        self._target: Converter | None = None
-
-    @property
-    def target(self) -> Converter:
-        """The converter that this one stands for."""
-        if self._target is None:
-            self._target = self._resolve()
-            self.encode: Callable[[Any], AttributeValue] = self._target.encode
-            self.decode: Callable[[AttributeValue], Any] = self._target.decode
-        return self._target
-
-    def _encode(self, value: Any) -> AttributeValue:
-        return self.target.encode(value)
-
-    def _decode(self, value: AttributeValue) -> Any:
-        return self.target.decode(value)
-
-    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
-        """Return the part of the converter that this one stands for."""
-        return self.target.step(part)
-
-    @property
-    def member(self) -> Converter | None:
-        """The member of the converter that this one stands for."""
-        return self.target.member
-
-    @property
-    def document(self) -> bool:
-        """Whether the converter that this one stands for is a nested model's."""
-        return self.target.document
 
 
 def _encoder(
@@ -184,6 +147,24 @@ def _encoder(
     return encode
 
 
+def _at_once(
+    fields: Sequence[Field], kind: type, encode_each: Callable[[Any], AttributeValue]
+) -> Callable[[Any], AttributeValue]:
+    """Return the encoder that takes all members of a value's ``__dict__`` at once, and else does ``encode_each``."""
+    members = [(field.name, field.stored, field.converter.encode) for field in fields]
+
+    def encode(value: Any) -> AttributeValue:
+        if type(value) is not kind:
+            return encode_each(value)
+        values: Mapping[str, Any] = value.__dict__
+        try:
+            return {"M": {stored: encode_member(values[name]) for name, stored, encode_member in members}}
+        except (EncodeError, KeyError):
+            return encode_each(value)
+
+    return encode
+
+
 def _add_extras(members: dict[str, AttributeValue], extras: Mapping[str, Any] | None) -> None:
     for name, member in (extras or {}).items():
         try:
@@ -194,24 +175,39 @@ def _add_extras(members: dict[str, AttributeValue], extras: Mapping[str, Any] | 
 
 def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
     plan = {field.stored: (field.name, field.converter.decode) for field in fields}
+    straight = StraightDecoders(plan, drops=False)
 
     def decode(value: Any) -> dict[str, Any]:
-        members: dict[str, Any] = {}
-        for stored, member in value["M"].items():
-            found = plan.get(stored)
-            if found is None:
-                if keep:
-                    members[stored] = decode_any(member)
-                else:
-                    UNKNOWN_MEMBERS.count += 1
-                continue
+        stored = value["M"]
+        names = tuple(stored)
+        at_once = straight[names]
+        if at_once is not None:
             try:
-                members[found[0]] = found[1](member)
+                return at_once(stored)
             except MISFITS:
-                members[found[0]] = decode_any(member)
-        return members
+                straight.misfit(names)
+        return _decode_each(stored, plan, keep=keep)
 
     return decode
+
+
+def _decode_each(
+    stored: Mapping[str, AttributeValue], plan: Mapping[str, tuple[str, Decode]], *, keep: bool
+) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, member in stored.items():
+        found = plan.get(name)
+        if found is None:
+            if keep:
+                members[name] = decode_any(member)
+            else:
+                UNKNOWN_MEMBERS.count += 1
+            continue
+        try:
+            members[found[0]] = found[1](member)
+        except MISFITS:
+            members[found[0]] = decode_any(member)
+    return members
 
 
 def _built(decode: Decode, build: Callable[[dict[str, Any]], Any]) -> Decode:

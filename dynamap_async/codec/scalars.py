@@ -270,7 +270,9 @@ def _encode_decimal(value: Any) -> AttributeValue:
 
 def _encode_floating(value: Any) -> AttributeValue:
     if type(value) is float:
-        return {"N": float_text(value)}
+        text = repr(value)
+        usual = "e" not in text and "n" not in text and text[-2:] != ".0"
+        return {"N": text if usual else float_text(value)}
     if isinstance(value, float | int) and value is not True and value is not False:
         return {"N": number_text(value)}
     raise refusal("float or int", value)

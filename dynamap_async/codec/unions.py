@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import ALL_TAGS, Converter
-from dynamap_async.codec.nested import Deferred, Nested
+from dynamap_async.codec.converter import ALL_TAGS, Converter, deepest
+from dynamap_async.codec.deferred import Deferred
+from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.errors import DecodeError, EncodeError
@@ -39,6 +40,11 @@ class Union(Converter):
     def member(self) -> Converter | None:
         """The members of the first alternative that has members."""
         return next((found for member in self.members if (found := member.member) is not None), None)
+
+    @property
+    def levels(self) -> int | None:
+        """The most of the alternatives."""
+        return deepest(self.members)
 
     @property
     def document(self) -> bool:

@@ -6,12 +6,13 @@ from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.computed import Computed, template
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.differences import REMOVED, Changes, Known, Removed, changed, difference
+from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.fitting import decoder_for, fits
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
-from dynamap_async.models.items import faults_of, stored_empty
+from dynamap_async.models.items import faults_of
 from dynamap_async.models.keys import Key, KeyValue, key_from_values
 from dynamap_async.models.kinds import Kinds, decode_mixed, kind_error
 from dynamap_async.models.known import changes, known

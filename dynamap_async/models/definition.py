@@ -1,14 +1,14 @@
 """What a model class means to DynamoDB: its fields, its items and its table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from dynamap_async.errors import ModelDefinitionError
-from dynamap_async.expressions import Path
+from dynamap_async.expressions import Condition, Function, Path
 from dynamap_async.models.assigned_checks import check_assigned
 from dynamap_async.models.checks import check_attr, check_fields
 from dynamap_async.models.computed import Computed
@@ -21,6 +21,7 @@ from dynamap_async.models.keys import key_from_values
 from dynamap_async.models.kinds import FamilyCodec, Kinds
 from dynamap_async.models.markers import Role
 from dynamap_async.models.periods import Periods, periods_of
+from dynamap_async.models.plain_keys import PlainKeys
 from dynamap_async.models.settings import SETTINGS, Settings
 from dynamap_async.models.shard_checks import with_shards
 from dynamap_async.models.shared import Kind
@@ -31,6 +32,9 @@ from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
 
 M = TypeVar("M", bound=BaseModel)
+
+_KEPT: Final = 512
+"""For how many shapes of queries and updates something is kept with one model: programs have a few dozen."""
 
 
 @dataclass(frozen=True, eq=False)  # without slots, for what is worked out once per class
@@ -93,6 +97,32 @@ class Definition(Generic[M]):
         return next((plan for plan in self.fields.values() if plan.role is Role.TIME_TO_LIVE), None)
 
     @cached_property
+    def keys_are_plain(self) -> bool:
+        """Whether no key is made of fields, nor spread over shards."""
+        return self.computed is None and not self.items.shards.of
+
+    @cached_property
+    def reads_plainly(self) -> bool:
+        """Whether conditions are asked as they are: plain keys, in one table of the model's own, and nothing hidden."""
+        return self.keys_are_plain and all(each is None for each in (self.kinds, self.periods, self.expiry))
+
+    @cached_property
+    def compiled(self) -> dict[Hashable, Any]:
+        """What was worked out before for queries and updates of the model, by their shape; see ``keep``."""
+        return {}
+
+    def keep(self, shape: Hashable, made: Any) -> None:
+        """Keep what was worked out for a shape, in ``compiled``. There it is dropped when there are too many."""
+        if len(self.compiled) >= _KEPT:
+            self.compiled.clear()
+        self.compiled[shape] = made
+
+    @cached_property
+    def is_stored(self) -> Condition:
+        """The condition that an item has the key of the one that is written."""
+        return Function("attribute_exists", self.path(self.key_fields()[0].name))
+
+    @cached_property
     def prepares(self) -> bool:
         """Whether an item has to be made ready, by awaiting something, before it can be encoded for a write."""
         return bool(self.hooks.before_write) or self.numbered is not None
@@ -122,6 +152,13 @@ class Definition(Generic[M]):
     def _key_fields(self) -> tuple[FieldPlan, ...]:
         table = self.require_table("used as an item")
         return tuple(self.fields[self.field_names[name]] for name in table.keys.names)
+
+    @cached_property
+    def plain_keys(self) -> PlainKeys:
+        """The same keys as ``key`` makes, of many items."""
+        as_given = not self.items.shards.of and self.kinds is None
+        attributes = self.require_table("used as an item").keys.attributes
+        return PlainKeys(attributes, self._key_fields, self.key, as_given=as_given)
 
     def key(self, values: Sequence[Any]) -> WireKey:
         """Return the wire key of key values, in its shard; errors are those of ``key_from_values``."""

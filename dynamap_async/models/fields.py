@@ -1,9 +1,8 @@
 """Fields: how each field of a model is stored, and what an item without its attribute means."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -39,8 +38,7 @@ class Absence(Enum):
     """Nothing: the attribute is required."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldPlan:
+class FieldPlan(NamedTuple):
     """How one field is stored."""
 
     name: str
@@ -129,7 +127,7 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
         name: _plan(name, info, exact, lax, in_key=name in key_fields)
         for name, info in model.__pydantic_fields__.items()
     }
-    return {**plans, **{name: replace(plans[name], holding=Holding.SHARED) for name in _demanded(plans.values())}}
+    return {**plans, **{name: plans[name]._replace(holding=Holding.SHARED) for name in _demanded(plans.values())}}
 
 
 def _demanded(plans: Collection[FieldPlan]) -> set[str]:

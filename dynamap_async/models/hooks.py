@@ -2,9 +2,8 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dynamap_async.models.settings import SETTINGS, Settings, fault
 
@@ -25,8 +24,7 @@ _MARKS: Final = "__dynamap_hook__"
 _ARGUMENTS: Final = {"before_write": "(self, write: WriteKind)", "after_read": "(self)"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(NamedTuple):
     """What runs before a write and after a read, each in its order."""
 
     before_write: tuple[BeforeWrite, ...] = ()

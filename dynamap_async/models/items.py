@@ -2,33 +2,46 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from types import GenericAlias
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from dynamap_async.codec import MISFITS, UNKNOWN_MEMBERS, KeyRole, check_key_value, decode_any, encode_any, item_json
+from dynamap_async.codec import (
+    MISFITS,
+    UNKNOWN_MEMBERS,
+    KeyRole,
+    StraightDecoders,
+    check_key_value,
+    decode_any,
+    deepest,
+    encode_any,
+    item_json,
+)
 from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
+from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
 from dynamap_async.models.computing import reading
+from dynamap_async.models.encoders import FieldEncoders
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.read_back import read_back
 from dynamap_async.models.shards import ShardedKeys
 from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
-from dynamap_async.wire import AttributeValue, WireItem
+from dynamap_async.wire import AttributeValue, EncodedItem, WireItem
 
 M = TypeVar("M", bound=BaseModel)
 
 _NULL: Final[AttributeValue] = {"NULL": True}
 _NOTHING: Final = nullcontext()
-_SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
 
 
 class ItemCodec(Generic[M]):
     """Encodes and decodes the items of one model.
 
-    A table of functions, then one validation of the whole page by Pydantic. An attribute whose stored form is not the
-    expected one is decoded by its own type and left for Pydantic to judge.
+    A table of functions, made into one expression where items have the usual forms, then one validation of the whole
+    page by Pydantic. An attribute whose stored form is not the expected one is decoded by its own type and left for
+    Pydantic to judge.
     """
 
     def __init__(
@@ -54,12 +67,7 @@ class ItemCodec(Generic[M]):
         extras = model.model_config.get("extra")
         self._model = model
         self._name = model.__name__
-        # A field without None and sets among its values needs no look at the value: None in the last place.
-        self._encoders = [
-            (field.name, field.stored, field.converter.encode, field if field.nullable or field.set_type else None)
-            for field in fields
-            if field.is_stored
-        ]
+        self._encoders = FieldEncoders(model.__name__, fields)
         self._decoders = {field.stored: (field.name, field.decode, field) for field in fields if field.is_stored}
         self._computes = any(field.template is not None for field in fields)
         self._read_back = read_back(fields)
@@ -70,12 +78,8 @@ class ItemCodec(Generic[M]):
             for field in fields
             if field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
         ]
-        self._fields_only = told_by is None
-        """Whether every item until now had nothing but fields in their usual form, so that one try decodes them all.
-
-        That takes a twentieth off a page (benchmarks: decode).
-        """
         self._takes_extras = extras in ("allow", "forbid")
+        self._straight = StraightDecoders(self._decoders, drops=not self._takes_extras)
         self._keeps_extras = extras == "allow"
         self._field_names = frozenset(field.name for field in fields)
         self._key_checks: list[tuple[str, str, KeyRole]] = [
@@ -86,6 +90,12 @@ class ItemCodec(Generic[M]):
         self.snapshots: Snapshots = Snapshots(model, fields)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
+
+    @cached_property
+    def _shallow(self) -> bool:
+        """Whether the types of the fields keep values from being nested too deep."""
+        levels = deepest(field.converter for _, _, field in self._decoders.values())
+        return not self._keeps_extras and levels is not None and levels < NESTING_LEVELS
 
     def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
         """Return an instance in wire form, ready to be stored; arguments and errors are those of ``encoded``."""
@@ -103,24 +113,16 @@ class ItemCodec(Generic[M]):
             ItemTooLargeError: the item is over 400 KB.
         """
         values = {**item.__dict__, **changes} if changes else item.__dict__
-        stored: WireItem = {**self._marker}
-        name = ""
-        try:
-            for name, attribute, encode, field in self._encoders:
-                value = values[name]
-                if field is None or not (value is None or (isinstance(value, _SETS) and not value)):
-                    stored[attribute] = encode(value)
-                elif (present := stored_empty(field, value)) is not None:
-                    stored[attribute] = present
-        except EncodeError as error:
-            raise error.at(name, model=self._name) from error.__cause__
-        except (KeyError, RecursionError) as error:
-            raise self._unusable(values, name, error) from None
-        stored = self.shards.added(stored)
+        stored = self._encoders.encode(values)
+        if self._marker:
+            stored = {**self._marker, **stored}
+        if self.shards.of:
+            stored = self.shards.added(stored)
         self.check_keys(stored)
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
-        return stored, item_json(stored, self._name)
+        text = item_json(stored, self._name, shallow=self._shallow)
+        return EncodedItem(stored, text), text
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.
@@ -131,32 +133,18 @@ class ItemCodec(Generic[M]):
         field = ""
         try:
             for attribute, field, role in self._key_checks:  # noqa: B007 - the error names it
-                if attribute in stored:
-                    check_key_value(stored[attribute], role)
+                value = stored.get(attribute)
+                if value is None:
+                    continue
+                text = value.get("S", "")
+                if not (0 < len(text) <= SORT_KEY_BYTES and text.isascii()):  # else it is of no interest what key it is
+                    check_key_value(value, role)
         except EncodeError as error:
             raise error.at(field, model=self._name) from error.__cause__
 
-    def _unusable(self, values: Mapping[str, Any], name: str, error: Exception) -> Exception:
-        if isinstance(error, RecursionError):
-            problem = "the value contains itself, or is nested too deep; DynamoDB stores 32 levels"
-        elif name in values:
-            return error
-        else:
-            problem = "the instance has no value for this field; make it with the constructor, or set it"
-        return EncodeError(problem).at(name, model=self._name)
-
     def encode_values(self, values: Mapping[str, Any]) -> WireItem:
         """Return the attributes of those fields that have a value; nothing is checked but the values themselves."""
-        stored: WireItem = {**self._marker}
-        for name, attribute, encode, field in self._encoders:
-            if name not in values:
-                continue
-            value = values[name]
-            empty = field is not None and (value is None or (isinstance(value, _SETS) and not value))
-            present = stored_empty(field, value) if field is not None and empty else encode(value)
-            if present is not None:
-                stored[attribute] = present
-        return self.shards.added(stored)
+        return self.shards.added({**self._marker, **self._encoders.present(values)})
 
     def encode_extras(self, item: BaseModel) -> WireItem:
         """Return the attributes of an instance that are no fields.
@@ -215,16 +203,18 @@ class ItemCodec(Generic[M]):
 
     def values(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
-        item = self.shards.removed(item)
-        decoders = self._decoders
-        values: dict[str, Any] | None = None
-        if self._fields_only:
-            try:
-                values = {(found := decoders[attribute])[0]: found[1](stored) for attribute, stored in item.items()}
-            except MISFITS:
-                self._fields_only = False  # the next one may be like it, and would be tried twice
-        if values is None:
+        if self.shards.of:
+            item = self.shards.removed(item)
+        names = tuple(item)
+        straight = self._straight[names]
+        if straight is None:
             values = self._values_one_by_one(item)
+        else:
+            try:
+                values = straight(item)
+            except MISFITS:
+                self._straight.misfit(names)
+                values = self._values_one_by_one(item)
         for name, attribute, field in self._fill:
             if attribute not in item:
                 values[name] = field.of_absence()
@@ -294,23 +284,6 @@ class ItemCodec(Generic[M]):
 def _list_of(model: type[Any]) -> Any:
     # Spelled out, because checkers take list[...] for an annotation, where a variable is no type.
     return GenericAlias(list, (model,))
-
-
-def stored_empty(field: FieldPlan, value: object) -> AttributeValue | None:
-    """Return how None or an empty set is stored; None where the attribute is left out.
-
-    They are left out where absence reads back as the same value, so that sparse indexes just work.
-    """
-    if value is None:
-        if not field.nullable:
-            raise EncodeError(f"{field.converter.label} expected, got None")
-        return None if field.absence is Absence.NONE else _NULL
-    if field.set_type is None:
-        return field.converter.encode(value)
-    if field.absence is Absence.EMPTY_SET:
-        return None
-    # Where NULL has to read back as None, an empty list stands for the empty set.
-    return _NULL if field.null_reads_as_empty_set else {"L": []}
 
 
 def _plain(attribute: str, stored: AttributeValue) -> Any:

@@ -11,7 +11,7 @@ from dynamap_async.codec import KeyRole, check_key_value
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.parts import Parts, key_values_of
-from dynamap_async.wire import AttributeValue, WireKey
+from dynamap_async.wire import WireKey
 
 KeyValue: TypeAlias = str | int | float | bytes | Decimal | datetime | date | UUID | Enum | Parts
 """A value of a key attribute, or the parts of a templated one."""
@@ -39,15 +39,10 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
     key: WireKey = {}
     role: KeyRole = "partition"
     for field, value in zip(fields, values, strict=True):
-        key[field.stored] = _encoded(model, field, value, role)
+        try:
+            stored = key[field.stored] = field.converter.encode(value)
+            check_key_value(stored, role)
+        except EncodeError as error:
+            raise error.at(field.name, model=model) from error.__cause__
         role = "sort"
     return key
-
-
-def _encoded(model: str, field: FieldPlan, value: Any, role: KeyRole) -> AttributeValue:
-    try:
-        stored = field.converter.encode(value)
-        check_key_value(stored, role)
-    except EncodeError as error:
-        raise error.at(field.name, model=model) from error.__cause__
-    return stored

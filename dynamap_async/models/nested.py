@@ -62,6 +62,7 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         extras=attrgetter("__pydantic_extra__") if keeps_extras else None,
         build=_filled(_absent_values(model.model_fields), builder(model) if compiler.exact else None),
         document=hasattr(model, SETTINGS),
+        in_dict=True,
     )
 
 
@@ -112,6 +113,11 @@ class _Root(Converter):
     def member(self) -> Converter | None:
         """The member of the root."""
         return self._inner.member
+
+    @property
+    def levels(self) -> int | None:
+        """Those of the root."""
+        return self._inner.levels
 
 
 def _root(compiler: Compiler, model: Any) -> Converter:

@@ -5,8 +5,7 @@ import importlib
 import re
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,8 +26,7 @@ _RESERVED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the class statement says."""
 
     table: str | None

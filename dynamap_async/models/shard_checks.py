@@ -1,7 +1,6 @@
 """Every way in which the shards of a model can be declared wrongly; and the fields with those that are right."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from pydantic import BaseModel
@@ -36,7 +35,7 @@ def with_shards(
     }
     made = {name: _sharding(model, fields, table, name, declared) for name, declared in found.items()}
     _check_family(model, fields, made)
-    return {name: replace(plan, sharding=made[name]) if name in made else plan for name, plan in fields.items()}
+    return {name: plan._replace(sharding=made[name]) if name in made else plan for name, plan in fields.items()}
 
 
 def _check_family(model: type[BaseModel], fields: Mapping[str, FieldPlan], made: Mapping[str, Sharding]) -> None:

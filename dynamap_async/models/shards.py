@@ -9,7 +9,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-part
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic.fields import FieldInfo
 
@@ -50,8 +50,7 @@ def declared_shards(info: FieldInfo) -> Shards | None:
     return next((each for each in info.metadata if isinstance(each, Shards)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ShardSource:
+class ShardSource(NamedTuple):
     """An attribute, or a part of a templated key, that shards are calculated from."""
 
     name: str
@@ -80,8 +79,7 @@ class ShardSource:
             raise EncodeError(f"{error}; the shard of the item is calculated from {self.name}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Sharding:
+class Sharding(NamedTuple):
     """How one partition key is spread over shards."""
 
     field: str

@@ -3,8 +3,7 @@
 import difflib
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dynamap_async import limits
 from dynamap_async.models.fields import FieldPlan
@@ -41,8 +40,7 @@ class Unique:
         return f"Unique({', '.join(map(repr, self.fields))})"
 
 
-@dataclass(frozen=True, slots=True)
-class UniqueFields:
+class UniqueFields(NamedTuple):
     """One constraint of a model, compiled."""
 
     name: str

@@ -22,6 +22,7 @@ from models import (
 )
 from pydantic import Field
 
+import dynamap_async
 from dynamap_async import (
     Attr,
     CapacityPolicy,
@@ -677,3 +678,4 @@ def policies() -> None:
     CapacityPolicy(share="1/8")  # error
     Session(capacity="describe")  # error
     CapacityPolicy().share = 0.5  # error
+    dynamap_async.Sesion()  # error: misspelt; names are looked up at run time, but not by checkers

@@ -1,7 +1,6 @@
 """Escaping: separators inside of values, as a percent sign and the hexadecimal bytes of the character."""
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 _SIGN: Final = "%"
@@ -14,8 +13,7 @@ def can_escape(separator: str) -> bool:
     return separator[0] not in _OWN
 
 
-@dataclass(frozen=True, slots=True)
-class Escaping:
+class Escaping(NamedTuple):
     """Keeps the first character of a separator out of values."""
 
     first: str

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dynamap_async.models.templates.declared import PatternError
 
@@ -12,8 +11,7 @@ _PIECE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A field in a pattern: ``{words:06d}``."""
 
     name: str

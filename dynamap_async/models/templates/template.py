@@ -1,8 +1,7 @@
 """A key template, ready: builds keys, reads them back, and says which stretch of keys some of its parts select."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.models.templates.escaping import Escaping
@@ -10,8 +9,7 @@ from dynamap_async.models.templates.formats import PartFormat
 from dynamap_async.models.templates.stretches import after_all, before, just_after
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One field in a template."""
 
     name: str
@@ -74,8 +72,7 @@ class Part:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class KeyTemplate:
+class KeyTemplate(NamedTuple):
     """How the text of a key is made of fields."""
 
     pattern: str

@@ -32,6 +32,22 @@ def test_datetime_is_stored_in_fixed_width_utc(value, text):
     assert parse_instant(text) == value
 
 
+@pytest.mark.parametrize("microsecond", [0, 1, 1000, 123_456, 999_999])
+@pytest.mark.parametrize("year", [1, 999, 1969, 2024, 9999])
+def test_every_instant_has_the_width_of_isoformat(year, microsecond):
+    value = datetime(year, 12, 31, 23, 59, 58, microsecond)  # noqa: DTZ001 - naive on purpose
+    assert instant_text(value) == value.isoformat("T", "microseconds")
+    assert instant_text(value.replace(tzinfo=UTC)) == value.isoformat("T", "microseconds") + "Z"
+
+
+def test_a_subclass_of_datetime_is_stored_as_a_datetime():
+    class Moment(datetime):
+        pass
+
+    assert instant_text(Moment(2024, 1, 2, 3, 4, 5, tzinfo=UTC)) == "2024-01-02T03:04:05.000000Z"
+    assert instant_text(Moment(2024, 1, 2, 3, 4, 5, tzinfo=INDIA)) == "2024-01-01T21:34:05.000000Z"
+
+
 def test_instant_outside_the_calendar_in_utc_is_refused():
     with pytest.raises(EncodeError, match="outside the years 1 to 9999 in UTC"):
         instant_text(datetime(1, 1, 1, tzinfo=INDIA))

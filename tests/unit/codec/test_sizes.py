@@ -12,6 +12,7 @@ from dynamap_async.codec import (
     item_size,
     number_size,
     number_text,
+    sizes,
     value_size,
 )
 from dynamap_async.errors import EncodeError, ItemTooLargeError
@@ -194,3 +195,27 @@ def test_key_value_that_dynamodb_refuses_is_refused(value, role, fault):
 
 def test_size_of_an_encoded_value_needs_no_item():
     assert value_size(encode_any({"a": [1, "é"]})) == 3 + 1 + 1 + (3 + 1 + 2 + 1 + 2)
+
+
+@pytest.mark.parametrize("letter", ["n", '"', "\n", "é"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_name_that_is_too_long_is_found_in_a_large_item(letter, inside):
+    name = letter * (65_536 // len(letter.encode()))
+    many = {f"a{number}": {"S": "x" * 100} for number in range(300)}
+    item = {**many, "m": {"M": {name: {"S": "x"}}}} if inside else {**many, name: {"S": "x"}}
+    with pytest.raises(EncodeError, match="bytes; use"):
+        item_json(item, shallow=True)
+
+
+@pytest.mark.parametrize("count", [700, 2000])
+def test_a_large_item_of_short_texts_is_not_looked_at_twice(monkeypatch, count):
+    looked = []
+    monkeypatch.setattr(sizes, "check_item", lambda item, model: looked.append(item))
+    item_json({f"a{number}": {"S": "x" * 100} for number in range(count)}, shallow=True)
+    assert not looked
+
+
+def test_a_large_item_is_refused_however_its_names_are():
+    item = {f"a{number}": {"S": "x" * 100} for number in range(4500)}
+    with pytest.raises(ItemTooLargeError):
+        item_json(item, "Thing", shallow=True)

@@ -1,0 +1,94 @@
+"""The encoders of one model's fields: the values of an instance to attributes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from dynamap_async.errors import EncodeError
+from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.wire import AttributeValue, WireItem
+
+_NULL: Final[AttributeValue] = {"NULL": True}
+_SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
+
+Encode: TypeAlias = Callable[[Any], AttributeValue | None]
+"""Value -> how it is stored, None where it is left out; raises EncodeError."""
+
+
+class FieldEncoders:
+    """Encodes the values of one model's fields."""
+
+    def __init__(self, model: str, fields: Sequence[FieldPlan]) -> None:
+        """Make the encoders.
+
+        Args:
+            model: the name of the class, for messages.
+            fields: its fields.
+        """
+        self._model = model
+        self._members = [(field.name, field.stored, _encoder(field)) for field in fields if field.is_stored]
+
+    def encode(self, values: Mapping[str, Any]) -> WireItem:
+        """Return the attributes of all fields.
+
+        Raises:
+            EncodeError: a value is missing or cannot be stored; the error names the model and the field.
+        """
+        found: WireItem = {}
+        name = ""
+        try:
+            for name, stored, encode in self._members:
+                value = encode(values[name])
+                if value is not None:
+                    found[stored] = value
+        except EncodeError as error:
+            raise error.at(name, model=self._model) from error.__cause__
+        except (KeyError, RecursionError) as error:
+            raise self._unusable(values, name, error) from None
+        return found
+
+    def present(self, values: Mapping[str, Any]) -> WireItem:
+        """Return the attributes of those fields that have a value; errors do not say which one it is."""
+        encoded = {stored: encode(values[name]) for name, stored, encode in self._members if name in values}
+        return {stored: value for stored, value in encoded.items() if value is not None}
+
+    def _unusable(self, values: Mapping[str, Any], name: str, error: Exception) -> Exception:
+        if isinstance(error, RecursionError):
+            problem = "the value contains itself, or is nested too deep; DynamoDB stores 32 levels"
+        elif name in values:
+            return error
+        else:
+            problem = "the instance has no value for this field; make it with the constructor, or set it"
+        return EncodeError(problem).at(name, model=self._model)
+
+
+def stored_empty(field: FieldPlan, value: object) -> AttributeValue | None:
+    """Return how None or an empty set is stored; None where the attribute is left out.
+
+    They are left out where absence reads back as the same value, so that sparse indexes just work.
+    """
+    if value is None:
+        if not field.nullable:
+            raise EncodeError(f"{field.converter.label} expected, got None")
+        return None if field.absence is Absence.NONE else _NULL
+    if field.set_type is None:
+        return field.converter.encode(value)
+    if field.absence is Absence.EMPTY_SET:
+        return None
+    # Where NULL has to read back as None, an empty list stands for the empty set.
+    return _NULL if field.null_reads_as_empty_set else {"L": []}
+
+
+def _encoder(field: FieldPlan) -> Encode:
+    """Return the encoder of a field; None and empty sets are left out, or stored, as ``stored_empty`` says."""
+    encode_value = field.converter.encode
+
+    def encode_set(value: Any) -> AttributeValue | None:
+        if value is None or (isinstance(value, _SETS) and not value):
+            return stored_empty(field, cast("object", value))
+        return encode_value(value)
+
+    def encode_nullable(value: object) -> AttributeValue | None:
+        return stored_empty(field, None) if value is None else encode_value(value)
+
+    # A field without None and sets among its values needs no look at the value.
+    return encode_set if field.holds_set else encode_nullable if field.nullable else encode_value

@@ -1,0 +1,101 @@
+"""What an import loads: only what a program uses, and with a session all that its calls need."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dynamap_async
+
+MODELS = "from dynamap_async import Attr, Model, PartitionKey, Table, Unique, attr, path, template"
+SESSION = """
+import asyncio
+from dynamap_async import Attr, Model, PartitionKey, Session
+
+class Answering:
+    max_connections = 1
+    async def open(self): ...
+    async def close(self): ...
+    async def send(self, request): return {}
+
+class Thing(Model, table="things"):
+    id: PartitionKey[str]
+    size: Attr[int] = 0
+
+async def main():
+    async with Session(transport=Answering()) as session:
+        await session.put(Thing(id="a"))
+        await session.find(Thing, "a")
+        async with session.transaction() as tx:
+            tx.put(Thing(id="b"))
+        await session.query(Thing).where(Thing.id == "a").limit(1)
+        await session.delete(Thing, "a", where=Thing.size == 0)
+"""
+LOADED = "import sys; print(*sys.modules)"
+
+
+def told_by(*parts: str) -> list[set[str]]:
+    """Run the parts of a program in one process; return the words of each line that they print."""
+    ran = subprocess.run([sys.executable, "-c", "\n".join(parts)], check=True, capture_output=True, text=True)
+    return [set(line.split()) for line in ran.stdout.splitlines()]
+
+
+def packages_of(modules: set[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+def imported_for_checkers() -> dict[str, set[str]]:
+    """Return home -> names, as type checkers see it."""
+    tree = ast.parse(Path(dynamap_async.__file__).read_text("utf-8"))
+    [checked, *_] = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    return {str(node.module): {alias.name for alias in node.names} for node in imports}
+
+
+def test_importing_the_package_loads_nothing_but_knows_all_names() -> None:
+    modules, names, later = told_by(
+        "import dynamap_async",
+        LOADED,
+        "print(*dir(dynamap_async))",
+        "assert dynamap_async.errors.ServiceError",
+        LOADED,
+    )
+    assert {name for name in modules if name.startswith("dynamap_async")} == {"dynamap_async"}
+    assert not packages_of(modules) & {"pydantic", "aiohttp", "aiobotocore", "anyio", "orjson"}
+    assert set(dynamap_async.__all__) <= names
+    assert "dynamap_async.errors" in later
+
+
+def test_a_program_that_declares_models_loads_neither_the_http_client_nor_the_session() -> None:
+    [modules] = told_by(MODELS, LOADED)
+    assert not packages_of(modules) & {"aiohttp", "aiobotocore", "botocore", "anyio", "asyncio"}
+    rooms = {name.split(".")[1] for name in modules if name.startswith("dynamap_async.")}
+    assert not rooms & {"session", "executor", "transport", "operations", "tables", "events", "testing", "cli"}
+
+
+def test_no_call_of_a_session_finds_something_of_the_library_left_to_import() -> None:
+    before, after = told_by(SESSION, LOADED, "asyncio.run(main())", LOADED)
+    late = {name for name in after - before if name.startswith(("dynamap_async", "aiohttp", "aiobotocore", "botocore"))}
+    assert late == set()
+
+
+def test_every_public_name_is_found_where_type_checkers_find_it() -> None:
+    homes = imported_for_checkers()
+    assert {name for names in homes.values() for name in names} == set(dynamap_async.__all__)
+    for home, names in homes.items():
+        __import__(home)
+        for name in names:
+            assert getattr(dynamap_async, name) is getattr(sys.modules[home], name), name
+
+
+def test_a_star_import_brings_all_names() -> None:
+    found: dict[str, object] = {}
+    exec("from dynamap_async import *", found)
+    assert set(dynamap_async.__all__) <= found.keys()
+
+
+def test_a_name_that_is_misspelt_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Sesion'"):
+        _ = dynamap_async.Sesion  # type: ignore[attr-defined]  # misspelt on purpose

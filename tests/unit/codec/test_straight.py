@@ -1,0 +1,79 @@
+"""Straight decoding: what it makes, how often, and when it is not used."""
+
+from typing import Any
+
+import pytest
+
+from dynamap_async import codec
+from dynamap_async.codec import MISFITS, StraightDecoders
+
+
+def text_and_number(calls: list[Any] | None = None) -> dict[str, tuple[Any, ...]]:
+    number = codec.integer().decode
+    counted = number if calls is None else lambda value: calls.append(value) or number(value)
+    return {"pk": ("user", codec.text().decode), "n": ("number", counted)}
+
+
+def test_members_are_decoded_by_the_names_that_they_have_in_python() -> None:
+    decode = StraightDecoders(text_and_number(), drops=False)["pk", "n"]
+    assert decode is not None
+    assert decode({"pk": {"S": "ada"}, "n": {"N": "7"}}) == {"user": "ada", "number": 7}
+
+
+def test_the_same_members_are_compiled_once_and_others_for_themselves() -> None:
+    straight = StraightDecoders(text_and_number(), drops=False)
+    assert straight["pk", "n"] is straight["pk", "n"]
+    assert straight["pk",] is not straight["pk", "n"]
+    assert len(straight) == 2
+
+
+@pytest.mark.parametrize("name", ['"', "'", "\\", "a\nb", "{x}", "']; raise SystemExit #", "日本"])
+def test_any_text_can_be_a_name(name: str) -> None:
+    decode = StraightDecoders({name: (name, codec.text().decode)}, drops=False)[name,]
+    assert decode is not None
+    assert decode({name: {"S": "ada"}}) == {name: "ada"}
+
+
+def test_unknown_members_are_left_out_only_where_nobody_has_to_know() -> None:
+    members = text_and_number()
+    dropping = StraightDecoders(members, drops=True)["pk", "x"]
+    assert dropping is not None
+    assert dropping({"pk": {"S": "ada"}, "x": {"S": "y"}}) == {"user": "ada"}
+    assert StraightDecoders(members, drops=False)["pk", "x"] is None
+
+
+def test_a_misfit_is_raised_and_ends_the_use_of_the_expression() -> None:
+    straight = StraightDecoders(text_and_number(), drops=False)
+    decode = straight["pk", "n"]
+    assert decode is not None
+    with pytest.raises(MISFITS):
+        decode({"pk": {"S": "ada"}, "n": {"S": "seven"}})
+    straight.misfit(("pk", "n"))
+    assert straight["pk", "n"] is None
+
+
+def test_the_number_of_expressions_is_bounded() -> None:
+    straight = StraightDecoders(text_and_number(), drops=True)
+    made = [straight["pk", f"x{number}"] for number in range(100)]
+    assert len(straight) == sum(each is not None for each in made) == 32
+
+
+def test_maps_in_maps_that_do_not_fit_are_not_decoded_twice_at_each_level() -> None:
+    seen: list[Any] = []
+    inner = codec.Converter(
+        label="int", tags=frozenset("N"), encode=lambda _: {}, decode=lambda v: seen.append(v) or v["N"]
+    )
+    reference = codec.Deferred("Node", lambda: node)
+    node = codec.nested_of(
+        "Node",
+        [codec.Field("value", "value", inner), codec.Field("next", "next", codec.optional(reference))],
+        accepts=(dict,),
+    )
+    stored: Any = {"M": {"next": {"NULL": True}, "value": {"S": "x"}}}
+    for _ in range(20):
+        stored = {"M": {"next": stored, "value": {"S": "x"}}}
+    assert node.decode(stored)["value"] == "x"
+    assert len(seen) < 32**2  # not 2**21, also the first time
+    seen.clear()
+    assert node.decode(stored)["value"] == "x"
+    assert len(seen) == 21

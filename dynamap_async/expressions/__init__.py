@@ -19,8 +19,10 @@ from dynamap_async.expressions.conditions import (
     paths_in,
 )
 from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Selectable, at, path, path_of
+from dynamap_async.expressions.moulds import Mould
 from dynamap_async.expressions.paths import Path
 from dynamap_async.expressions.render import Placeholders, render_condition, render_projection, shape_of
+from dynamap_async.expressions.shapes import Values, shape_and_values, update_shape_and_values
 from dynamap_async.expressions.sources import Arithmetic, Longer, Made, Start, amount, is_number, source_of
 from dynamap_async.expressions.updates import (
     Action,
@@ -58,6 +60,7 @@ __all__ = [
     "In",
     "Longer",
     "Made",
+    "Mould",
     "Not",
     "Operand",
     "Or",
@@ -72,6 +75,7 @@ __all__ = [
     "Start",
     "Sum",
     "Value",
+    "Values",
     "amount",
     "at",
     "check_apart",
@@ -88,6 +92,8 @@ __all__ = [
     "render_condition",
     "render_projection",
     "render_update",
+    "shape_and_values",
     "shape_of",
     "source_of",
+    "update_shape_and_values",
 ]

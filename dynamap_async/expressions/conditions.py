@@ -193,21 +193,27 @@ def flatten(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
 
 
 def paths_in(condition: Condition | Operand | tuple[Any, ...]) -> Iterator[Path]:
-    """Yield every path that a condition names."""
+    """Return every path that a condition names, in order."""
+    found: list[Path] = []
+    _find_paths(condition, found)
+    return iter(found)
+
+
+def _find_paths(condition: Condition | Operand | tuple[Any, ...], found: list[Path]) -> None:
     match condition:
-        case Path():
-            yield condition
-        case Size(path=path) | Function(path=path):
-            yield path
         case Comparison(left=left, right=right):
-            yield from paths_in(left)
-            yield from paths_in(right)
+            _find_paths(left, found)
+            _find_paths(right, found)
+        case Path():
+            found.append(condition)
+        case Size(path=path) | Function(path=path):
+            found.append(path)
         case Between(operand=operand) | In(operand=operand):
-            yield from paths_in(operand)
+            _find_paths(operand, found)
         case And(parts=parts) | Or(parts=parts):
             for part in parts:
-                yield from paths_in(part)
+                _find_paths(part, found)
         case Not(part=part):
-            yield from paths_in(part)
+            _find_paths(part, found)
         case _:
             return

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from dynamap_async.errors import ExpressionError
-from dynamap_async.expressions import Condition, Path, flatten, paths_in
+from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.operations.cards import CardDecoder
 from dynamap_async.operations.entities import CollectionDecoder, Unknown
 from dynamap_async.operations.need import Need
 from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path
+from dynamap_async.operations.revising import revised
 from dynamap_async.operations.route import Route
 from dynamap_async.operations.selection import SelectionDecoder, whole_items
 from dynamap_async.schema import IndexSchema, TableSchema
@@ -55,12 +56,20 @@ class ReadSpec:
     @property
     def name(self) -> str:
         """The names of the models, for messages."""
-        return ", ".join(model.__name__ for model in self.asked)
+        return ", ".join([model.__name__ for model in self.asked]) if self.models else self.model.__name__
 
     @property
     def sees_unknown(self) -> bool:
         """Whether items of no known model are read too."""
         return bool(self.models) and self.unknown != "skip"
+
+
+_BLANK: Final = ReadSpec(model=Model)
+
+
+def begun(model: type[Model], *, scan: bool = False) -> ReadSpec:
+    """Return what a query or scan of a model asks for that asks for nothing yet."""
+    return revised(_BLANK, model=model, scan=scan)
 
 
 def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
@@ -119,7 +128,13 @@ def conditions_of(spec: ReadSpec, conditions: tuple[Condition, ...]) -> tuple[Co
     """
     if not spec.models and spec.scan:
         return own_conditions(spec.model, conditions)
-    parts = tuple(flatten(checked_conditions(spec.name, conditions)))
+    checked_conditions(spec.name, conditions)
+    parts = tuple(flatten(conditions)) if And in map(type, conditions) else conditions
+    if not spec.models:
+        for condition in parts:
+            for path in paths_in(condition):
+                own_path(spec.model, path)
+        return parts
     for path in (path for condition in parts for path in paths_in(condition)):
         owner = next((model for model in spec.asked if issubclass(model, path.owner)), None)
         if owner is None:

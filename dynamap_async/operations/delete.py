@@ -13,7 +13,7 @@ from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, same_version
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.request import Request
-from dynamap_async.wire import Body
+from dynamap_async.wire import Body, WireKey
 
 
 @final
@@ -85,6 +85,10 @@ class Delete(Write[None]):
                 self._expected = carried_version(self._item, self._definition)
         self._conditions = stored_conditions(self._definition.model, () if where is None else (where,))
 
+    def _take(self, definition: Definition[Any], key: WireKey, item: Model | None) -> None:
+        self._item, self._definition, self._key = item, definition, key
+        self._conditions, self._expected, self._read_first = (), None, False
+
     def __repr__(self) -> str:
         return f"Delete({self._definition.model.__name__}, {self._key})"
 
@@ -141,3 +145,16 @@ class Delete(Write[None]):
     def result(self, response: Body) -> None:
         """Nothing: the item is gone."""
         self.acknowledged()
+
+
+def delete_of_key(definition: Definition[Any], key: WireKey, item: Model | None) -> Delete:
+    """Return the delete of a key that was encoded before.
+
+    Args:
+        definition: the model, which has nothing to add to it.
+        key: the key.
+        item: the instance that it is of, if the item was named by one.
+    """
+    delete = Delete.__new__(Delete)
+    delete._take(definition, key, item)  # noqa: SLF001 - of this module
+    return delete

@@ -15,18 +15,13 @@ from dynamap_async.wire import Body
 _NOW: Final = Context().now
 M = TypeVar("M", bound=Model)
 M_co = TypeVar("M_co", bound=Model, covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 
-@final
-class Find(SingleRequest[M_co | None], Generic[M_co]):
-    """Read one item; the result is None where there is none.
+class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
+    """The read of one item."""
 
-    Cost: one GetItem; half a read unit per 4 KB of the item, a whole one with ``consistent_read``; the minimum for an
-    absent item.
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
-    """
-
-    __slots__ = ("_body", "_coalesce", "_definition", "_expiry", "_key", "_now", "_table")
+    __slots__ = ("_coalesce", "_consistent", "_definition", "_expiry", "_key", "_now", "_table", "_values")
 
     def __init__(
         self,
@@ -52,28 +47,29 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
             OperationError: the number of key values does not fit the table's key.
         """
         checked_model(model)
-        self._definition = definition_of(model)
-        self._definition.require_table("read")
-        self._key = (partition,) if sort is None else (partition, sort)
-        self._body: dict[str, Any] = {"Key": self._definition.key(self._key), "ConsistentRead": consistent_read}
-        self._table = self._definition.table_name(self._body["Key"], "read")
+        definition = self._definition = definition_of(model)
+        table = definition.require_table("read")
+        self._values = (partition,) if sort is None else (partition, sort)
+        self._key = definition.key(self._values)
+        self._table = table.name if definition.periods is None else definition.table_name(self._key, "read")
+        self._consistent = consistent_read
         self._coalesce = coalesce
-        expiry = self._definition.expiry
+        expiry = definition.expiry
         self._expiry = None if expiry is None else expiry.stored
         self._now = _NOW
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._key))})"
+        return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._values))})"
 
     def request(self, context: Context) -> Request:
         """Return the GetItem request; the answer is then judged by the clock of the same context."""
         self._now = context.now
-        table = context.table_prefix + self._table
-        body = {"TableName": table, **self._body}
-        target = Target(self._body["Key"], identity_of(table, self._body["Key"]))
+        table, key = context.table_prefix + self._table, self._key
+        body = {"TableName": table, "Key": key, "ConsistentRead": self._consistent}
+        target = Target(key, identity_of(table, key))
         return Request(operation="GetItem", body=body, table=table, target=target, batchable=self._coalesce)
 
-    def result(self, response: Body) -> M_co | None:
+    def _found(self, response: Body) -> M_co | None:
         """Return the item, or None; an expired one is none where the model hides them."""
         item = response.get("Item")
         if item is None or (self._expiry is not None and is_expired(item, self._expiry, self._now())):
@@ -91,45 +87,41 @@ class Find(SingleRequest[M_co | None], Generic[M_co]):
     def not_found(self) -> ItemNotFoundError:
         """Return the error that says that the item does not exist."""
         model = self._definition.model.__name__
-        key = key_values(self._definition, self._body["Key"])
+        key = key_values(self._definition, self._key)
         spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
         return ItemNotFoundError(f"there is no {model} with {spelled}; find() gives None instead", model=model, key=key)
 
 
 @final
-class Get(SingleRequest[M], Generic[M]):
+class Find(_Read[M_co, M_co | None], Generic[M_co]):
+    """Read one item; the result is None where there is none.
+
+    Cost: one GetItem; half a read unit per 4 KB of the item, a whole one with ``consistent_read``; the minimum for an
+    absent item.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+    """
+
+    __slots__ = ()
+
+    def result(self, response: Body) -> M_co | None:
+        """Return the item, or None; an expired one is none where the model hides them."""
+        return self._found(response)
+
+
+@final
+class Get(_Read[M, M], Generic[M]):
     """Read one item that is known to exist.
 
     Cost: as ``Find``.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
     """
 
-    __slots__ = ("_find",)
-
-    def __init__(
-        self,
-        model: type[M],
-        partition: KeyValue,
-        sort: KeyValue | None = None,
-        /,
-        *,
-        consistent_read: bool = False,
-        coalesce: bool = True,
-    ) -> None:
-        """Name the item; arguments and errors are those of ``Find``."""
-        self._find = Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
+    __slots__ = ()
 
     @property
     def find(self) -> Find[M]:
         """The same read, of an item that may be absent."""
-        return self._find
-
-    def __repr__(self) -> str:
-        return "Get" + repr(self._find).removeprefix("Find")
-
-    def request(self, context: Context) -> Request:
-        """Return the GetItem request."""
-        return self._find.request(context)
+        return Find(self._definition.model, *self._values, consistent_read=self._consistent, coalesce=self._coalesce)
 
     def result(self, response: Body) -> M:
         """Return the item.
@@ -137,15 +129,7 @@ class Get(SingleRequest[M], Generic[M]):
         Raises:
             ItemNotFoundError: there is none.
         """
-        item = self._find.result(response)
+        item = self._found(response)
         if item is None:
-            raise self._find.not_found()
+            raise self.not_found()
         return item
-
-    def failed(self, error: ServiceError) -> Exception:
-        """Return the error; if the table of a period is missing, with the remedy."""
-        return self._find.failed(error)
-
-    def read(self, result: Any) -> Sequence[Model]:
-        """Return the item."""
-        return (result,)

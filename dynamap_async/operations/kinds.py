@@ -196,6 +196,8 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
     Raises:
         OperationError: a subclass has a version or unique values that its base does not have.
     """
+    if definition.kinds is None:
+        return
     own = {each.name for each in definition.uniques}
     for member in subclasses_of(definition):
         kept = [each.name for each in member.uniques if each.name not in own]

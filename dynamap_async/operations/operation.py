@@ -128,7 +128,7 @@ def own_path(model: type[Model], path: Path) -> Path:
     Raises:
         ExpressionError: it is another model's.
     """
-    if not issubclass(model, path.owner):
+    if path.owner is not model and not issubclass(model, path.owner):
         raise ExpressionError(
             f"{path} is a field of {path.owner.__name__}, but the operation is on {model.__name__}; "
             f"write {model.__name__}.{path.spelled}",

@@ -11,7 +11,7 @@ from dynamap_async.schema import IndexKind, IndexSchema
 from dynamap_async.wire import Body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
 class Plan:
     """How a query or scan is carried out. Printing it gives a readable account."""
 

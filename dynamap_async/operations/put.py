@@ -2,7 +2,7 @@
 
 import copy
 from functools import partial
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 from dynamap_async.codec import item_size
 from dynamap_async.expressions import Condition
@@ -79,6 +79,12 @@ class Put(Write[M], Generic[M]):
         self._conditions = () if where is None else stored_conditions(type(item), (where,))
         if not self._definition.prepares:
             self.encode()
+
+    def _take(self, item: M, stored: WireItem, json: bytes) -> None:
+        self._item, self._definition = item, definition_of(type(item))
+        self._stored, self._json = stored, json
+        self._conditions, self._number, self._stamps = (), {}, {}
+        self._expected, self._read_first = None, False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._item!r})"
@@ -159,14 +165,17 @@ class Put(Write[M], Generic[M]):
 
     def request(self, context: Context) -> Request:
         """Return the PutItem request."""
-        key = {name: self._stored[name] for name in self._definition.require_table("written").keys.names}
+        definition, stored = self._definition, self._stored
+        table = definition.require_table("written")
+        key = {name: stored[name] for name in table.keys.names}
+        name = table.name if definition.periods is None else definition.table_name(key, "written")
         return write_request(
             "PutItem",
-            context.table_prefix + self._definition.table_name(key, "written"),
+            context.table_prefix + name,
             key,
-            {"Item": self._stored},
+            {"Item": stored},
             (*self._guards(context), *self._conditions),
-            size_bytes=partial(item_size, self._stored),
+            size_bytes=partial(item_size, stored),
             json_bytes=len(self._json),
         )
 
@@ -181,8 +190,22 @@ class Put(Write[M], Generic[M]):
 
     def acknowledged(self) -> None:
         """Give the instance what was stored beyond its own values."""
-        give(self._item, self._stamps)
+        if self._stamps:
+            give(self._item, self._stamps)
         remember(self._item, self._json)
+
+
+def put_of_encoded(item: M, stored: WireItem, json: bytes) -> Put[M]:
+    """Return the put of an instance that was encoded before, of a model that has nothing to add to it.
+
+    Args:
+        item: the instance.
+        stored: what it was encoded as.
+        json: the JSON of that.
+    """
+    put: Put[M] = cast("Any", Put).__new__(Put)
+    put._take(item, stored, json)  # noqa: SLF001 - of this module
+    return put
 
 
 class Create(Put[M]):

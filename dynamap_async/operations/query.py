@@ -7,7 +7,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
-from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.asking import ReadSpec, begun
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.operation import checked_model
 from dynamap_async.operations.refining import reading_into, selecting
@@ -40,7 +40,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = ReadSpec(model=checked_model(model))
+        self.spec: ReadSpec = begun(checked_model(model))
 
     def into(self, card: type[CardT], /) -> "Query[M, CardT]":
         """Return the query whose items are read into another model, made of some of this one's fields.
@@ -101,4 +101,4 @@ class Scan(Query[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = ReadSpec(model=checked_model(model), scan=True)
+        self.spec: ReadSpec = begun(checked_model(model), scan=True)

@@ -46,7 +46,7 @@ from dynamap_async.wire import Body, WireItem, WireKey
 ItemT = TypeVar("ItemT")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
 class Reading(Generic[ItemT]):
     """A planned query or scan."""
 
@@ -81,6 +81,8 @@ class Reading(Generic[ItemT]):
     """What fetches the whole items of an index that does not hold them."""
     dense: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
+    route: Route | None = field(default=None, repr=False)
+    """The way that it takes."""
 
     @property
     def total(self) -> int:
@@ -142,8 +144,8 @@ class Reading(Generic[ItemT]):
         return encode_positions(positions, self.total, self.binding(), self.cursor_secret)
 
 
-def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
-    """Plan a query or scan.
+def plan_anew(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
+    """Plan a query or scan; ``plan_reading`` does that once for each shape of query.
 
     Args:
         spec: what is asked.
@@ -196,6 +198,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         completion=completion,
         missing=None if definition.periods is None else Missing(definition, spec.skips_missing).answer,
         dense=route.dense,
+        route=route,
     )
     return reading if spec.checkpoint is None else _go_on(reading, spec.checkpoint)
 
@@ -207,7 +210,7 @@ def _route(
     need: Need,
     definitions: Sequence[Definition[Any]],
 ) -> Route:
-    """Return the way that a query or scan takes; errors are those of ``plan_reading``."""
+    """Return the way that a query or scan takes; errors are those of ``plan_anew``."""
     forced = table.index(spec.index) if spec.index is not None else None
     if spec.scan:
         if forced is not None:

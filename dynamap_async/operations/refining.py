@@ -13,7 +13,7 @@ from dynamap_async.operations.cards import card_paths, checked_card
 from dynamap_async.operations.operation import Context, positive, stored_path
 from dynamap_async.operations.periods import check_number
 from dynamap_async.operations.plan import Plan
-from dynamap_async.operations.reading import plan_reading
+from dynamap_async.operations.planning import plan_reading
 from dynamap_async.operations.revising import revised
 
 M = TypeVar("M")

@@ -48,7 +48,7 @@ def keys_rewritten(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Action,
         OperationError: a key needs a part that the update does not know, or is one of a subclass.
         EncodeError: a value does not fit into a key, or a key is too long.
     """
-    if spec.item is None:
+    if spec.item is None and spec.definition.kinds is not None:
         _check_members(spec.definition, actions)
     made: list[Action] = []
     for each in _rewrites(spec, actions):

@@ -102,4 +102,4 @@ def not_stored(definition: Definition[Any], now: int | None = None) -> Condition
 
 def is_stored(definition: Definition[Any]) -> Condition:
     """Return the condition that an item has the key of the one that is written."""
-    return Function("attribute_exists", definition.path(definition.key_fields()[0].name))
+    return definition.is_stored

@@ -107,7 +107,10 @@ def targets_of(requests: Iterable[Request]) -> tuple[Target, ...]:
 
 def action_body(request: Request) -> dict[str, Any]:
     """Return what a request says as part of a transaction, which knows fewer members than a call of its own."""
-    return {name: value for name, value in request.body.items() if name in _MEMBERS}
+    body = request.body
+    if body.keys() <= _MEMBERS:
+        return {**body}
+    return {name: value for name, value in body.items() if name in _MEMBERS}
 
 
 def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:

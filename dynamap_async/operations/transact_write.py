@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from dynamap_async.errors import CancellationReason, ConditionalCheckFailedError, OperationError, ServiceError
-from dynamap_async.limits import TRANSACTION_BYTES
+from dynamap_async.limits import TRANSACTION_ACTIONS, TRANSACTION_BYTES
 from dynamap_async.operations.operation import Context, SingleRequest
 from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
 from dynamap_async.operations.transact import Transact, action_body, check_count, key_values, targets_of
@@ -47,7 +47,10 @@ class TransactWrite(Transact[None]):
         Raises:
             OperationError: these are no writes, or more than 100, or the token is empty or too long.
         """
-        self._take(actions)
+        self._actions = tuple(actions)
+        for position, action in enumerate(self._actions):
+            _check_action(position, action)
+        check_count(self._actions)
         self._token = checked_token(client_request_token)
 
     def __repr__(self) -> str:
@@ -74,7 +77,8 @@ class TransactWrite(Transact[None]):
     def of(self, actions: Iterable[Write[Any]]) -> Self:
         """Return the transaction of these actions, with the same token."""
         own = copy.copy(self)
-        own._take(actions)  # noqa: SLF001 - its own copy
+        own._actions = tuple(actions)  # noqa: SLF001 - its own copy
+        check_count(own._actions)  # noqa: SLF001
         return own
 
     def check_one_more(self, actions: Sequence[Write[Any]], action: object) -> None:
@@ -84,13 +88,8 @@ class TransactWrite(Transact[None]):
             OperationError: it is no write, or there are 100 already.
         """
         _check_action(len(actions), action)
-        check_count((*actions, action))
-
-    def _take(self, actions: Iterable[Write[Any]]) -> None:
-        self._actions = tuple(actions)
-        for position, action in enumerate(self._actions):
-            _check_action(position, action)
-        check_count(self._actions)
+        if len(actions) >= TRANSACTION_ACTIONS:
+            check_count((*actions, action))
 
     def request(self, context: Context) -> Request:
         """Return the TransactWriteItems request; sent again as it is, it writes once.
@@ -107,10 +106,10 @@ class TransactWrite(Transact[None]):
                 "TransactItems": [{_ACTIONS[request.operation]: action_body(request)} for request in requests],
                 "ClientRequestToken": token_to_send(self._token),
             },
-            table=", ".join(dict.fromkeys(request.table for request in requests)),
+            table=", ".join(dict.fromkeys([request.table for request in requests])),
             targets=targets,
             writes=True,
-            conditional=any(request.conditional for request in requests),
+            conditional=True in [request.conditional for request in requests],
             resendable_seconds=RESENDABLE_SECONDS,
         )
 
@@ -140,7 +139,7 @@ def _check_action(position: int, action: object) -> None:
 
 
 def _check_bytes(targets: Sequence[Target]) -> None:
-    if sum(target.json_bytes or target.size_bytes for target in targets) <= TRANSACTION_BYTES:
+    if sum([target.json_bytes or target.size_bytes for target in targets]) <= TRANSACTION_BYTES:
         return  # nothing has to be measured
     total = sum(target.size_bytes for target in targets)
     if total > TRANSACTION_BYTES:

@@ -8,18 +8,19 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.codec import decode_any, item_size
 from dynamap_async.errors import ConditionalCheckFailedError, ItemNotFoundError, OperationError, ServiceError
-from dynamap_async.expressions import Action, Condition, Placeholders, is_repeatable, render_update
+from dynamap_async.expressions import Action, Condition, is_repeatable
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
 from dynamap_async.operations.exactly_once import ExactlyOnce
 from dynamap_async.operations.operation import Context
+from dynamap_async.operations.rendered import rendered
 from dynamap_async.operations.resharding import resharded, shards_as_read
 from dynamap_async.operations.revising import revised
 from dynamap_async.operations.rewriting import is_attribute, parts_as_read
 from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.unique_after import unique_after, unique_attributes
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
-from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members
+from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -129,6 +130,8 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     @property
     def guarded(self) -> bool:
         """Whether unique values may change."""
+        if not self.definition.uniques:
+            return False
         unique = unique_attributes(self.definition)
         return (self.spec.upserts and bool(unique)) or any(each.path.attribute in unique for each in self.spec.actions)
 
@@ -190,30 +193,32 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         spec = self.spec
         table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
-        plain = completed(spec)
-        self._done = resharded(spec, plain)
-        placeholders = Placeholders()
-        expression = render_update([each for each in self._done if is_attribute(spec.definition, each)], placeholders)
-        kept = parts_as_read(spec, plain)
-        kept += tuple(each for each in shards_as_read(spec, plain) if each not in kept)
-        members = condition_members((*guards(spec), *kept, *spec.conditions), placeholders)
-        substitutes = placeholders.to_wire()
-        size = partial(item_size, substitutes.get("ExpressionAttributeValues", {}))
+        actions: Sequence[Action] = completed(spec)
+        conditions = guards(spec)
+        if spec.definition.keys_are_plain:
+            self._done = tuple(actions)
+        else:
+            self._done = resharded(spec, actions)
+            kept = parts_as_read(spec, actions)
+            conditions += kept
+            conditions += tuple(each for each in shards_as_read(spec, actions) if each not in kept)
+            actions = [each for each in self._done if is_attribute(spec.definition, each)]
+        conditions += spec.conditions
+        members = rendered(spec.definition, actions, conditions)
+        size = partial(item_size, members.get("ExpressionAttributeValues", {}))
         repeatable = spec.returns != "old" and all(map(is_repeatable, self._done))
         return Request(
             operation="UpdateItem",
             body={
                 "TableName": table,
                 "Key": spec.key,
-                "UpdateExpression": expression,
                 **members,
-                **substitutes,
                 "ReturnValues": _RETURN_VALUES[spec.returns],
             },
             table=table,
             target=Target(spec.key, identity_of(table, spec.key), size),
             writes=True,
-            conditional=bool(members),
+            conditional=bool(conditions),
             resendable=spec.expected is not None or repeatable,
         )
 

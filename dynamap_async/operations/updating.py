@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Action, Change, Condition, Expr, PathTo, check_apart
@@ -50,6 +50,10 @@ class UpdateSpec:
         return f"{self.definition.model.__name__} {key}: {changes or 'nothing'}"
 
 
+_BLANK: Final = UpdateSpec(definition=cast("Any", None), key={})
+"""What every update begins as; it is told its model and its key."""
+
+
 def update_spec(
     subject: Model | type[Model], partition: KeyValue | None = None, sort: KeyValue | None = None
 ) -> UpdateSpec:
@@ -59,12 +63,12 @@ def update_spec(
         EncodeError: a key value is of the wrong type, empty or too long.
         OperationError: the number of key values does not fit.
     """
-    values = tuple(value for value in (partition, sort) if value is not None)
+    values = tuple([value for value in (partition, sort) if value is not None])
     if not isinstance(subject, Model):
         definition: Definition[Any] = definition_of(checked_model(subject))
         definition.require_table("updated")
         check_written_by_key(definition, deletes=False)
-        return UpdateSpec(definition=definition, key=definition.key(values))
+        return revised(_BLANK, definition=definition, key=definition.key(values))
     definition = definition_of(type(subject))
     definition.require_table("updated")
     if values:

@@ -5,6 +5,7 @@ DYNAMAP_MODEL_RUNS sets how many programs are run.
 """
 
 import asyncio
+import math
 import os
 import random
 from collections import Counter, defaultdict
@@ -28,7 +29,8 @@ from dynamap_async.errors import (
     ThrottledError,
     TransportError,
 )
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Chunk, Executor
+from dynamap_async.executor.batch import batch_get, batch_write
 from dynamap_async.request import Request, Target, identity_of
 
 RUNS = int(os.environ.get("DYNAMAP_MODEL_RUNS", "1000"))
@@ -200,6 +202,31 @@ def error_of(failure, request):
     return failure("no", service_code="No", operation=request.operation, table=request.table, status=status)
 
 
+class Three(Chunk):
+    """Three requests of one operation on one table, as a bulk call makes chunks of them."""
+
+    def __init__(self, requests):
+        self.all = requests
+        first = requests[0]
+        body = {} if first.writes else {"ConsistentRead": first.body["ConsistentRead"]}
+        self.asked = Request(operation=first.operation, body=body, table=first.table, writes=first.writes)
+        self.size = len(requests)
+        self.identities = [request.target.identity for request in requests] if first.writes else ()
+        self.answer = None
+
+    def call(self):
+        return (batch_write if self.asked.writes else batch_get)(self.all)
+
+    def requests(self):
+        return self.all
+
+    def takes(self, answer):
+        self.answer = answer
+        if self.asked.writes:
+            return not answer.get("UnprocessedItems")
+        return not answer.get("UnprocessedKeys") and answer["Responses"].keys() <= {self.asked.table}
+
+
 @dataclass
 class Program:
     """What is run, and what each of its operations was told."""
@@ -215,6 +242,8 @@ class Program:
         try:
             if operation == "get":
                 await self.read(table, number, batchable)
+            elif operation == "three":
+                await self.three([each for each in (1, 2, 4, 5) if each != number], reads=batchable)
             elif operation == "transact":
                 await self.transact([number % 6, (number + 1) % 6, (number + 3) % 6])
             else:
@@ -222,13 +251,55 @@ class Program:
         except (ServiceError, TransportError, SessionClosedError, RuntimeError) as error:
             self.errors.append(error)
 
-    async def read(self, table, number, batchable):
-        key = key_of(number)
-        body = {"TableName": table, "Key": key, "ConsistentRead": number % 2 == 0}
-        target = Target(key, identity_of(table, key))
+    async def three(self, numbers, *, reads):
         begun = asyncio.get_running_loop().time()
-        request = Request(operation="GetItem", body=body, table=table, target=target, batchable=batchable)
-        item = (await self.executor.send(request)).get("Item")
+        pairs = [(None, self.reading("a", number, True, True)) for number in numbers]
+        if not reads:
+            pairs = [self.writing("put", "a", number, True) for number in numbers]
+            self.writes += [write for write, _ in pairs]
+        chunk = Three([request for _, request in pairs])
+        answers = await self.answers(chunk)
+        for (write, _), number, (item, error) in zip(pairs, numbers, answers, strict=True):
+            if write is not None:
+                self.note([write], error)
+            elif error is None:
+                self.check_read("a", number, item, begun)
+            if error is not None and error not in self.errors:  # of a chunk that was given up as a whole, one for all
+                self.errors.append(error)
+
+    async def answers(self, chunk):
+        """Return the item and the error of each request of a chunk."""
+        apart = asyncio.get_running_loop().create_future()
+        whole = self.executor.submit_chunk(chunk, math.inf, None, apart.set_result)
+        each = [self.executor.submit(request) for request in chunk.all] if whole is None else []
+        try:
+            if whole is not None:
+                await asyncio.wait((whole, apart), return_when=asyncio.FIRST_COMPLETED)
+                each = apart.result() if apart.done() else []
+            if each:
+                await asyncio.wait(each)
+                return [(None if one.exception() else one.result().get("Item"), one.exception()) for one in each]
+        finally:
+            for future in (*each, whole or apart, *(apart.result() if apart.done() else ())):
+                future.cancel()
+        if whole.exception() is not None:
+            return [(None, whole.exception())] * len(chunk.all)
+        found = {item["id"]["N"]: item for item in (chunk.answer.get("Responses") or {}).get("a", ())}
+        return [(found.get(request.target.key["id"]["N"]), None) for request in chunk.all]
+
+    @staticmethod
+    def reading(table, number, batchable, consistent):
+        key = key_of(number)
+        body = {"TableName": table, "Key": key, "ConsistentRead": consistent}
+        target = Target(key, identity_of(table, key))
+        return Request(operation="GetItem", body=body, table=table, target=target, batchable=batchable)
+
+    async def read(self, table, number, batchable):
+        begun = asyncio.get_running_loop().time()
+        request = self.reading(table, number, batchable, number % 2 == 0)
+        self.check_read(table, number, (await self.executor.send(request)).get("Item"), begun)
+
+    def check_read(self, table, number, item, begun):
         value = None if item is None else int(item["v"]["N"])
         timeline = self.service.items[table, str(number)]
         held = [held for (_, held), (until, _) in pairwise(timeline) if until >= begun]
@@ -236,6 +307,10 @@ class Program:
             self.wrong.append(f"read {value} of {number}, which held {timeline} since {begun}")
 
     async def write(self, operation, table, number, batchable):
+        write, request = self.writing(operation, table, number, batchable)
+        await self.send([write], request)
+
+    def writing(self, operation, table, number, batchable):
         key, order = key_of(number), next(self.numbers)
         item = {**key, "v": {"N": str(order)}}
         conditional = operation == "create"
@@ -251,9 +326,7 @@ class Program:
             writes=True,
             conditional=conditional,
         )
-        await self.send(
-            [Write(operation, (table, str(number)), None if operation == "delete" else order, order)], request
-        )
+        return Write(operation, (table, str(number)), None if operation == "delete" else order, order), request
 
     async def transact(self, numbers):
         order = next(self.numbers)
@@ -271,22 +344,24 @@ class Program:
 
     async def send(self, writes, request):
         self.writes += writes
-        done = {}
         try:
             await self.executor.send(request)
-            done = {"acknowledged": True}
-        except ServiceError as error:
-            done = {"not_done": not error.outcome_unknown}
+        except (ServiceError, TransportError, SessionClosedError) as error:
+            self.note(writes, error)
             raise
-        except TransportError as error:
-            done = {"not_done": error.outcome is Outcome.NOT_SENT}
-            raise
-        except SessionClosedError:
-            done = {"not_done": True}
-            raise
-        finally:
-            for write in writes:
-                write.__dict__.update(done)
+        self.note(writes, None)
+
+    @staticmethod
+    def note(writes, error):
+        for write in writes:
+            if error is None:
+                write.acknowledged = True
+            elif isinstance(error, ServiceError):
+                write.not_done = not error.outcome_unknown
+            elif isinstance(error, TransportError):
+                write.not_done = error.outcome is Outcome.NOT_SENT
+            elif isinstance(error, SessionClosedError):
+                write.not_done = True
 
     def check(self):
         assert self.wrong + self.service.broken == []
@@ -346,7 +421,7 @@ async def run(steps, faults, connections, policy, close_timeout, seed):
 
 PHASES = [Phase.explicit, Phase.generate]
 STEPS = st.tuples(
-    st.sampled_from(["get", "put", "delete", "create", "put", "get", "transact"]),
+    st.sampled_from(["get", "put", "delete", "create", "put", "get", "transact", "three", "three"]),
     st.integers(0, 5),
     st.sampled_from([None, None, None, None, 0.0, 0.3, 2.0]),
     st.sampled_from([None, None, None, 0.0, 0.2, 0.7, 1.5]),

@@ -26,7 +26,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import ItemValidationError, OperationError, UnprojectedAttributeError
 from dynamap_async.operations import Context
-from dynamap_async.operations.reading import plan_reading
+from dynamap_async.operations.planning import plan_reading
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
 

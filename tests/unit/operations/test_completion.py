@@ -19,7 +19,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import AmbiguousIndexError, OperationError, UnprojectedAttributeError
 from dynamap_async.operations import Context
-from dynamap_async.operations.reading import plan_reading
+from dynamap_async.operations.planning import plan_reading
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -23,7 +23,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import CursorError, ItemNotFoundError, UnprojectedAttributeError
 from dynamap_async.operations import Context
-from dynamap_async.operations.reading import plan_reading
+from dynamap_async.operations.planning import plan_reading
 
 NOW = 1_800_000_000
 

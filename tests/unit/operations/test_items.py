@@ -1,8 +1,9 @@
 """Get, put, create and delete: the requests that they make, and what of them is refused."""
 
+import orjson
 import pytest
 
-from dynamap_async import Attr, Create, Delete, Find, Get, Model, PartitionKey, Put, Query, SortKey, attr
+from dynamap_async import Attr, Create, Delete, Find, Get, Model, PartitionKey, Put, Query, SortKey, TransactWrite, attr
 from dynamap_async.errors import (
     EncodeError,
     ExpressionError,
@@ -12,6 +13,7 @@ from dynamap_async.errors import (
     OperationError,
 )
 from dynamap_async.operations import Context
+from dynamap_async.wire import EncodedItem
 
 
 class Note(Model, table="notes"):
@@ -66,6 +68,15 @@ def test_a_put_replaces_without_condition():
     assert request.body == {"TableName": "dev-notes", "Item": {**KEY, "body": {"S": "x"}}}
     assert (request.writes, request.conditional, request.resendable) == (True, False, True)
     assert Put(NOTE).result({}) is NOTE
+
+
+@pytest.mark.parametrize("kind", [Put, Create])
+def test_a_written_item_carries_the_json_that_it_was_measured_by(kind):
+    item = body(kind(NOTE))["Item"]
+    assert isinstance(item, EncodedItem)
+    assert item.json == orjson.dumps({**item})
+    [part] = body(TransactWrite([kind(NOTE)]))["TransactItems"]
+    assert isinstance(part["Put"]["Item"], EncodedItem)
 
 
 def test_a_put_writes_the_item_as_it_was_when_it_was_asked_for():

@@ -5,6 +5,8 @@ from dataclasses import fields, replace
 import pytest
 
 from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.plan import Plan
+from dynamap_async.operations.reading import Reading
 from dynamap_async.operations.revising import revised
 from dynamap_async.operations.route import Route
 from dynamap_async.operations.updating import UpdateSpec
@@ -17,8 +19,8 @@ def test_a_revised_value_is_another_one_with_the_changes():
     assert (spec.limit, spec.descending) == (3, False)
 
 
-@pytest.mark.parametrize("kind", [ReadSpec, UpdateSpec, Route])
+@pytest.mark.parametrize("kind", [ReadSpec, UpdateSpec, Route, Plan, Reading])
 def test_classes_that_are_revised_keep_their_fields_where_they_can_be_copied_at_once(kind):
-    assert not hasattr(kind, "__slots__")
+    assert not any(vars(base).get("__slots__") for base in kind.__mro__)
     assert not hasattr(kind, "__post_init__")
     assert all(field.init for field in fields(kind))

@@ -31,7 +31,7 @@ from dynamap_async.errors import EncodeError, ExpressionError, ItemNotFoundError
 from dynamap_async.expressions import Comparison, Path, Value
 from dynamap_async.models import definition_of
 from dynamap_async.operations import Check, Context
-from dynamap_async.operations.reading import plan_reading
+from dynamap_async.operations.planning import plan_reading
 
 CONTEXT = Context()
 

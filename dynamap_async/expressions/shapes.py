@@ -1,0 +1,118 @@
+"""Shapes: what of a condition stays the same when only its values change, and the values apart from it.
+
+Conditions of one shape are rendered to the same text, with placeholders in the same places. As each value is sent once,
+it belongs to the shape which of the values are equal.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+from dynamap_async.expressions.conditions import (
+    And,
+    Between,
+    Comparison,
+    Condition,
+    Function,
+    In,
+    Not,
+    Or,
+    Value,
+)
+from dynamap_async.expressions.updates import Action, Add, Call, Delete, Remove, Set, Source, Sum
+from dynamap_async.wire import AttributeValue
+
+Values = list[AttributeValue]
+
+_NESTED: Final = frozenset(("L", "M"))
+
+
+def shape_and_values(conditions: Sequence[Condition]) -> tuple[Hashable, Values]:
+    """Return what conditions have in common with others that differ in their values only, and their values in order.
+
+    Raises:
+        KeyError: one is of no known kind.
+    """
+    values: Values = []
+    shape = tuple([_SHAPES[type(condition)](condition, values) for condition in conditions])
+    return (shape, None if len(values) < 2 else _equal_ones(values)), values
+
+
+def update_shape_and_values(actions: Sequence[Action], conditions: Sequence[Condition]) -> tuple[Hashable, Values]:
+    """Return the shape of an update's actions and conditions together, and their values; errors as above."""
+    values: Values = []
+    acts = tuple([_action_shape(action, values) for action in actions])
+    checks = tuple([_SHAPES[type(condition)](condition, values) for condition in conditions])
+    return (acts, checks, None if len(values) < 2 else _equal_ones(values)), values
+
+
+def _action_shape(action: Action, values: Values) -> Hashable:
+    match action:
+        case Set(path=path, source=source):
+            return Set, path, _source_shape(source, values)
+        case Add(path=path, value=value) | Delete(path=path, value=value):
+            return type(action), path, _operand_shape(value, values)
+        case Remove(path=path):
+            return Remove, path
+
+
+def _source_shape(source: Source, values: Values) -> Hashable:
+    match source:
+        case Call(name=name, arguments=(first, second)):
+            return name, _source_shape(first, values), _source_shape(second, values)
+        case Sum(left=left, operator=operator, right=right):
+            return operator, _source_shape(left, values), _source_shape(right, values)
+        case _:
+            return _operand_shape(source, values)
+
+
+def _equal_ones(values: Values) -> Hashable:
+    """Return which values are equal to which, by their spelling, as placeholders tell them apart; None for none."""
+    spelled = [repr(value) for value in values]
+    return None if len(set(spelled)) == len(spelled) else tuple([spelled.index(each) for each in spelled])
+
+
+def _operand_shape(operand: object, values: Values) -> Hashable:
+    """Return the shape of an operand: of a value its type, and of anything else the thing itself."""
+    if not isinstance(operand, Value):
+        return operand
+    stored = operand.stored
+    values.append(stored)
+    [tag] = stored
+    # Nested values can be equal and spelled differently, so each is a shape of its own.
+    return repr(stored) if tag in _NESTED else tag
+
+
+def _comparison(condition: Comparison, values: Values) -> Hashable:
+    return condition.comparator, _operand_shape(condition.left, values), _operand_shape(condition.right, values)
+
+
+def _between(condition: Between, values: Values) -> Hashable:
+    low, high = _operand_shape(condition.low, values), _operand_shape(condition.high, values)
+    return Between, _operand_shape(condition.operand, values), low, high
+
+
+def _in(condition: In, values: Values) -> Hashable:
+    return In, _operand_shape(condition.operand, values), *[_operand_shape(each, values) for each in condition.values]
+
+
+def _function(condition: Function, values: Values) -> Hashable:
+    return condition.name, condition.path, *[_operand_shape(each, values) for each in condition.arguments]
+
+
+def _parts(condition: And | Or, values: Values) -> Hashable:
+    return type(condition), *[_SHAPES[type(part)](part, values) for part in condition.parts]
+
+
+def _not(condition: Not, values: Values) -> Hashable:
+    return Not, _SHAPES[type(condition.part)](condition.part, values)
+
+
+_SHAPES: Final[dict[type[Condition], Callable[[Any, Values], Hashable]]] = {
+    Comparison: _comparison,
+    Between: _between,
+    In: _in,
+    Function: _function,
+    And: _parts,
+    Or: _parts,
+    Not: _not,
+}

@@ -2,6 +2,7 @@
 
 from dynamap_async.executor.account import Account, enter, innermost, leave
 from dynamap_async.executor.budget import Limits
+from dynamap_async.executor.chunks import Chunk
 from dynamap_async.executor.completed import CompletedPages
 from dynamap_async.executor.executor import Executor
 from dynamap_async.executor.merged import MergedPages
@@ -12,6 +13,7 @@ from dynamap_async.executor.together import together
 
 __all__ = [
     "Account",
+    "Chunk",
     "CompletedPages",
     "Executor",
     "Limits",

@@ -16,6 +16,7 @@ from dynamap_async.executor.describing import Describing
 from dynamap_async.executor.governor.governor import Governor
 from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
 from dynamap_async.executor.governor.limits import Limits, same_limits
+from dynamap_async.executor.governor.pace import Delivered
 from dynamap_async.executor.governor.places import Place, spent_units
 from dynamap_async.executor.governor.tickets import Ticket
 from dynamap_async.executor.metering import is_metered
@@ -57,6 +58,10 @@ class Admission:
         """The hot partitions that were told of, each with the time until which it is not told of again."""
         self._policy: Final = policy
         self._knows: Final = policy.enabled and policy.limits != "throttles"
+        self.only_learns: Final[bool] = not policy.enabled or (
+            policy.limits == "throttles" and policy.hot_partition_units_per_second is None
+        )
+        """Whether nothing is done about a request before any is refused, but to count what is delivered."""
         self._declared: Final = declared
         self._met: Final[set[str]] = set()
         self._waiting: Final[dict[Ticket, Callable[[], None]]] = {}
@@ -69,13 +74,27 @@ class Admission:
         """How many requests wait for units."""
         return len(self._waiting)
 
+    def is_waited_for(self, table: str) -> bool:
+        """Tell whether requests to a table, or to one of its indexes, wait for units."""
+        return bool(self._waiting) and self.governor.is_waited_for(table)
+
+    def delivered(self, place: Place, now: float) -> Delivered:
+        """Return where what a place delivers is counted."""
+        return self.governor.bucket(place, now).pace.delivered
+
+    @property
+    def looks_at_partitions(self) -> bool:
+        """Whether it is told of partitions that take much, which is done item by item."""
+        return self._policy.hot_partition_units_per_second is not None
+
     def is_free(self, request: Request) -> bool:
         """Tell whether a request needs no units. Of tables that never refused any, that is one look-up."""
         if self._knows and is_metered(request):
             for table in tables_of(request):
                 if table not in self._met:
                     self._meet(table)
-        return not self.governor.governs(request.table) or not is_metered(request)
+        governor = self.governor
+        return not governor.governed or not governor.governs(request.table) or not is_metered(request)
 
     def ask(self, sending: Sending, priority: Priority, admitted: Callable[[], None]) -> bool:
         """Ask for the units of a request that is not free; tell whether it has them now.

@@ -16,18 +16,19 @@ class Alone:
     """The tables whose items travel alone for now; for reads or for writes."""
 
     def __init__(self) -> None:
-        self._until: dict[str, float] = {}
+        self.until: Final[dict[str, float]] = {}
+        """Table -> the event loop's time until which that is remembered."""
 
     def remember(self, table: str) -> None:
         """Take note that an item of a table was refused in a batch and then accepted alone."""
         if table not in self:
             logger.warning("%s is refused in batches and accepted alone; it is sent alone for 5 minutes", table)
-        self._until[table] = asyncio.get_running_loop().time() + ALONE_SECONDS
+        self.until[table] = asyncio.get_running_loop().time() + ALONE_SECONDS
 
     def __contains__(self, table: str) -> bool:
-        if not self._until or table not in self._until:
+        if not self.until or table not in self.until:
             return False
-        if self._until[table] > asyncio.get_running_loop().time():
+        if self.until[table] > asyncio.get_running_loop().time():
             return True
-        del self._until[table]
+        del self.until[table]
         return False

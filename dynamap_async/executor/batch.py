@@ -15,7 +15,7 @@ from dynamap_async.limits import BATCH_ANSWER_BYTES, ITEM_SIZE_BYTES, PAGE_BYTES
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireItem
 
-_ENTRY_BYTES: Final = 8_192
+ENTRY_BYTES: Final = 8_192
 """What an entry takes besides its item; for a deletion, its key."""
 
 
@@ -34,6 +34,10 @@ class Leftovers:
         return self.cut | self.throttled
 
 
+NO_LEFTOVERS: Final = Leftovers(frozenset(), frozenset())
+"""Of an answer that got to everything, as most do."""
+
+
 def batch_get(requests: Sequence[Request]) -> Request:
     """Return the BatchGetItem request of GetItem requests for distinct keys, all consistent or all eventual."""
     tables: dict[str, dict[str, Any]] = {}
@@ -41,7 +45,9 @@ def batch_get(requests: Sequence[Request]) -> Request:
         entry = tables.setdefault(request.table, {"Keys": []})
         if request.body.get("ConsistentRead"):
             entry["ConsistentRead"] = True
-        entry["Keys"].append(_target(request).key)
+        target = request.target
+        assert target is not None  # noqa: S101 - the executor routes by it
+        entry["Keys"].append(target.key)
     return Request(operation="BatchGetItem", body={"RequestItems": tables}, table=", ".join(tables))
 
 
@@ -63,6 +69,8 @@ def unread(requests: Sequence[Request], answer: Body) -> Leftovers:
     the service counts, so measuring its length errs towards sending again at once.
     """
     entries: Mapping[str, Any] = answer.get("UnprocessedKeys") or {}
+    if not entries:
+        return NO_LEFTOVERS
     names = _key_names(requests)
     left = frozenset(
         identity_of(table, {name: key[name] for name in names[table]})  # the answer's attributes come in any order
@@ -106,16 +114,19 @@ def written_bytes(request: Request) -> int:
 
     A request holds 16 MB of JSON, and JSON is longer than what is stored.
     """
-    size = _target(request).json_bytes
+    target = request.target
+    size = 0 if target is None else target.json_bytes
     if not size and "Item" in request.body:
         size = len(orjson.dumps(request.body["Item"]))
-    return _ENTRY_BYTES + size
+    return ENTRY_BYTES + size
 
 
 def unwritten(requests: Sequence[Request], answer: Body) -> Leftovers:
     """Return what a BatchWriteItem answer did not get to; it has no size that could explain it."""
-    names = _key_names(requests)
     entries: Mapping[str, Sequence[Any]] = answer.get("UnprocessedItems") or {}
+    if not entries:
+        return NO_LEFTOVERS
+    names = _key_names(requests)
     contents = (
         (table, each["PutRequest"]["Item"] if "PutRequest" in each else each["DeleteRequest"]["Key"])
         for table, listed in entries.items()
@@ -126,7 +137,11 @@ def unwritten(requests: Sequence[Request], answer: Body) -> Leftovers:
 
 
 def _key_names(requests: Sequence[Request]) -> dict[str, tuple[str, ...]]:
-    return {request.table: tuple(_target(request).key) for request in requests}
+    names: dict[str, tuple[str, ...]] = {}
+    for request in requests:
+        if request.table not in names:
+            names[request.table] = tuple(_target(request).key)
+    return names
 
 
 def _target(request: Request) -> Target:

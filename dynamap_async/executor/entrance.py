@@ -6,7 +6,7 @@ units, in a queue, or among those that were recalled and are asked for anew.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from contextvars import Context
 from functools import partial
 from typing import Final
@@ -29,7 +29,6 @@ class Entrance:
         queues: Queues,
         sealing: Sealing,
         *,
-        group: Callable[[Pending], int],
         opened: Container[Pending],
     ) -> None:
         """Begin with nobody in it.
@@ -38,26 +37,30 @@ class Entrance:
             admission: who may be sent.
             queues: where those go who may.
             sealing: when what is queued becomes a call.
-            group: tells which group of the queues a request belongs to.
             opened: the requests that are neither answered nor given up.
         """
         self._admission: Final = admission
         self._queues: Final = queues
         self._sealing: Final = sealing
-        self._group: Final = group
         self._open: Final = opened
         self._recalled: Final[deque[Pending]] = deque()
+        self.take_apart: Callable[[Pending], Sequence[Pending]] = lambda pending: [pending]
+        """Takes a chunk apart, because each of its requests has to wait for units of its own."""
 
     def let_in(self, pending: Pending) -> None:
         """Queue a request as soon as it has the units that it needs: at once, as a rule."""
         admission = self._admission
-        if admission.is_free(pending.request) or admission.ask(pending, pending.priority, partial(self._go, pending)):
-            queue = self._queues.of(self._group(pending), pending)
+        free = admission.is_free(pending.request)
+        if not free and pending.parts > 1:
+            for part in self.take_apart(pending):
+                self.let_in(part)
+        elif free or admission.ask(pending, pending.priority, partial(self._go, pending)):
+            queue = self._queues.of(pending)
             (queue.add_first if pending.attempts else queue.add)(pending)
 
     def _go(self, pending: Pending) -> None:
         """Queue a request that has waited for its units."""
-        self._queues.of(self._group(pending), pending).add(pending)
+        self._queues.of(pending).add(pending)
         self._sealing.hurry()
         self._sealing.wake()
 
@@ -66,7 +69,7 @@ class Entrance:
         if self._admission.waits(pending):
             self._admission.lift(pending, pending.priority)
         elif pending.priority < pending.urgency and self._queues.take_out(pending):
-            self._queues.of(self._group(pending), pending).add(pending)
+            self._queues.of(pending).add(pending)
 
     def recall(self, table: str) -> None:
         """Let what is queued for a table wait for units after all, a part of it in each turn of the event loop."""
@@ -78,8 +81,10 @@ class Entrance:
         self._recalled.clear()
 
     def _let_in_recalled(self) -> None:
-        for _ in range(min(_RECALLED_AT_ONCE, len(self._recalled))):
+        left = _RECALLED_AT_ONCE
+        while self._recalled and left > 0:
             pending = self._recalled.popleft()
+            left -= pending.parts
             if pending in self._open:
                 self.let_in(pending)
         self._sealing.wake()

@@ -13,6 +13,7 @@ from dynamap_async.events import RequestAnswered, RequestSent
 from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.ledger import Payers
 from dynamap_async.executor.metering import Spending, spendings
+from dynamap_async.executor.meters import Meter
 from dynamap_async.executor.sending import Sending
 from dynamap_async.executor.settling import Settlement
 from dynamap_async.request import Request
@@ -22,16 +23,20 @@ from dynamap_async.wire import Body
 class Exchange:
     """Enter it to send; call ``answered`` inside of it, or leave it by an exception."""
 
-    __slots__ = ("_carried", "_journal", "_payers", "_request", "_sent")
+    __slots__ = ("_carried", "_journal", "_meter", "_payers", "_request", "_sent")
 
-    def __init__(self, journal: Journal, request: Request, carried: Sequence[Sending]) -> None:
+    def __init__(
+        self, journal: Journal, request: Request, carried: Sequence[Sending], meter: Meter | None = None
+    ) -> None:
         """Begin.
 
         Args:
             journal: takes note of it.
             request: what is put on the wire.
             carried: what was asked for: several requests where it is a batch.
+            meter: where it is counted; None where somebody watches it.
         """
+        self._meter: Final = meter
         self._journal: Final = journal
         self._request: Final = request
         self._carried: Final = carried
@@ -39,6 +44,9 @@ class Exchange:
         self._payers: Mapping[Sending, Payers] | None = None
 
     def __enter__(self) -> Self:
+        if self._meter is not None:
+            self._meter.sent(self._carried, asyncio.get_running_loop().time())
+            return self
         self._payers = self._journal.ledger.sent(self._request, self._carried)
         self._sent = self._journal.sent(self._request, self._carried)
         return self
@@ -58,6 +66,9 @@ class Exchange:
             throttled: what of that it left over for want of capacity.
             parts: of a batch, what it says of each identity.
         """
+        meter = None if left_over else self._meter
+        if meter is not None and meter.answered(self._carried, answer, asyncio.get_running_loop().time()):
+            return
         spent = spendings(self._request, answer)
         self._settle(answer, spent, left_over, throttled, parts or {})
         if left_over:
@@ -74,14 +85,20 @@ class Exchange:
             write_units=_units(spent, writes=True),
         )
 
+    def taken_apart(self, whole: Sending) -> None:
+        """Take note that what was carried is now what the one thing that it was stands for."""
+        if self._payers is not None:
+            self._payers = dict.fromkeys(self._carried, self._payers[whole])
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
+        if error is None:
+            return
         if isinstance(error, Exception):
             self._journal.failed(self._request)
-        if error is not None:
-            self._settle(None, None, (), self._carried if isinstance(error, ThrottledError) else (), {}, error)
-        if error is not None and self._sent is not None:
+        self._settle(None, None, (), self._carried if isinstance(error, ThrottledError) else (), {}, error)
+        if self._sent is not None:
             self._tell(
                 self._sent,
                 error=type(error),

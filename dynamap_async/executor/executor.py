@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextvars import Context
-from functools import partial
 from types import EllipsisType
 from typing import Any, Final
 
@@ -18,18 +17,19 @@ from dynamap_async.errors import SessionClosedError, SessionStateError
 from dynamap_async.events import Observer
 from dynamap_async.executor.account import Account
 from dynamap_async.executor.admission import Admission, Declared
-from dynamap_async.executor.exchange import Exchange
+from dynamap_async.executor.chunks import Apart, Chunk
 from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.ledger import Ledger
 from dynamap_async.executor.merged import MergedPages, SortedParts
 from dynamap_async.executor.metering import metered
+from dynamap_async.executor.meters import Meters
 from dynamap_async.executor.pages import Pages
 from dynamap_async.executor.reads import Reads
-from dynamap_async.executor.retry import Retries, given_up, send_with_retries
+from dynamap_async.executor.retry import Retries
 from dynamap_async.executor.segments import Part, Parts, SegmentPages
-from dynamap_async.executor.sending import Sending
 from dynamap_async.executor.settling import Measure, json_size
 from dynamap_async.executor.sifting import Missing, Sieve, sifting
+from dynamap_async.executor.singles import Singles
 from dynamap_async.executor.slots import Slots
 from dynamap_async.executor.writes import Writes
 from dynamap_async.request import Positions, Request
@@ -63,7 +63,6 @@ class Executor:
         self.ledger.settled = self._admission.settled
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
-        self._under_way: dict[Sending, anyio.CancelScope] = {}
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
         shared: dict[str, Any] = {
@@ -73,7 +72,10 @@ class Executor:
             "policy": batching,
             "ended": self._ended.set,
             "admission": self._admission,
+            "meters": Meters(self._journal, self._admission),
         }
+        self._singles: Final = Singles(self._post, **{name: each for name, each in shared.items() if name != "policy"})
+        self._under_way: Final = self._singles.under_way
         self._reads: Final = Reads(self._post, **shared)
         self._writes: Final = Writes(self._post, **shared)
         self._closing: asyncio.Task[None] | None = None
@@ -97,7 +99,7 @@ class Executor:
             raise
         self._slots.open(self._transport.max_connections)
 
-    async def send(self, request: Request) -> Body:
+    def send(self, request: Request) -> Coroutine[Any, Any, Body]:
         """Carry out a request and return its answer.
 
         Raises:
@@ -107,39 +109,23 @@ class Executor:
             TransportError: no answer came, or a write was given up when the session closed.
             CapacityBudgetExceededError: it would take more than a scope may.
         """
+        self.check_open()
+        ledger = self.ledger
         # Writes of items stand in line, and a read may join others; one that may not needs no task of its own.
         if request.targets or (request.target is not None and (request.writes or request.batchable)):
-            return await self.settled(self.submit(request))
-        self.check_open()
-        sending = Sending(request, since=anyio.current_time(), account=self.ledger.payer())
-        self.ledger.reserve(sending)
-        sending.waiter_id = self._journal.queued(request)
-        failure: type[BaseException] | None = None
-        try:
-            return await self._send(sending)
-        except BaseException as error:
-            failure = type(error)
-            raise
-        finally:
-            sending.give_back()
-            self._journal.ended(sending.waiter_id, sending, failure)
-
-    async def _send(self, sending: Sending) -> Body:
-        scope = anyio.CancelScope()
-        self._under_way[sending] = scope
-        try:
-            with scope:
-                return await send_with_retries(partial(self._exchange, sending), sending, self._retries)
-        finally:
-            self._admission.leave(sending)
-            del self._under_way[sending]
-            self._ended.set()
-        raise given_up(sending)
+            return (self._writes if request.writes else self._reads).settled(
+                request, ledger.payer() if ledger.scoped else None
+            )
+        return self._singles.send(request)
 
     @property
     def held_up(self) -> int:
         """How many requests wait for capacity units."""
         return self._admission.held_up
+
+    def is_waited_for(self, table: str) -> bool:
+        """Tell whether requests to a table, or to one of its indexes, wait for units."""
+        return self._admission.is_waited_for(table)
 
     def submit(
         self, request: Request, deadline: float | None = None, payer: Account | EllipsisType | None = ...
@@ -158,6 +144,13 @@ class Executor:
         account = self.ledger.payer() if isinstance(payer, EllipsisType) else payer
         return (self._writes if request.writes else self._reads).submit(request, deadline, account)
 
+    def submit_chunk(
+        self, chunk: Chunk, deadline: float, payer: Account | None, apart: Apart
+    ) -> asyncio.Future[Body] | None:
+        """Queue requests that fill a call as one; see ``Chunked``. None where each has to be submitted by itself."""
+        self.check_open()
+        return (self._writes if chunk.asked.writes else self._reads).submit_chunk(chunk, deadline, payer, apart)
+
     def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
         """Cancel those futures of ``submit`` whose requests were never sent."""
         for pending in (*self._reads.open, *self._writes.open):
@@ -172,29 +165,6 @@ class Executor:
         if tasks:
             with anyio.CancelScope(shield=True):
                 await asyncio.wait(tasks)
-
-    async def settled(self, future: asyncio.Future[Body]) -> Body:
-        """Wait for the answer of a queued request."""
-        try:
-            return await future
-        except asyncio.CancelledError:
-            if future.done() and not future.cancelled():
-                future.exception()  # the answer came in the same moment: asyncio must not report it as lost
-            raise
-
-    async def _exchange(self, sending: Sending, request: Request) -> Body:
-        await self._admission.admitted(sending)
-        priority = sending.priority
-        await self._slots.take(priority)
-        try:
-            sending.check_requests()
-            sending.on_the_wire = True
-            with Exchange(self._journal, request, (sending,)) as exchange:
-                answer = await self._post(request)
-                exchange.answered(answer)
-                return answer
-        finally:
-            self._slots.release(priority)
 
     def _recall(self, table: str) -> None:
         self._reads.entrance.recall(table)
@@ -261,7 +231,12 @@ class Executor:
             raise SessionClosedError("the session is closed; open a new one with `async with Session(...)`")
         if self._loop is None:
             raise SessionStateError("the session is not open; use it inside `async with Session(...) as session:`")
-        self._check_loop()
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is not self._loop:
+            self._check_loop()
 
     def _check_loop(self) -> None:
         if _running_loop() is not self._loop:
@@ -294,14 +269,11 @@ class Executor:
     async def _end(self, timeout_seconds: float) -> None:
         try:
             self._reads.abandon()
-            for sending, scope in self._under_way.items():
-                if not sending.request.writes:
-                    scope.cancel()
+            self._singles.interrupt(writes=False)
             with anyio.move_on_after(timeout_seconds):
                 await self._until_idle()
             self._writes.abandon()
-            for scope in self._under_way.values():
-                scope.cancel()
+            self._singles.interrupt(writes=True)
             self._admission.close()
             tasks = [*self._reads.tasks, *self._writes.tasks, *self._prefetching, *self._admission.describing.tasks]
             if tasks:

@@ -53,19 +53,16 @@ class Journal:
             ConfigurationError: an observer is none.
         """
         self._observers: Final = Observers(observer)
+        self.observed: Final[bool] = bool(self._observers)
+        """Whether there is any observer."""
         self.ledger: Final = ledger or Ledger()
         self._tallies: Final[defaultdict[Place, Tally]] = defaultdict(Tally)
-        self._total: Final = Tally()
+        self.total: Final = Tally()
         """What concerns several tables counts once here, and once for each of them in ``_tallies``."""
         self._of_place: Final[dict[Place, Sequence[Tally]]] = {}
         """Each tally once more, as what a request counts in."""
         self._since: Final[dict[int, float]] = {}
         """Waiters, each with the time at which it asked; only where there are observers."""
-
-    @property
-    def observed(self) -> bool:
-        """Whether there is any observer."""
-        return bool(self._observers)
 
     def tell(self, event: Event) -> None:
         """Tell the observers of an event."""
@@ -73,11 +70,11 @@ class Journal:
 
     def queued(self, request: Request) -> int:
         """Take note that somebody asks for a request; return the number of that waiter."""
-        self._total.accepted += 1
-        waiter_id = self._total.accepted
-        for tally in self._tallies_of(request):
+        self.total.accepted += 1
+        waiter_id = self.total.accepted
+        for tally in self._of_place.get((request.operation, request.table)) or self.tallies_of(request):
             tally.accepted += 1
-        if self._observers:
+        if self.observed:
             now = self._since[waiter_id] = _now()
             self.tell(
                 RequestQueued(
@@ -90,11 +87,22 @@ class Journal:
             )
         return waiter_id
 
+    def queued_together(self, request: Request, number: int) -> int:
+        """Take note that somebody asks for several requests alike; return the number of the first of their waiters."""
+        first = self.total.accepted + 1
+        if self.observed:
+            for _ in range(number):
+                self.queued(request)
+            return first
+        for tally in (self.total, *self.tallies_of(request)):
+            tally.accepted += number
+        return first
+
     def sent(self, request: Request, carried: Sequence[Sending]) -> RequestSent | None:
         """Take note that a request is put on the wire; return what the observers were told, if there are any."""
-        self._total.requests += 1
-        exchange_id = self._total.requests
-        for tally in self._tallies_of(request):
+        self.total.requests += 1
+        exchange_id = self.total.requests
+        for tally in self.tallies_of(request):
             tally.requests += 1
         together = len(carried) > 1 or carried[0].waiting > 1
         for sending in carried:
@@ -102,10 +110,10 @@ class Journal:
             if together and not sending.coalesced:
                 sending.coalesced = True
                 waiting = sending.waiting
-                self._total.coalesced += waiting
-                for tally in self._tallies_of(sending.request):
+                self.total.coalesced += waiting
+                for tally in self.tallies_of(sending.request):
                     tally.coalesced += waiting
-        if not self._observers:
+        if not self.observed:
             return None
         now, waiter_ids = _now(), _waiter_ids(carried)
         event = RequestSent(
@@ -122,7 +130,13 @@ class Journal:
         self.tell(event)
         return event
 
-    def _tallies_of(self, request: Request) -> Sequence[Tally]:
+    def coalesced(self, operation: str, table: str, number: int) -> None:
+        """Count how many of those who wait share a request with others."""
+        self.total.coalesced += number
+        self._tallies[operation, table].coalesced += number
+
+    def tallies_of(self, request: Request) -> Sequence[Tally]:
+        """Return what a request counts in: one for each of its tables."""
         # Kept for each place, as every request of an item asks for them (benchmarks: concurrent_gets_400).
         found = self._of_place.get((request.operation, request.table))
         if found is None:
@@ -133,13 +147,13 @@ class Journal:
 
     def failed(self, request: Request) -> None:
         """Count an exchange that ended in an error."""
-        self._total.failures += 1
+        self.total.failures += 1
         for place in _places(request):
             self._tallies[place].failures += 1
 
     def left_over(self, left_over: Sequence[Sending]) -> None:
         """Count what the answer of a batch left over."""
-        self._total.unprocessed += len(left_over)
+        self.total.unprocessed += len(left_over)
         for sending in left_over:
             for place in _places(sending.request):
                 self._tallies[place].unprocessed += 1
@@ -154,7 +168,7 @@ class Journal:
 
     def _retried(self, group: Sequence[Sending], error: ServiceError | TransportError, delay_seconds: float) -> None:
         request, attempt = group[0].request, max(sending.attempts for sending in group)
-        self._total.retries += len(group)
+        self.total.retries += len(group)
         for place in _places(request):
             self._tallies[place].retries += len(group)
         logger.debug(
@@ -166,7 +180,7 @@ class Journal:
             len(group),
             delay_seconds,
         )
-        if self._observers:
+        if self.observed:
             self.tell(
                 RequestRetried(
                     at=_now(),
@@ -184,11 +198,11 @@ class Journal:
 
     def split(self, request: Request, batch: Sequence[Sending], parts: int, error: ServiceError) -> None:
         """Take note that a refused batch is sent again in parts."""
-        self._total.splits += 1
+        self.total.splits += 1
         for place in _places(request):
             self._tallies[place].splits += 1
         logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), error.service_code, parts)
-        if self._observers:
+        if self.observed:
             self.tell(
                 BatchSplit(
                     at=_now(),
@@ -205,7 +219,7 @@ class Journal:
 
     def ended(self, waiter_id: int, sending: Sending, error: type[BaseException] | None) -> None:
         """Take note that a waiter has its answer or its error, or waits no more."""
-        if not self._observers:
+        if not self.observed:
             return
         now, request = _now(), sending.request
         self.tell(
@@ -235,7 +249,8 @@ class Journal:
         in_flight: defaultdict[Place | None, int] = defaultdict(int)
         for sending in unfinished:
             # What was sent is in flight even if nobody waits for it any more.
-            counts, number = (in_flight, max(1, sending.waiting)) if sending.on_the_wire else (queued, sending.waiting)
+            flying = sending.on_the_wire
+            counts, number = (in_flight, max(sending.parts, sending.waiting)) if flying else (queued, sending.waiting)
             for place in (None, *_places(sending.request)):
                 counts[place] += number
         entries = tuple(
@@ -244,7 +259,7 @@ class Journal:
             )
             for place, tally in sorted(self._tallies.items(), key=lambda entry: entry[0])
         )
-        return Statistics(queued=queued[None], in_flight=in_flight[None], **asdict(self._total), by_operation=entries)
+        return Statistics(queued=queued[None], in_flight=in_flight[None], **asdict(self.total), by_operation=entries)
 
 
 def _now() -> float:
@@ -262,4 +277,6 @@ def _waiter_ids(carried: Iterable[Sending]) -> tuple[int, ...]:
 def _items(carried: Sequence[Sending]) -> int | None:
     """Return how many items requests are about: each about one, or a transaction about several, or none at all."""
     request = carried[0].request
+    if carried[0].parts > 1:
+        return carried[0].parts
     return len(carried) if request.target is not None else len(request.targets) or None

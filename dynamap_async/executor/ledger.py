@@ -63,6 +63,11 @@ class Ledger:
         """Return what a request is expected to take, before it is sent: read units and write units, in halves."""
         return (0, 0) if self._expectations is None else self._expectations.of(request)
 
+    @property
+    def expects(self) -> bool:
+        """Whether it learns what requests of each kind take, which is done item by item."""
+        return self._expectations is not None
+
     def payer(self) -> Account | None:
         """Return the account that pays for what is asked for here; None for the session's own."""
         return current(self) if self.scoped else None
@@ -191,6 +196,8 @@ def items_of(sending: Sending, answer: Body) -> int:
     request = sending.request
     if request.target is not None:
         return 1
+    if sending.parts > 1:
+        return sending.parts
     evaluated: Any = answer.get("ScannedCount", answer.get("Count"))
     if isinstance(evaluated, int):
         return evaluated

@@ -59,22 +59,11 @@ def is_metered(request: Request) -> bool:
 
 
 def metered(request: Request) -> Request:
-    """Return a request that asks what it takes."""
-    if (asked := _ASKED.get(request.operation)) is None:
-        return request
-    return Request(
-        operation=request.operation,
-        body={"ReturnConsumedCapacity": asked, **request.body},
-        table=request.table,
-        index=request.index,
-        target=request.target,
-        targets=request.targets,
-        batchable=request.batchable,
-        writes=request.writes,
-        conditional=request.conditional,
-        resendable=request.resendable,
-        resendable_seconds=request.resendable_seconds,
-    )
+    """Let a request ask what it takes, and return it."""
+    if (asked := _ASKED.get(request.operation)) is not None and "ReturnConsumedCapacity" not in request.body:
+        # Another body, for this one may be the operation's; another request would cost 2 us (benchmarks: get_one).
+        request.body = {"ReturnConsumedCapacity": asked, **request.body}
+    return request
 
 
 def spendings(request: Request, answer: Body) -> tuple[Spending, ...] | None:

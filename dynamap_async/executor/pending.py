@@ -15,7 +15,6 @@ from dynamap_async.errors import DynamapError
 from dynamap_async.executor.account import OUT_OF_REQUESTS, Account
 from dynamap_async.executor.budget import Estimate
 from dynamap_async.executor.sending import Sending
-from dynamap_async.request import Target
 from dynamap_async.wire import Body
 
 E = TypeVar("E", bound=Exception)
@@ -65,22 +64,25 @@ class Pending(Sending):
     refused_in_batch: bool = False
     """Whether it travels alone, to see whether it is accepted then."""
 
+    consistent: bool = False
+    """Whether it is a consistent read."""
+
     identity: str = field(init=False)
     """The table and key, equal for equal keys."""
     identities: tuple[str, ...] = field(init=False)
     """Those of all items that the request is about: more than one for a transaction."""
 
     def __post_init__(self) -> None:
-        self.identity = self.target.identity
-        targets = self.request.targets
-        self.identities = tuple([target.identity for target in targets]) if targets else (self.identity,)
-
-    @property
-    def target(self) -> Target:
-        """The item that the request is about; of a transaction, the first."""
-        target = self.request.targets[0] if self.request.targets else self.request.target
-        assert target is not None, f"{self.request.operation} is not about items"  # noqa: S101 - routed by it
-        return target
+        if self.waiters:
+            self.since: float = self.waiters[0].since
+        request = self.request
+        if request.targets:
+            self.identities = tuple([target.identity for target in request.targets])
+            self.identity = self.identities[0]
+        else:
+            assert request.target is not None, f"{request.operation} is not about items"  # noqa: S101 - routed by it
+            self.identity = request.target.identity
+            self.identities = (self.identity,)
 
     @property
     def wanted(self) -> bool:

@@ -22,21 +22,25 @@ class Queues:
             groups: how many groups of requests there are that never share a call.
         """
         self._groups = [{priority: Ready() for priority in Priority} for _ in range(groups)]
-        self._by_priority = {priority: deque(group[priority] for group in self._groups) for priority in Priority}
+        self._chunks = {priority: Ready() for priority in Priority}
+        """A queue of their own, for each is a call by itself, and takes turns with the calls of all others."""
+        every = (self._chunks, *self._groups)
+        self._by_priority = {priority: deque(group[priority] for group in every) for priority in Priority}
         """Those of each priority, each in its turn."""
-        self._all = [queue for group in self._groups for queue in group.values()]
+        self._all = [queue for group in every for queue in group.values()]
 
     def __bool__(self) -> bool:
         return any(self._all)
 
     def has(self, number: int) -> bool:
-        """Tell whether so many requests wait in one of the queues."""
-        return any(len(queue) >= number for queue in self._all)
+        """Tell whether so many requests wait in one of the queues, or in one as a chunk."""
+        return any(len(queue) >= number for queue in self._all) or any(self._chunks.values())
 
-    def of(self, group: int, pending: Pending) -> Ready:
+    def of(self, pending: Pending) -> Ready:
         """Return the queue of a request, which is to be put there now."""
         pending.urgency = pending.priority
-        return self._groups[group][pending.urgency]
+        # Consistent reads are a group of their own; of writes there is one group.
+        return (self._groups[pending.consistent] if pending.parts == 1 else self._chunks)[pending.urgency]
 
     def urgency(self) -> Priority | None:
         """Return the priority of the most urgent that waits; None if nothing does."""

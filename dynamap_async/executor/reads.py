@@ -8,16 +8,17 @@ A call asks for no more than its answer can hold, as far as the sizes that were 
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import Context
 from functools import partial
 from typing import Any, Final
 
 from dynamap_async.config import Priority
+from dynamap_async.executor.account import Account
 from dynamap_async.executor.batch import Leftovers, batch_get, found_items, unread
-from dynamap_async.executor.coalescer import Coalescer
+from dynamap_async.executor.chunks import Chunk, Chunked, PendingChunk
 from dynamap_async.executor.pending import Pending, Waiter
-from dynamap_async.executor.sizes import Sizes
+from dynamap_async.executor.sizes import UNKNOWN_BYTES, Sizes
 from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS
 from dynamap_async.request import Request
 from dynamap_async.wire import Body, WireItem
@@ -26,7 +27,7 @@ _TURN_BYTES: Final = 100_000
 """How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
 
 
-class Reads(Coalescer):
+class Reads(Chunked):
     """The GetItem requests of a session."""
 
     most = BATCH_GET_KEYS
@@ -40,23 +41,33 @@ class Reads(Coalescer):
         self._sizes = Sizes()
 
     def _accept(self, request: Request, waiter: Waiter) -> Pending:
-        pending = Pending(request, waiters=[waiter])
+        pending = Pending(request, waiters=[waiter], consistent=bool(request.body.get("ConsistentRead")))
         if self._policy.enabled and request.batchable:
-            queued = self._joinable.setdefault(_joint(pending), pending)
+            queued = self._joinable.setdefault((pending.identity, pending.consistent), pending)
             if queued is not pending:
                 queued.waiters.append(waiter)
+                queued.joined = True
                 if self._journal.ledger.scoped:
                     self.entrance.lift(queued)
+                    self._sealing.wake()
                 return queued
         self.open.add(pending)
-        self.entrance.let_in(pending)
+        self._begin(pending)
         return pending
 
-    def _joins(self, request: Request) -> bool:
-        return self._policy.enabled and request.batchable and _joint(Pending(request)) in self._joinable
+    def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
+        weight = chunk.size * self._sizes.of(chunk.asked.table)
+        return weight <= self.most_bytes and super()._takes(chunk, payer)
 
-    def _group(self, pending: Pending) -> int:
-        return int(_consistent(pending))
+    def _chunk_answered(self, pending: PendingChunk, answer: Body) -> None:
+        found: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
+        self._sizes.learn(pending.request.table, found.get(pending.request.table, ()))
+        super()._chunk_answered(pending, answer)
+
+    def _joins(self, request: Request) -> bool:
+        if not (self._policy.enabled and request.batchable and request.target is not None):
+            return False
+        return (request.target.identity, bool(request.body.get("ConsistentRead"))) in self._joinable
 
     def _next_batch(self, priority: Priority) -> list[Pending]:
         batch = super()._next_batch(priority)
@@ -70,37 +81,39 @@ class Reads(Coalescer):
         super()._close_one(pending)
 
     def _let_nobody_join(self, pending: Pending) -> None:
-        joint = _joint(pending)
+        joint = pending.identity, pending.consistent
         if self._joinable.get(joint) is pending:
             del self._joinable[joint]
 
     def _weight(self, pending: Pending) -> int:
-        return self._sizes.of(pending.request.table)
+        return self._sizes.known.get(pending.request.table, UNKNOWN_BYTES)
 
     def _together(self, batch: Sequence[Pending]) -> Request:
         return batch_get([pending.request for pending in batch])
 
-    def _read(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
-        parts, leftovers = super()._read(batch, answer)
+    def _learn(self, batch: Sequence[Pending], parts: dict[str, Body]) -> None:
         found: dict[str, list[WireItem]] = {}
         for pending in batch:
             if item := parts.get(pending.identity, {}).get("Item"):
                 found.setdefault(pending.request.table, []).append(item)
         for table, items in found.items():
             self._sizes.learn(table, items)
-        return parts, leftovers
 
     def _give_out(self, answered: deque[Pending], parts: dict[str, Body]) -> None:
         """Give every request its part of an answer: at once, or where they are large, with a turn for others between.
 
         Each waiter decodes its own item as soon as it has it, all of them in one turn of the event loop.
         """
-        size = 0
+        size, sizes, nothing = 0, self._sizes.known, dict[str, Any]()
         while answered and size < _TURN_BYTES:
             pending = answered.popleft()
-            size += self._weight(pending) if pending.identity in parts else 0
-            pending.answer(parts.get(pending.identity, {}))
-            self._close_one(pending)
+            if part := parts.get(pending.identity):
+                size += sizes.get(pending.request.table, UNKNOWN_BYTES)
+            pending.answer(part or nothing)
+            self.open.discard(pending)
+            if pending.ticket is not None:
+                self._admission.leave(pending)
+        self._ended()
         if answered:
             asyncio.get_running_loop().call_soon(partial(self._give_out, answered, parts), context=Context())
 
@@ -109,11 +122,3 @@ class Reads(Coalescer):
         leftovers = unread(requests, answer)
         found = found_items(requests, answer)
         return {identity: {"Item": item} for identity, item in found.items()}, leftovers
-
-
-def _consistent(pending: Pending) -> bool:
-    return bool(pending.request.body.get("ConsistentRead"))
-
-
-def _joint(pending: Pending) -> tuple[str, bool]:
-    return pending.identity, _consistent(pending)

@@ -75,14 +75,15 @@ class Retries:
 
     def succeeded(self, attempts: int) -> None:
         """Pay into the budget for an answer that came at this attempt."""
-        self._budget = min(self.policy.budget, self._budget + (1.0 if attempts > 1 else 0.2))
+        if self._budget < self.policy.budget:
+            self._budget = min(self.policy.budget, self._budget + (1.0 if attempts > 1 else 0.2))
 
     def delay(self, attempts: int) -> float:
         """Draw how long to wait, in seconds, after this many attempts."""
         return self.policy.longest_delay(attempts) * self._jitter()
 
 
-async def send_with_retries(send: Callable[[Request], Awaitable[Body]], sending: Sending, retries: Retries) -> Body:
+async def send_with_retries(send: Callable[[Sending], Awaitable[Body]], sending: Sending, retries: Retries) -> Body:
     """Send a request until it is answered, fails for good, or the policy or the caller's deadline is spent.
 
     Args:
@@ -97,7 +98,7 @@ async def send_with_retries(send: Callable[[Request], Awaitable[Body]], sending:
     while True:
         sending.begin_attempt()
         try:
-            answer = await send(sending.request)
+            answer = await send(sending)
         except (ServiceError, TransportError) as error:
             sending.on_the_wire = False
             retries.note(sending, error)

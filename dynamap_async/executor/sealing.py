@@ -49,6 +49,11 @@ class Sealing:
         self._reserved: asyncio.Future[None] | None = None
         self._reserved_for = Priority.INTERACTIVE
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits."""
+        return self._scheduled is None and self._reserved is None
+
     def hurry(self) -> None:
         """Let what waits wait for no others."""
         self._due = _AT_ONCE

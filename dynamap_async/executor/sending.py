@@ -1,10 +1,9 @@
 """A request on its way: what is known of it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-
-import anyio
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import Outcome
@@ -41,6 +40,8 @@ class Sending:
     """Who pays for it, where that is one; None for the session's own account. See ``payers``."""
     reserved: Estimate | None = None
     """What is reserved for it, until it is answered or given up."""
+    joined: bool = False
+    """Whether several wait for it, or have waited."""
     ticket: Ticket | None = None
     """Its right to be sent, where units are counted; None where they are not."""
 
@@ -48,7 +49,7 @@ class Sending:
         """Take note that an attempt begins now."""
         self.attempts += 1
         if self.first_sent is None and self.request.resendable_seconds is not None:
-            self.first_sent = anyio.current_time()
+            self.first_sent = asyncio.get_running_loop().time()
 
     def is_too_late(self, at: float) -> bool:
         """Return whether an attempt at this time could do again what an earlier one may have done."""
@@ -61,6 +62,11 @@ class Sending:
     def outcome(self) -> Outcome:
         """What is known of a request that is given up now."""
         return Outcome.UNKNOWN if self.on_the_wire or self.outcome_unknown else Outcome.NOT_SENT
+
+    @property
+    def parts(self) -> int:
+        """How many requests of single items it stands for, all of which were asked for together: of a chunk several."""
+        return 1
 
     @property
     def waiting(self) -> int:

@@ -23,11 +23,12 @@ class Sizes:
     """The sizes of the items of each table, as they were last read."""
 
     def __init__(self) -> None:
-        self._bytes: dict[str, float] = {}
+        self.known: Final[dict[str, int]] = {}
+        """Table -> how many bytes an item of it is taken for, where one was read."""
 
     def of(self, table: str) -> int:
         """Return how many bytes an item of a table is taken for."""
-        return int(self._bytes.get(table, UNKNOWN_BYTES))
+        return self.known.get(table, UNKNOWN_BYTES)
 
     def learn(self, table: str, items: Sequence[WireItem]) -> None:
         """Take note of items that were read, of some of them where there are many."""
@@ -36,5 +37,5 @@ class Sizes:
         if not sizes:
             return
         average = sum(sizes) / len(sizes)
-        known = self._bytes.get(table, 0.0)
-        self._bytes[table] = max(average, known + (average - known) / _FALL)
+        known = self.known.get(table, 0)
+        self.known[table] = int(max(average, known + (average - known) / _FALL))

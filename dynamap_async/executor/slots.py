@@ -27,6 +27,8 @@ class Slots:
         self._held = dict.fromkeys(Priority, 0)
         self._most = dict.fromkeys(Priority, 0)
         self._waiting: dict[Priority, deque[asyncio.Future[None]]] = {priority: deque() for priority in Priority}
+        self._in_line = 0
+        """How many wait, those included that have given up."""
         self._turns = 0
 
     def open(self, total: int) -> None:
@@ -44,16 +46,19 @@ class Slots:
         """Take a slot if one is free and nobody as urgent waits for it; tell whether it was taken."""
         if not self._may_take(priority):
             return False
-        for urgency, waiting in self._waiting.items():
-            if waiting and urgency <= priority and any(not waiter.done() for waiter in waiting):
-                return False
-        self._take(priority)
+        if self._in_line:
+            for urgency, waiting in self._waiting.items():
+                if waiting and urgency <= priority and any(not waiter.done() for waiter in waiting):
+                    return False
+        self._free -= 1
+        self._held[priority] += 1
         return True
 
     def reserve(self, priority: Priority = Priority.INTERACTIVE) -> asyncio.Future[None]:
         """Join the line for a slot: the future is done when one was taken. Cancel it to leave the line."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[priority].append(waiter)
+        self._in_line += 1
         return waiter
 
     async def take(self, priority: Priority = Priority.INTERACTIVE) -> None:
@@ -73,12 +78,16 @@ class Slots:
         self._free += 1
         self._held[priority] -= 1
         self._turns += 1
+        if not self._in_line:
+            return
         for urgency in _LEAST_URGENT_LAST if self._turns % _TURNS else _LEAST_URGENT_FIRST:
             waiting = self._waiting[urgency]
             while waiting and self._may_take(urgency):
                 waiter = waiting.popleft()
+                self._in_line -= 1
                 if not waiter.done():
-                    self._take(urgency)
+                    self._free -= 1
+                    self._held[urgency] += 1
                     waiter.set_result(None)
 
     def _may_take(self, priority: Priority) -> bool:
@@ -89,7 +98,3 @@ class Slots:
             return True
         held = sum(number for urgency, number in self._held.items() if urgency >= priority)
         return held < self._most[priority]
-
-    def _take(self, priority: Priority) -> None:
-        self._free -= 1
-        self._held[priority] += 1

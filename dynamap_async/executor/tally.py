@@ -51,6 +51,10 @@ class Counted:
         self._more_than_once: Final = UsageTally()
         """What was counted for each of several tables, and is one in total."""
 
+    def of(self, operation: str, table: str) -> UsageTally:
+        """Return the counts of one operation on one table."""
+        return self._by_operation[operation, table]
+
     def sent(self, operation: str, tables: Sequence[str]) -> None:
         """Count a request."""
         for tally in self._of_each(operation, tables):

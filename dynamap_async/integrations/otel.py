@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from dynamap_async.events import (
     BatchSplit,
     Event,
+    HotPartition,
     RequestAnswered,
     RequestEnded,
     RequestQueued,
@@ -105,6 +106,9 @@ class OpenTelemetryObserver:
         self._units: Final = meter.create_counter("dynamap.consumed_capacity", "{unit}", "Capacity units taken.")
         self._retries: Final = meter.create_counter("dynamap.retries", "{item}", "What had to be sent again.")
         self._coalesced: Final = meter.create_counter("dynamap.coalesced", "{caller}", "Callers who shared a request.")
+        self._hot: Final = meter.create_counter(
+            "dynamap.hot_partitions", "{report}", "Reports of partition keys that take more units than expected."
+        )
         self._methods: Final[Mapping[type[Event], Callable[[Any], None]]] = {
             RequestQueued: self._queued,
             RequestSent: self._sent,
@@ -112,6 +116,7 @@ class OpenTelemetryObserver:
             RequestRetried: self._retried,
             BatchSplit: self._split,
             RequestEnded: self._ended,
+            HotPartition: self._heated,
         }
 
     def __call__(self, event: Event, /) -> None:
@@ -187,6 +192,11 @@ class OpenTelemetryObserver:
         if caller is not None and caller.own:
             caller.span.set_attribute("dynamap.attempts", event.attempts)
             _finish(caller.span, event.error, None)
+
+    def _heated(self, event: HotPartition) -> None:
+        # Without the key: it may hold anything, and would make a series of each.
+        mode = "write" if event.writes else "read"
+        self._hot.add(1, {**_SYSTEM, "db.collection.name": event.table, "dynamap.capacity.mode": mode})
 
     def _note(self, waiter_ids: Iterable[int], name: str, facts: Attributes) -> None:
         for caller in self._waiting(waiter_ids):

@@ -7,13 +7,16 @@ it ends it.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
+from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
-from dynamap_async.session.flow import Asked, Flow
+from dynamap_async.session.asked import Asked
+from dynamap_async.session.flow import Flow
+from dynamap_async.session.key_chunks import KeyedReads, KeyPart, PartsChunk
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.sending import outcome
 from dynamap_async.wire import Body
@@ -36,18 +39,28 @@ class Answers(Generic[T, R]):
     """
 
     def __init__(
-        self, runner: Runner, policy: BatchPolicy, subjects: Iterable[T], operation: Callable[[T], SingleRequest[R]]
+        self,
+        runner: Runner,
+        policy: BatchPolicy,
+        subjects: Iterable[T],
+        operation: Callable[[T], SingleRequest[R]],
+        keyed: KeyedReads | None = None,
     ) -> None:
         """Describe what to ask for; sessions make these."""
         runner.executor.check_open()
         self._answered: deque[tuple[Asked[R], asyncio.Future[Body]]] = deque()
-        answered = self._answered  # the flow must not refer to this object
+        self._chunks: deque[tuple[PartsChunk, asyncio.Future[Body]]] = deque()
+        self._pairs: deque[tuple[KeyPart, Any]] = deque()
+        """Those of the chunk that was answered first, as far as they are decoded."""
+        answered, chunks = self._answered, self._chunks  # the flow must not refer to this object
         self._flow: Flow[R] = Flow(
             runner.executor,
             runner.context,
             together=min(policy.max_keys, BATCH_GET_KEYS),
             done=lambda asked, future: answered.append((asked, future)),
+            done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
+        self._keyed = keyed
         self._subjects: Iterator[T] = iter(subjects)
         self._operation = operation
         self._hooks = runner.hooks
@@ -56,6 +69,8 @@ class Answers(Generic[T, R]):
         self._closed = False
         self._failures: list[ItemFailure] = []
         self._advancing = False
+        self._origin = self._flow.origin()
+        """Of the task that asked for the first of what is prepared."""
 
     def __aiter__(self) -> Self:
         return self
@@ -76,17 +91,11 @@ class Answers(Generic[T, R]):
             self._advancing = False
 
     async def _next(self) -> tuple[T, R]:
-        while True:
-            await self._fill()
-            while not self._answered and self._flow.unanswered:
-                await self._flow.change()
-            if self._closed:  # answers may have come in the moment of aclose
-                raise StopAsyncIteration
+        while await self._arrived():
             if not self._answered:
-                if self._exhausted:
-                    break
+                if (pair := self._next_of_chunks()) is not None:
+                    return pair
                 continue
-            await self._flow.pace()
             asked, future = self._answered.popleft()
             try:
                 return asked.subject, await self._result(asked, future)
@@ -96,6 +105,46 @@ class Answers(Generic[T, R]):
         if failures:
             raise BatchError(failures, total=self._taken)
         raise StopAsyncIteration
+
+    async def _arrived(self) -> bool:
+        """Wait until an answer is there; return False if all were given out."""
+        while True:
+            await self._fill()
+            while not self._ready and self._flow.unanswered:
+                await self._flow.change()
+            if self._closed:  # answers may have come in the moment of aclose
+                raise StopAsyncIteration
+            if self._ready:
+                await self._flow.pace()
+                return True
+            if self._exhausted:
+                return False
+
+    @property
+    def _ready(self) -> int:
+        """How many keys were answered and not given out, those of a chunk that were given out included."""
+        return len(self._answered) + len(self._pairs) + sum([chunk.size for chunk, _ in self._chunks])
+
+    def _next_of_chunks(self) -> tuple[T, R] | None:
+        """Return the next pair of a chunk; None where that has failed, or the chunk is at its end."""
+        if not (self._pairs or self._chunks):
+            return None  # closed in the meantime
+        if not self._pairs:
+            chunk, future = self._chunks[0]
+            error = future.exception()
+            if isinstance(error, Exception):
+                self._pairs.extend([(part, own_instance(error)) for part in chunk.parts])
+            else:
+                self._pairs.extend(chunk.next_slice())
+            if isinstance(error, Exception) or not self._pairs:
+                self._chunks.popleft()
+            if not self._pairs:
+                return None
+        part, found = self._pairs.popleft()
+        if isinstance(found, Exception):
+            self._failures.append(ItemFailure(part.position, part.subject, found))
+            return None
+        return part.subject, found
 
     async def _result(self, asked: Asked[R], future: asyncio.Future[Body]) -> R:
         try:
@@ -109,7 +158,7 @@ class Answers(Generic[T, R]):
     async def _fill(self) -> None:
         """Ask for as many whole batches as the consumer leaves room for."""
         together = self._flow.together
-        while not self._exhausted and self._flow.unanswered + len(self._answered) <= (_AHEAD_BATCHES - 1) * together:
+        while not self._exhausted and self._flow.unanswered + self._ready <= (_AHEAD_BATCHES - 1) * together:
             self._flow.executor.check_open()
             for subject in self._subjects:
                 self._ask(subject)
@@ -123,6 +172,11 @@ class Answers(Generic[T, R]):
     def _ask(self, subject: T) -> None:
         position = self._taken
         self._taken += 1
+        if self._keyed is not None and (part := self._keyed.part(self._operation, position, subject)) is not None:
+            if not self._flow.prepared:
+                self._origin = self._flow.origin()
+            self._flow.add_part(part, self._origin)
+            return
         try:
             operation = self._operation(subject)
             self._flow.add(Asked(position, subject, operation, operation.request(self._flow.context)))
@@ -134,6 +188,8 @@ class Answers(Generic[T, R]):
         self._closed = self._exhausted = True
         self._failures = []
         self._answered.clear()
+        self._chunks.clear()
+        self._pairs.clear()
         self._flow.cancel()
 
     async def __aenter__(self) -> Self:

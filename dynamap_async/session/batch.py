@@ -8,15 +8,26 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, overload
 
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, ItemFailure, SessionStateError
+from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Delete, Put, Write
 from dynamap_async.request import Request
-from dynamap_async.session.flow import Asked, Flow
+from dynamap_async.session.asked import Asked
+from dynamap_async.session.flow import Flow
+from dynamap_async.session.item_chunks import (
+    PlainDeletes,
+    PlainDeletesByKey,
+    PlainPuts,
+    PlainWrite,
+    PlainWriting,
+    WriteChunk,
+)
+from dynamap_async.session.lines import Lines
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.sending import outcome
 from dynamap_async.wire import Body
@@ -51,14 +62,20 @@ class Batch:
             runner.context,
             together=min(policy.max_keys, BATCH_WRITE_REQUESTS),
             done=self._note,
+            done_chunk=self._note_chunk,
         )
         self._writing = runner.writing
+        self._puts = PlainWriting(runner, PlainPuts)
+        self._deletes = PlainWriting(runner, PlainDeletes)
+        self._deletes_by_key = PlainWriting(runner, PlainDeletesByKey)
         self._turn = asyncio.Lock()  # first come, first served: whoever waited for room stays before later writes
         self._in_line = 0
+        self._origin = self._flow.origin()
+        """Of the many-item call that is under way, since it prepared the first of a chunk."""
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
-        self._last: dict[str, asyncio.Task[Any]] = {}
+        self._lines: Final = Lines(runner.writing)
         self._open = False
         self._entered = False
 
@@ -90,7 +107,10 @@ class Batch:
             SessionStateError: the block was left, or the session is closed.
         """
         self._check()
-        await self._give(item, await self._ready(Put(item, read_first=read_first)))
+        if (part := self._puts.of_instance(item)) is not None:
+            await self._accept_as(part)
+        else:
+            await self._give(item, await self._ready(Put(item, read_first=read_first)))
 
     @overload
     async def delete(self, item: Model, /, *, read_first: bool = False) -> None: ...
@@ -112,7 +132,11 @@ class Batch:
             SessionStateError: the block was left, or the session is closed.
         """
         self._check()
-        await self._give(key or target, await self._ready(Delete(target, *key, read_first=read_first)))
+        part = self._deletes_by_key.part(key, target) if key else self._deletes.of_instance(target)
+        if part is not None:
+            await self._accept_as(part)
+        else:
+            await self._give(key or target, await self._ready(Delete(target, *key, read_first=read_first)))
 
     def _check(self) -> None:
         if not self._open:
@@ -129,19 +153,38 @@ class Batch:
         await (self._follow if alone else self._accept)(subject, operation)
 
     async def _accept(self, subject: Any, operation: Write[Any]) -> None:
-        request = operation.request(self._flow.context)
+        await self._accept_as(Asked(0, subject, operation, operation.request(self._flow.context)))
+
+    async def _accept_as(self, asked: Asked[Any] | PlainWrite) -> None:
         if self._flow.full or self._in_line:
             async with self._room():
                 self._check()
-                self._add(subject, operation, request)
+                self._add(asked)
         else:  # as a rule: without a lock, which would take a tenth of the whole (benchmarks: batch_write)
-            self._add(subject, operation, request)
+            self._add(asked)
         if self._flow.paces:
             await self._flow.pace()
 
-    def _add(self, subject: Any, operation: Write[Any], request: Request) -> None:
-        self._flow.add(Asked(self._given, subject, operation, request))
+    def _add(self, asked: Asked[Any] | PlainWrite) -> None:
+        asked.position = self._given
         self._given += 1
+        if isinstance(asked, Asked):
+            self._flow.add(asked)
+        else:
+            self._flow.add_part(asked, self._flow.origin())
+
+    def _accepts(self, part: PlainWrite | None) -> bool:
+        """Accept a plain write of a many-item call where there is room, as there is as a rule; tell whether it was."""
+        flow = self._flow
+        if part is None or self._in_line or flow.full:
+            return False
+        if not flow.prepared:
+            self._check()
+            self._origin = flow.origin()
+        part.position = self._given
+        self._given += 1
+        flow.add_part(part, self._origin)
+        return True
 
     @contextlib.asynccontextmanager
     async def _room(self) -> AsyncGenerator[None]:
@@ -165,24 +208,9 @@ class Batch:
         async with self._room():
             self._check()
             asked = Asked(self._given, subject, operation, request, elsewhere=True)
-            self._flow.follow(asked, self._begin(operation, request))
+            self._flow.follow(asked, self._lines.begin(operation, request))
             self._given += 1
         await self._flow.pace()
-
-    def _begin(self, operation: Write[Any], request: Request) -> asyncio.Task[Any]:
-        """Begin a write that takes several requests, behind those of the same item."""
-        if request.target is None:
-            return asyncio.create_task(self._writing.after_hooks(operation))
-        identity = request.target.identity
-        task = asyncio.create_task(self._behind(self._last.get(identity), operation))
-        self._last[identity] = task
-        task.add_done_callback(lambda _: self._last.pop(identity) if self._last.get(identity) is task else None)
-        return task
-
-    async def _behind(self, earlier: asyncio.Task[Any] | None, operation: Write[Any]) -> None:
-        if earlier is not None:
-            await asyncio.wait((earlier,))
-        await self._writing.after_hooks(operation)
 
     def _note(self, asked: Asked[Any], future: asyncio.Future[Body]) -> None:
         self._done += 1
@@ -191,30 +219,58 @@ class Batch:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is that item's own, and told at the end
             self._failures.append(ItemFailure(asked.position, asked.subject, error))
 
+    def _note_chunk(self, chunk: WriteChunk, future: asyncio.Future[Body]) -> None:
+        self._done += chunk.size
+        error = future.exception()
+        if isinstance(error, Exception):
+            for write in chunk.writes:
+                self._failures.append(ItemFailure(write.position, write.subject, own_instance(error)))
+        else:
+            chunk.acknowledged()
+
     async def write(
         self,
         subjects: Iterable[T] | AsyncIterable[T],
         operation: Callable[[T], Write[Any]],
         progress: Progress | None,
+        plain: Callable[[T], PlainWrite | None],
     ) -> None:
-        """Accept everything and wait for it; what cannot be stored fails without stopping its neighbours."""
+        """Accept everything and wait for it; what cannot be stored fails without stopping its neighbours.
+
+        Args:
+            subjects: what the call was given.
+            operation: returns the operation on each.
+            progress: see ``Progress``.
+            plain: returns the plain write of each, if it has one.
+        """
         told = 0
         if isinstance(subjects, AsyncIterable):
             async for subject in subjects:
-                await self._attempt(subject, operation)
+                await self._take(subject, operation, plain(subject))
                 told = self._tell(progress, told)
         else:
             for subject in subjects:
-                await self._attempt(subject, operation)
-                told = self._tell(progress, told)
+                part = plain(subject)
+                if not self._accepts(part):
+                    await self._take(subject, operation, part)
+                elif self._flow.paces:
+                    await self._flow.pace()
+                if progress is not None:
+                    told = self._tell(progress, told)
         self._flow.flush()
         while self._flow.unanswered:
             await self._flow.change()
             told = self._tell(progress, told)
         self._tell(progress, told)
 
-    async def _attempt(self, subject: T, operation: Callable[[T], Write[Any]]) -> None:
+    async def _take(self, subject: T, operation: Callable[[T], Write[Any]], part: PlainWrite | None) -> None:
         self._check()
+        if part is not None:
+            await self._accept_as(part)
+        else:
+            await self._attempt(subject, operation)
+
+    async def _attempt(self, subject: T, operation: Callable[[T], Write[Any]]) -> None:
         try:
             asked = operation(subject)
             if asked.guarded or self._writing.prepares(asked):

@@ -58,8 +58,8 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
         items: list[ItemT] = []
         try:
             while not pages.ended:
-                page = await pages.next_page()
-                items += await PageDecoding(self.statement.decode, page.items).finish()
+                decoding = PageDecoding(self.statement.decode, (await pages.next_page()).items)
+                items += await decoding.finish()
         except ServiceError as error:
             failure = self.statement.failed(error)
             raise failure from (None if failure is error else error)

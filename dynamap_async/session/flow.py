@@ -7,17 +7,18 @@ submitted in the middle of a batch only because this code gave way to other task
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final, Generic, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
 
 from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor
-from dynamap_async.operations import Context, SingleRequest
+from dynamap_async.operations import Context
 from dynamap_async.request import Request
+from dynamap_async.session.asked import Asked, FlowChunk, Origin, Part
 from dynamap_async.wire import Body
 
 R = TypeVar("R")
@@ -25,33 +26,31 @@ T = TypeVar("T")
 
 _OUTSTANDING: Final = 6_400
 _OUTSTANDING_BYTES: Final = 32 * 2**20
-_PACED_CALLS: Final = 4
+_PACED_CALLS: Final = 2
 """How many calls' worth of requests are prepared ahead where they wait for units: more of them would be sent no sooner,
 and thousands keep the garbage collector at work, which stops the loop (benchmarks/acceptance, question "beside")."""
 _SLICE_SECONDS: Final = 0.002
-
-
-@dataclass(slots=True, eq=False)
-class Asked(Generic[R]):
-    """One request of a many-item call."""
-
-    position: int
-    """Its place in the call's input, from 0."""
-    subject: Any
-    """What the call was given: a key, an item or an operation."""
-    operation: SingleRequest[R]
-    request: Request
-    elsewhere: bool = False
-    """Whether it is carried out elsewhere, so that its future gives the result itself; see ``Flow.follow``."""
+_PACED_SLICE_SECONDS: Final = 0.0005
+"""Where requests wait for units, there is time enough; what is more urgent must not wait for the event loop instead."""
 
 
 Done = Callable[[Asked[R], asyncio.Future[Body]], None]
+
+DoneChunk = Callable[[Any, asyncio.Future[Body]], None]
 
 
 class Flow(Generic[R]):
     """Requests on their way, bounded in number and size."""
 
-    def __init__(self, executor: Executor, context: Context, *, together: int, done: Done[R]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        context: Context,
+        *,
+        together: int,
+        done: Done[R],
+        done_chunk: DoneChunk = lambda chunk, future: None,
+    ) -> None:
         """Begin with nothing under way.
 
         Args:
@@ -59,14 +58,19 @@ class Flow(Generic[R]):
             context: what the session adds to operations.
             together: how many requests share a call.
             done: called with each request and its settled future, in the order of the answers; not for cancelled ones.
+            done_chunk: the same, called with chunks that were answered, or given up, as a whole.
         """
         self.executor: Final = executor
         self.context: Final = context
         self.together: Final = together
         self._done = done
-        self._prepared: list[tuple[Asked[R], float, Account | None]] = []
-        """Each with the deadline and the scope of its task."""
+        self._done_chunk = done_chunk
+        self._prepared: list[tuple[Asked[R] | Part, Origin]] = []
         self._outstanding: dict[asyncio.Future[Body], Asked[R]] = {}
+        self._chunks: dict[FlowChunk, asyncio.Future[Body]] = {}
+        self._in_chunks = 0
+        self._table: str | None = None
+        """Of the request that was submitted last by itself, not in a chunk."""
         self._bytes = 0
         self._held = 0
         self._since = time.perf_counter()
@@ -76,7 +80,7 @@ class Flow(Generic[R]):
     @property
     def unanswered(self) -> int:
         """How many requests are prepared or outstanding."""
-        return len(self._prepared) + len(self._outstanding)
+        return len(self._prepared) + len(self._outstanding) + self._in_chunks
 
     @property
     def prepared(self) -> int:
@@ -86,17 +90,23 @@ class Flow(Generic[R]):
     @property
     def full(self) -> bool:
         """Whether the next request has to wait for room."""
-        paced = _PACED_CALLS * self.together
+        unanswered, paced = self.unanswered, _PACED_CALLS * self.together
         return (
-            self.unanswered >= _OUTSTANDING
+            unanswered >= _OUTSTANDING
             or self._bytes >= _OUTSTANDING_BYTES
-            or (self.unanswered >= paced and self.executor.held_up >= paced)
+            or (unanswered >= paced and self.executor.held_up >= paced)
         )
 
     @property
     def paces(self) -> bool:
-        """Whether it is time to let other tasks run: 2 ms have passed since they last did."""
-        return time.perf_counter() - self._since > _SLICE_SECONDS
+        """Whether it is time to let other tasks run: 2 ms have passed since they last did; 0.5 where requests wait."""
+        seconds = _PACED_SLICE_SECONDS if self._waits else _SLICE_SECONDS
+        return time.perf_counter() - self._since > seconds
+
+    @property
+    def _waits(self) -> bool:
+        """Whether what is submitted now has to wait for units, for which it need not fill a call first."""
+        return self._table is not None and self.executor.is_waited_for(self._table)
 
     async def pace(self) -> None:
         """Let other tasks run if it is time."""
@@ -106,7 +116,7 @@ class Flow(Generic[R]):
     async def room(self) -> None:
         """Wait until another request may be added."""
         while self.full:
-            if not self._outstanding:
+            if not self._outstanding and not self._chunks:
                 self.flush()
             await self.change()
 
@@ -134,11 +144,23 @@ class Flow(Generic[R]):
 
     def add(self, asked: Asked[R]) -> None:
         """Have a request sent: with others as soon as they fill a call, or when the source of requests pauses."""
-        self._prepared.append((asked, anyio.current_effective_deadline(), self.executor.ledger.payer()))
-        self._bytes += _size(asked.request)
-        if len(self._prepared) >= self.together:
+        self._prepare(asked, _size(asked.request), self.origin())
+
+    def add_part(self, part: Part, origin: Origin) -> None:
+        """Do the same with what may go in a chunk, on behalf of a task; see ``origin``."""
+        self._prepare(part, part.json_bytes, origin)
+
+    def origin(self) -> Origin:
+        """Return the deadline and the scope of the current task."""
+        return anyio.current_effective_deadline(), self.executor.ledger.payer()
+
+    def _prepare(self, asked: Asked[R] | Part, size: int, origin: Origin) -> None:
+        prepared = self._prepared
+        prepared.append((asked, origin))
+        self._bytes += size
+        if len(prepared) >= self.together or self._waits:
             self.flush()
-        elif len(self._prepared) == 1:
+        elif len(prepared) == 1:
             self._flush_soon()
 
     def follow(self, asked: Asked[R], result: asyncio.Future[Any]) -> None:
@@ -156,7 +178,11 @@ class Flow(Generic[R]):
     def flush(self) -> None:
         """Submit what is prepared."""
         prepared, self._prepared = self._prepared, []
-        for asked, deadline, payer in prepared:
+        if len(prepared) == self.together > 1 and self._flush_chunk(prepared):
+            return
+        for part, (deadline, payer) in prepared:
+            asked: Asked[R] = part.asked() if isinstance(part, Part) else part
+            self._table = asked.request.table
             try:
                 future = self.executor.submit(asked.request, deadline, payer)
             except DynamapError as error:  # the session was closed meanwhile: that is this request's own error
@@ -164,6 +190,56 @@ class Flow(Generic[R]):
                 future.set_exception(error)
             self._outstanding[future] = asked
             future.add_done_callback(self._settled)
+
+    def _flush_chunk(self, prepared: Sequence[tuple[Asked[R] | Part, Origin]]) -> bool:
+        """Submit what is prepared as a chunk; return False if it makes none."""
+        first, origin = prepared[0]
+        if not isinstance(first, Part):
+            return False
+        parts: list[Part] = []
+        for part, own in prepared:
+            if part.group != first.group or not (own is origin or own == origin):
+                return False
+            parts.append(cast("Part", part))
+        if len({part.identity for part in parts}) < len(parts):
+            return False
+        return self.add_chunk(first.chunk(parts), *origin)
+
+    def add_chunk(self, chunk: FlowChunk, deadline: float, payer: Account | None) -> bool:
+        """Submit a chunk; return False if its requests have to be added one by one.
+
+        Args:
+            chunk: what to send.
+            deadline: the event loop's time after which nobody waits.
+            payer: who pays for it.
+        """
+        try:
+            future = self.executor.submit_chunk(chunk, deadline, payer, partial(self._taken_apart, chunk))
+        except DynamapError as error:  # the session was closed meanwhile
+            future = self._loop.create_future()
+            future.set_exception(error)
+        if future is None:
+            return False
+        self._chunks[chunk] = future
+        self._in_chunks += chunk.size
+        future.add_done_callback(partial(self._chunk_settled, chunk))
+        return True
+
+    def _taken_apart(self, chunk: FlowChunk, futures: Sequence[asyncio.Future[Body]]) -> None:
+        del self._chunks[chunk]
+        self._in_chunks -= chunk.size
+        for asked, future in zip(chunk.singles, futures, strict=True):
+            self._outstanding[future] = asked
+            future.add_done_callback(self._settled)
+
+    def _chunk_settled(self, chunk: FlowChunk, future: asyncio.Future[Body]) -> None:
+        del self._chunks[chunk]
+        self._in_chunks -= chunk.size
+        self._bytes -= chunk.json_bytes
+        self._changed.set()
+        if not future.cancelled():
+            future.exception()  # taken note of, whatever becomes of the call
+            self._done_chunk(chunk, future)
 
     def _settled(self, future: asyncio.Future[Body]) -> None:
         asked = self._outstanding.pop(future)
@@ -176,12 +252,12 @@ class Flow(Generic[R]):
     def withdraw(self) -> None:
         """Give up what was never sent; what was sent stays outstanding until it is answered."""
         self._drop_prepared()
-        self.executor.withdraw(self._outstanding)
+        self.executor.withdraw({*self._outstanding, *self._chunks.values()})
 
     def cancel(self) -> None:
         """Wait for nothing any more: what was not sent is withdrawn, what was sent ends unobserved."""
         self._drop_prepared()
-        for future in tuple(self._outstanding):
+        for future in (*self._outstanding, *self._chunks.values()):
             future.cancel()
 
     def cancel_from_anywhere(self) -> None:
@@ -192,7 +268,9 @@ class Flow(Generic[R]):
             self._loop.call_soon_threadsafe(self.cancel)
 
     def _drop_prepared(self) -> None:
-        self._bytes -= sum(_size(asked.request) for asked, *_ in self._prepared)
+        self._bytes -= sum(
+            part.json_bytes if isinstance(part, Part) else _size(part.request) for part, _ in self._prepared
+        )
         self._prepared = []
 
 

@@ -1,12 +1,15 @@
 """``Loader``: reads by key for one web request, each key once. See docs/how-to/graphql.md.
 
-Invariant: a promise has at most one task, and only while somebody waits for it; a failure is never kept.
+Invariant: a promise has at most one task, and only while somebody waits for it, who ends after it; a failure is never
+kept.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
+
+import anyio
 
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
 from dynamap_async.executor import own_instance
@@ -45,12 +48,13 @@ class _Promise(Generic[V]):
         if self._task is None:
             self._task = asyncio.create_task(self._read())
 
-    def leave(self) -> bool:
-        """End to wait; return whether there will be no value, for nobody waits for it any more, or it failed."""
+    def leave(self) -> asyncio.Task[V] | None:
+        """End to wait; return the task of the reading where it was broken off, for nobody waits for it any more."""
         self.waiting -= 1
         if self._task is None or self._task.done() or self.waiting:
-            return self.failed
-        return self._task.cancel()
+            return None
+        self._task.cancel()
+        return self._task
 
     async def value(self) -> V:
         """Wait for the value, or raise an instance of the error of one's own."""
@@ -112,7 +116,9 @@ class Loader(Generic[K_contra, V]):
         try:
             return await promise.value()
         finally:
-            self._leave(promise)
+            broken_off = self._left(promise)
+            if broken_off is not None:
+                await _ended([broken_off])
 
     async def load_many(self, keys: Iterable[K_contra], /) -> list[V]:
         """Load the values of several keys.
@@ -185,9 +191,11 @@ class Loader(Generic[K_contra, V]):
         promise.join()
         return promise
 
-    def _leave(self, promise: _Promise[V]) -> None:
-        if promise.leave() and self._promises.get(promise.name) is promise:
+    def _left(self, promise: _Promise[V]) -> asyncio.Task[V] | None:
+        broken_off = promise.leave()
+        if (broken_off is not None or promise.failed) and self._promises.get(promise.name) is promise:
             del self._promises[promise.name]
+        return broken_off
 
     async def _outcomes(self, keys: Sequence[K_contra]) -> list[V | Exception]:
         places: list[_Promise[V] | Exception] = [self._tried(key) for key in keys]
@@ -195,15 +203,24 @@ class Loader(Generic[K_contra, V]):
             # All are on their way now, so waiting for one after the other waits for the slowest.
             return [place if isinstance(place, Exception) else await place.outcome() for place in places]
         finally:
-            for place in places:
-                if not isinstance(place, Exception):
-                    self._leave(place)
+            left = [self._left(place) for place in places if not isinstance(place, Exception)]
+            await _ended([task for task in left if task is not None])
 
     def _tried(self, key: K_contra) -> _Promise[V] | Exception:
         try:
             return self._joined(key)
         except DynamapError as error:  # of this key alone: it cannot be encoded
             return error
+
+
+async def _ended(broken_off: Sequence[asyncio.Task[Any]]) -> None:
+    """Return when readings that were broken off have ended, so that nothing goes on behind the caller's back."""
+    if broken_off:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait(broken_off)
+    for task in broken_off:
+        if not task.cancelled():
+            task.exception()  # nobody is there to be told
 
 
 async def _itself(value: V) -> V:

@@ -10,6 +10,8 @@ from dynamap_async.models import Key, Model
 from dynamap_async.operations import Delete, Find, Put, SingleRequest, checked_model
 from dynamap_async.session.answers import Answers
 from dynamap_async.session.batch import Batch, Progress
+from dynamap_async.session.item_chunks import PlainDeletes, PlainDeletesByKey, PlainPuts, PlainWriting
+from dynamap_async.session.key_chunks import keyed_reads
 from dynamap_async.session.reading import ManyReads
 from dynamap_async.session.runner import Runner
 
@@ -54,7 +56,8 @@ class ManyItems:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         subjects, operation = _reads(first, keys, consistent_read=consistent_read)
-        return await ManyReads(self._runner, self._batching).all(subjects, operation)
+        keyed = None if keys is None else keyed_reads(first, self._runner, consistent=consistent_read)
+        return await ManyReads(self._runner, self._batching).all(subjects, operation, keyed)
 
     @overload
     def each(self, model: type[M], keys: Iterable[K], /, *, consistent_read: bool = False) -> Answers[K, M | None]: ...
@@ -72,7 +75,9 @@ class ManyItems:
             OperationError: these are no keys, or no ``Find`` operations.
             SessionStateError: the session is not open.
         """
-        return Answers(self._runner, self._batching, *_reads(first, keys, consistent_read=consistent_read))
+        subjects, operation = _reads(first, keys, consistent_read=consistent_read)
+        keyed = None if keys is None else keyed_reads(first, self._runner, consistent=consistent_read)
+        return Answers(self._runner, self._batching, subjects, operation, keyed)
 
     async def put_many(
         self,
@@ -102,7 +107,8 @@ class ManyItems:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         async with self.batch() as batch:
-            await batch.write(_several(items, "items"), partial(Put, read_first=read_first), progress)
+            put, plain = partial(Put, read_first=read_first), PlainWriting(self._runner, PlainPuts)
+            await batch.write(_several(items, "items"), put, progress, plain.of_instance)
         return batch.done
 
     @overload
@@ -148,9 +154,12 @@ class ManyItems:
         async with self.batch() as batch:
             delete = partial(Delete, read_first=read_first)
             if keys is None:
-                await batch.write(_several(first, "items"), delete, progress)
+                plain = PlainWriting(self._runner, PlainDeletes).of_instance
+                await batch.write(_several(first, "items"), delete, progress, plain)
             else:
-                await batch.write(_several(keys, "keys"), partial(of_key, delete, checked_model(first)), progress)
+                model = checked_model(first)
+                by_key = partial(PlainWriting(self._runner, PlainDeletesByKey).part, model=model)
+                await batch.write(_several(keys, "keys"), partial(of_key, delete, model), progress, by_key)
         return batch.done
 
     def batch(self) -> Batch:

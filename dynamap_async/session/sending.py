@@ -16,7 +16,7 @@ async def send(executor: Executor, context: Context, operation: SingleRequest[R]
     try:
         response = await executor.send(operation.request(context))
     except ServiceError as error:
-        _explain(operation, error)
+        explain(operation, error)
     return operation.result(response)
 
 
@@ -25,11 +25,12 @@ def outcome(operation: SingleRequest[R], future: asyncio.Future[Body]) -> R:
     try:
         response = future.result()
     except ServiceError as error:
-        _explain(operation, error)
+        explain(operation, error)
     return operation.result(response)
 
 
-def _explain(operation: SingleRequest[Any], error: ServiceError) -> NoReturn:
+def explain(operation: SingleRequest[Any], error: ServiceError) -> NoReturn:
+    """Raise what a refusal means to the caller of an operation."""
     failure = operation.failed(error)
     if failure is error:
         raise error

@@ -179,7 +179,9 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         coalesce: bool = True,
     ) -> M:
         """Read one item by its key; ItemNotFoundError if there is none. See ``Get``."""
-        return await self.execute(Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce))
+        return await self._runner.execute(
+            Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
+        )
 
     async def find(
         self,
@@ -192,7 +194,9 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         coalesce: bool = True,
     ) -> M | None:
         """Read one item by its key; None if there is none. See ``Find``."""
-        return await self.execute(Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce))
+        return await self._runner.execute(
+            Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
+        )
 
     @overload
     async def put(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M: ...
@@ -212,11 +216,11 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         ``returning="old"`` gives back the item that was replaced, None where there was none. See ``Old``.
         """
         put = Put(item, where=where, read_first=read_first)
-        return await self.execute(put if returning is None else Old(put, returning))
+        return await self._runner.execute(put if returning is None else Old(put, returning))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``."""
-        return await self.execute(Create(item, where=where))
+        return await self._runner.execute(Create(item, where=where))
 
     @overload
     async def delete(self, item: M, /, *, where: Condition | None = None, returning: Literal["old"]) -> M | None: ...

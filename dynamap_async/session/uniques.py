@@ -59,7 +59,7 @@ class GuardedWriting:
 
     async def with_guards(self, transaction: TransactWrite) -> TransactWrite:
         """Return a transaction with the guards of its writes, behind them all."""
-        if not any(write.guarded for write in transaction.actions):
+        if True not in [write.guarded for write in transaction.actions]:
             return transaction
         writes: list[Write[Any]] = []
         guards: list[Write[Any]] = []

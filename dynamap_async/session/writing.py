@@ -8,12 +8,12 @@
 
 from typing import Any, TypeVar
 
-from dynamap_async.errors import ConditionalCheckFailedError, OperationError, TransactionCanceledError
+from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, together
 from dynamap_async.operations import Check, Context, TransactWrite, Write
 from dynamap_async.session.hooks import SessionHooks, run_before_write
 from dynamap_async.session.numbering import Numbers, all_collided, collided, too_many
-from dynamap_async.session.sending import send
+from dynamap_async.session.sending import explain, send
 from dynamap_async.session.uniques import GuardedWriting, check_knowledge
 
 R = TypeVar("R")
@@ -32,7 +32,8 @@ class Writing:
 
     def prepares(self, write: Write[Any]) -> bool:
         """Return whether a write has to be made ready before it can be encoded."""
-        return write.definition.prepares or bool(self._hooks.before(write.definition))
+        definition = write.definition
+        return definition.prepares or bool(self._hooks.before(definition))
 
     async def hooked(self, write: Write[R]) -> Write[R]:
         """Return a write after its hooks, encoded unless it still lacks a number.
@@ -49,7 +50,7 @@ class Writing:
 
     async def all_ready(self, transaction: TransactWrite) -> TransactWrite:
         """Return a transaction whose writes can be encoded now; hooks run one after the other."""
-        if not any(map(self.prepares, transaction.actions)):
+        if True not in [self.prepares(write) for write in transaction.actions]:
             return transaction
         for write in transaction.actions:
             await self._before(write)
@@ -72,11 +73,25 @@ class Writing:
 
     async def write(self, write: Write[R]) -> R:
         """Carry out the write of one item."""
-        if isinstance(write, Check):
+        if write.kind is None and isinstance(write, Check):
             raise OperationError(f"{write!r} is part of a transaction: session.transact_write([Check(...), Put(...)])")
         if self.prepares(write):
             await self._before(write)
-        return await self.after_hooks(write)
+            return await self.after_hooks(write)
+        if write.unneeded:
+            return write.result({})
+        if write.guarded:
+            result = await self._guarded.write(write)
+        else:
+            # What ``send`` does, at one call less for each write (benchmarks: put_one).
+            try:
+                response = await self._executor.send(write.request(self._context))
+            except ServiceError as error:
+                explain(write, error)
+            result = write.result(response)
+        if self._hooks.follow(read := write.read(result)):
+            await self._hooks.read(read)
+        return result
 
     async def after_hooks(self, write: Write[R]) -> R:
         """Carry out a write whose hooks have run; one that got a number which is taken gets the next."""

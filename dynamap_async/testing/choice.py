@@ -26,18 +26,26 @@ def running_engine(choice: str) -> Generator[str]:
     Raises:
         ConfigurationError: it is none of these, the variable is not set, or the engine cannot be started.
     """
-    if choice in ("moto", "native"):
-        with _made(choice) as engine:
-            yield engine.endpoint_url
-    elif urlsplit(choice).scheme in ("http", "https") and urlsplit(choice).hostname:
+    engine = chosen_engine(choice)
+    if engine is None:
         yield choice
     else:
-        raise ConfigurationError(f"{choice!r} is not an engine: choose moto, native, or a URL such as http://host:8000")
+        with engine:
+            yield engine.endpoint_url
 
 
-def _made(choice: str) -> Engine:
+def chosen_engine(choice: str) -> Engine | None:
+    """Return the chosen engine, not yet running; None where the choice is the URL of one that runs already.
+
+    Raises:
+        ConfigurationError: as for ``running_engine``.
+    """
     if choice == "moto":
         return LocalEngine()
+    if choice != "native":
+        if urlsplit(choice).scheme in ("http", "https") and urlsplit(choice).hostname:
+            return None
+        raise ConfigurationError(f"{choice!r} is not an engine: choose moto, native, or a URL such as http://host:8000")
     executable = os.environ.get(NATIVE_EXECUTABLE)
     if not executable:
         raise ConfigurationError(f"the native engine needs its program: set {NATIVE_EXECUTABLE} to dynoxide's path")

@@ -1,6 +1,7 @@
 """The embedded engine: moto, served from a thread of this process. Needs the ``local`` extra."""
 
 import secrets
+from collections.abc import Collection
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing.engine import Engine
@@ -50,6 +51,16 @@ class LocalEngine(Engine):
         if self._server is None:
             raise self._not_running()
         self._server.forget_tables()
+
+    def forget(self, tables: Collection[str]) -> None:
+        """Forget these tables, named in full, without a request; those that it does not have are no error.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        if self._server is None:
+            raise self._not_running()
+        self._server.forget(tables)
 
     def _start(self) -> int:
         # moto keeps its tables per process and account: an account of its own keeps this engine apart from others.

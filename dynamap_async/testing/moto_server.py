@@ -5,8 +5,8 @@ Both are imported when a server is made, so that importing this package costs no
 
 import importlib.util
 import threading
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Iterable, MutableMapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing.probe import HOST
@@ -15,12 +15,22 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 _NEEDED = ("moto", "flask", "flask_cors", "werkzeug")
+_SERVED = frozenset({"dynamodb", "dynamodbstreams"})
 _CLIENT_TIMEOUT_SECONDS = 5.0
 _SHUTDOWN_POLL_SECONDS = 0.02
 
 
-class _Resettable(Protocol):
+class _InRegion(Protocol):
+    @property
+    def tables(self) -> MutableMapping[str, Any]: ...
+
+
+class _Backend(Protocol):
+    """What moto keeps of an account."""
+
     def reset(self) -> None: ...
+
+    def values(self) -> Iterable[_InRegion]: ...
 
 
 class _Stoppable(Protocol):
@@ -56,7 +66,10 @@ class MotoServer:
 
     def __init__(self, *, account_id: str) -> None:
         self._backend = _backend(account_id)
-        self._server, self.port = _listen(account_id)
+        # Each connection has its own thread, but moto reads, checks and writes an item without a lock of its own: two
+        # writes of one item would both find the version that they expect.
+        self._turn = threading.Lock()
+        self._server, self.port = _listen(account_id, self._turn)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_SHUTDOWN_POLL_SECONDS,), name="dynamap-local-engine", daemon=True
         )
@@ -66,6 +79,13 @@ class MotoServer:
         """Delete all tables of this server's account, in all regions."""
         self._backend.reset()
 
+    def forget(self, names: Collection[str]) -> None:
+        """Delete these tables of this server's account, in all regions; those that are not there are no error."""
+        with self._turn:
+            for region in self._backend.values():
+                for name in names:
+                    region.tables.pop(name, None)
+
     def close(self) -> None:
         """Stop listening, wait for the requests under way and for the thread, and forget all tables."""
         self._server.shutdown()
@@ -73,11 +93,11 @@ class MotoServer:
         self.forget_tables()
 
 
-def _backend(account_id: str) -> _Resettable:
+def _backend(account_id: str) -> _Backend:
     try:
         from moto.backends import get_backend
 
-        backend: _Resettable = get_backend("dynamodb")[account_id]
+        backend: _Backend = get_backend("dynamodb")[account_id]
     except Exception as error:
         # moto asks boto3 for the regions, and boto3 reads profiles: a profile that does not exist ends here.
         raise ConfigurationError(
@@ -86,7 +106,7 @@ def _backend(account_id: str) -> _Resettable:
     return backend
 
 
-def _listen(account_id: str) -> tuple[_Stoppable, int]:
+def _listen(account_id: str, turn: threading.Lock) -> tuple[_Stoppable, int]:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import ThreadedWSGIServer
 
@@ -106,18 +126,19 @@ def _listen(account_id: str) -> tuple[_Stoppable, int]:
         # Threads that are not daemons are joined when the server closes.
         daemon_threads = False
 
-    application = _in_account(account_id, DomainDispatcherApplication(create_backend_app))
+    class Dispatcher(DomainDispatcherApplication):
+        def get_backend_for_host(self, host: str | None) -> Any:
+            """Know our own names by heart: moto lists its folder for every request, a quarter of a short one's time."""
+            return host if host in _SERVED else super().get_backend_for_host(host)
+
+    application = _in_account(account_id, Dispatcher(create_backend_app), turn)
     server = JoiningServer(HOST, 0, application, handler=SilentHandler)
     return server, server.port
 
 
 def _in_account(
-    account_id: str, application: "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]"
+    account_id: str, application: "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]", turn: threading.Lock
 ) -> "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]":
-    # Each connection has its own thread, but moto reads, checks and writes an item without a lock of its own: two
-    # writes of one item would both find the version that they expect.
-    turn = threading.Lock()
-
     def call(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = account_id
         with turn:

@@ -15,16 +15,18 @@ from typing import Any, Final
 import pytest
 
 from dynamap_async import Model, Session
-from dynamap_async.testing.choice import running_engine
+from dynamap_async.testing.choice import chosen_engine
 from dynamap_async.testing.clock import FrozenClock
+from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.prepared import Prepared
+from dynamap_async.testing.prepared import Place, Prepared
 from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import Seed, read_items
 
 ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
 _BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
+_STARTED: Final = pytest.StashKey[Engine]()
 _LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
 
 
@@ -50,8 +52,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
     chosen: str | None = pytestconfig.getoption("--dynamap-engine")
-    with running_engine(chosen or os.environ.get(ENGINE) or "moto") as endpoint_url:
-        yield endpoint_url
+    choice = chosen or os.environ.get(ENGINE) or "moto"
+    engine = chosen_engine(choice)
+    if engine is None:
+        yield choice
+        return
+    with engine:
+        pytestconfig.stash[_STARTED] = engine
+        yield engine.endpoint_url
+
+
+@pytest.fixture(scope="session")
+def _dynamap_place(pytestconfig: pytest.Config, dynamodb_endpoint: str) -> Place:
+    return Place(dynamodb_endpoint, pytestconfig.stash.get(_STARTED, None))
 
 
 @pytest.fixture
@@ -95,7 +108,7 @@ def dynamap_clock(_dynamap_clock: FrozenClock) -> FrozenClock:
 @pytest.fixture
 def _dynamap_prepared(
     request: pytest.FixtureRequest,
-    dynamodb_endpoint: str,
+    _dynamap_place: Place,
     dynamap_settings: dict[str, Any],
     dynamap_models: Sequence[type[Model]],
     dynamap_faults: Faults,
@@ -105,7 +118,7 @@ def _dynamap_prepared(
     models, seeds = _marked(request)
     models = list(dict.fromkeys([*dynamap_models, *models]))
     return Prepared(
-        endpoint_url=dynamodb_endpoint,
+        place=_dynamap_place,
         settings=dynamap_settings,
         models=models,
         seeds=[_seed(each, models, request.path.parent) for each in seeds],

@@ -1,7 +1,7 @@
 """An HTTP answer -> the JSON object it carries, or the error it stands for."""
 
 import zlib
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -20,11 +20,12 @@ def read_answer(request: Request, answer: Answer) -> Body:
         ServiceError: the answer is an error.
         DamagedResponseError: its checksum is wrong, or it is no JSON object.
     """
-    expected = answer.headers.get("x-amz-crc32")
-    if expected is not None and expected != str(zlib.crc32(answer.body)):
+    status, headers, body = answer
+    expected = headers.get("x-amz-crc32")
+    if expected is not None and expected != str(zlib.crc32(body)):
         raise damaged(request, "the answer's checksum is wrong")
-    content = _json_object(answer.body)
-    if answer.status == 200 and content is not None:
+    content = _json_object(body)
+    if status == 200 and content is not None:
         return content
     raise _failure(request, answer, content)
 
@@ -34,7 +35,8 @@ def _json_object(body: bytes) -> Body | None:
         content: Any = orjson.loads(body)
     except ValueError:
         return None
-    return cast("Body", content) if isinstance(content, dict) else None
+    found: Body | None = content if issubclass(type(content), dict) else None
+    return found
 
 
 def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapError:

@@ -72,9 +72,10 @@ class AiohttpChannel:
         """Send once and return the answer, whatever its status."""
         # aiohttp writes bytes at one go, and warns of it above 1 MB; a stream it writes piece by piece.
         sent = body if len(body) <= _WRITTEN_AT_ONCE_BYTES else io.BytesIO(body)
-        # A redirect would send the request a second time.
-        async with self._session.post(self._url, data=sent, headers=headers, allow_redirects=False) as response:
-            return Answer(response.status, response.headers, await response.read())
+        # A redirect would send the request a second time. An answer that was read to its end, or could not be, has left
+        # its connection by itself.
+        response = await self._session.post(self._url, data=sent, headers=headers, allow_redirects=False)
+        return Answer(response.status, response.headers, await response.read())
 
     async def close(self) -> None:
         """Close all connections."""

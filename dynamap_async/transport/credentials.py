@@ -18,6 +18,9 @@ _MISSING = (
 class CredentialSource(Protocol):
     """Gives the credentials to sign one request with."""
 
+    fixed: Credentials | None
+    """Those of every request, where they never change; None where they have to be asked for."""
+
     async def current(self) -> Credentials:
         """Return credentials that are valid now, as far as is known here.
 
@@ -39,6 +42,7 @@ class FixedCredentials:
     """Credentials that never change."""
 
     def __init__(self, credentials: Credentials) -> None:
+        self.fixed: Credentials | None = credentials
         self._credentials = credentials
 
     async def current(self) -> Credentials:
@@ -58,8 +62,12 @@ class SessionCredentials:
     """
 
     def __init__(self, session: Any) -> None:
+        self.fixed: Credentials | None = None
         self._session = session
         self._renewal = asyncio.Lock()
+        self._frozen: Any = None
+        self._current: Credentials | None = None
+        """What ``_frozen`` is: the same value for as long as it is, so that the signer need not derive a key anew."""
 
     async def current(self) -> Credentials:
         """Return what the session holds now.
@@ -75,9 +83,14 @@ class SessionCredentials:
             raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}") from error
         if frozen is None:
             raise ConfigurationError(_MISSING)
-        return Credentials(
-            access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
-        )
+        if self._current is None or frozen != self._frozen:
+            self._frozen, self._current = (
+                frozen,
+                Credentials(
+                    access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
+                ),
+            )
+        return self._current
 
     async def renew(self, rejected: Credentials) -> bool:
         """Refresh the rejected credentials, once for all requests that were sent with them.

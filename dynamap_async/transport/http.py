@@ -1,16 +1,17 @@
 """The transport that sends DynamoDB's JSON itself: encode, sign, send, verify, decode."""
 
 import asyncio
+import copy
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-
-import orjson
+from typing import Self
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer
+from dynamap_async.transport.bodies import body_text
 from dynamap_async.transport.channel import Answer, Channel, open_channel
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource, FixedCredentials, SessionCredentials
@@ -29,6 +30,19 @@ class _Opened:
     credentials: CredentialSource
     signer: Signer
     user_agent: str
+
+
+class _Lookup:
+    """The settings of a connection, looked up when they are first needed. They belong to no event loop."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._settings: Settings | None = None
+
+    async def settings(self) -> Settings:
+        if self._settings is None:
+            self._settings = await asyncio.to_thread(resolve_settings, self.connection)
+        return self._settings
 
 
 class ServerClock:
@@ -65,7 +79,7 @@ class WireTransport:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._lookup = _Lookup(connection)
         self._clock = ServerClock()
         self._opened: _Opened | None = None
         self._max_connections = DEFAULT_CONNECTIONS
@@ -75,13 +89,22 @@ class WireTransport:
         """How many requests can travel at the same time; known once the transport is open."""
         return self._max_connections
 
+    def another(self) -> Self:
+        """Return another transport of the same connection, for another event loop too; what is known is not looked up.
+
+        It has connections of its own.
+        """
+        other = copy.copy(self)
+        other._clock, other._opened = ServerClock(), None  # noqa: SLF001 - another of the same class
+        return other
+
     async def open(self) -> None:
         """Find region, endpoint and credentials, and get ready to send.
 
         Raises:
             ConfigurationError: one of them is missing or cannot be used.
         """
-        settings = await asyncio.to_thread(resolve_settings, self._connection)
+        settings = await self._lookup.settings()
         credentials = self._credential_source(settings)
         await credentials.current()
         endpoint = settings.endpoint
@@ -105,16 +128,23 @@ class WireTransport:
         opened = self._opened
         if opened is None:
             raise SessionStateError("the transport is not open: await open() before send()")
-        body = orjson.dumps(request.body)
-        used = await opened.credentials.current()
-        answer = await self._exchange(opened, request, body, used)
-        try:
-            return read_answer(request, answer)
-        except CredentialsRejectedError as error:
-            if not await self._remedied(opened, error, answer, used):
-                raise
-        used = await opened.credentials.current()
-        return read_answer(request, await self._exchange(opened, request, body, used))
+        body = body_text(request.body)
+        remedied = False
+        while True:
+            used = opened.credentials.fixed or await opened.credentials.current()
+            headers = opened.signer.sign(used, request.operation, body, self._clock.now())
+            headers["User-Agent"] = opened.user_agent
+            headers["Accept-Encoding"] = "identity"
+            try:
+                answer = await opened.channel.post(headers, body)
+            except EXCHANGE_ERRORS as error:
+                raise transport_error(error, request) from error
+            try:
+                return read_answer(request, answer)
+            except CredentialsRejectedError as error:
+                if remedied or not await self._remedied(opened, error, answer, used):
+                    raise
+            remedied = True
 
     async def close(self) -> None:
         """Close all connections; credentials and sessions that the user brought stay as they are."""
@@ -123,17 +153,8 @@ class WireTransport:
             await opened.channel.close()
 
     def _credential_source(self, settings: Settings) -> CredentialSource:
-        given = self._connection.credentials
+        given = self._lookup.connection.credentials
         return SessionCredentials(settings.session) if given is None else FixedCredentials(given)
-
-    async def _exchange(self, opened: _Opened, request: Request, body: bytes, credentials: Credentials) -> Answer:
-        headers = opened.signer.sign(credentials, request.operation, body, self._clock.now())
-        headers["User-Agent"] = opened.user_agent
-        headers["Accept-Encoding"] = "identity"
-        try:
-            return await opened.channel.post(headers, body)
-        except EXCHANGE_ERRORS as error:
-            raise transport_error(error, request) from error
 
     async def _remedied(
         self, opened: _Opened, error: CredentialsRejectedError, answer: Answer, used: Credentials

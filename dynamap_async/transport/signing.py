@@ -16,6 +16,8 @@ CONTENT_TYPE = "application/x-amz-json-1.0"
 """The media type of every DynamoDB request and answer."""
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
+_BLOCK_BYTES = 64
+"""The block of SHA-256, longer than any key derived with it."""
 _TARGET_PREFIX = "DynamoDB_20120810."
 _SIGNED = "content-type;host;x-amz-date;x-amz-target"
 _SIGNED_TEMPORARY = "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"
@@ -35,9 +37,15 @@ class Signer:
         self._host = host
         self._path = path
         self._second = -1
+        self._credentials: Credentials | None = None
         self._stamp = ""
+        self._before_target = ""
+        self._after_target = ""
+        self._to_sign = ""
+        self._authorization = ""
         self._key_of: tuple[str, str] | None = None
-        self._key = b""
+        self._inner = self._outer = hashlib.sha256()
+        """What every signature with the key begins with."""
 
     def sign(self, credentials: Credentials, operation: str, body: bytes, now: float) -> dict[str, str]:
         """Return the headers that make ``body`` a signed request for ``operation``.
@@ -48,43 +56,58 @@ class Signer:
             body: the exact bytes that will be sent.
             now: seconds since the epoch, as the service counts them.
         """
-        stamp = self._timestamp(int(now))
+        second = int(now)
+        if second != self._second or credentials is not self._credentials:
+            self._prepare(credentials, second)
         target = _TARGET_PREFIX + operation
-        token = credentials.session_token
-        signed = _SIGNED if token is None else _SIGNED_TEMPORARY
-        token_line = "" if token is None else f"x-amz-security-token:{token}\n"
-        canonical = (
-            f"POST\n{self._path}\n\ncontent-type:{CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{stamp}\n{token_line}"
-            f"x-amz-target:{target}\n\n{signed}\n{hashlib.sha256(body).hexdigest()}"
-        )
-        scope = f"{stamp[:8]}/{self._region}/dynamodb/aws4_request"
-        to_sign = f"{_ALGORITHM}\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-        signature = hmac.digest(self._signing_key(credentials.secret_access_key, stamp[:8]), to_sign.encode(), "sha256")
+        canonical = f"{self._before_target}{target}{self._after_target}{hashlib.sha256(body).hexdigest()}"
+        to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
         headers = {
             "Host": self._host,
             "Content-Type": CONTENT_TYPE,
-            "X-Amz-Date": stamp,
+            "X-Amz-Date": self._stamp,
             "X-Amz-Target": target,
-            "Authorization": (
-                f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, "
-                f"SignedHeaders={signed}, Signature={signature.hex()}"
-            ),
+            "Authorization": self._authorization + self._signature(to_sign.encode()),
         }
-        if token is not None:
-            headers["X-Amz-Security-Token"] = token
+        if credentials.session_token is not None:
+            headers["X-Amz-Security-Token"] = credentials.session_token
         return headers
 
-    def _timestamp(self, second: int) -> str:
-        if second != self._second:
-            self._second = second
-            self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
-        return self._stamp
+    def _prepare(self, credentials: Credentials, second: int) -> None:
+        """Write down what the requests of one second, signed with the same credentials, have in common."""
+        stamp = self._stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
+        token = credentials.session_token
+        signed = _SIGNED if token is None else _SIGNED_TEMPORARY
+        token_line = "" if token is None else f"x-amz-security-token:{token}\n"
+        self._before_target = (
+            f"POST\n{self._path}\n\ncontent-type:{CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{stamp}\n{token_line}"
+            "x-amz-target:"
+        )
+        self._after_target = f"\n\n{signed}\n"
+        scope = f"{stamp[:8]}/{self._region}/dynamodb/aws4_request"
+        self._to_sign = f"{_ALGORITHM}\n{stamp}\n{scope}\n"
+        self._authorization = (
+            f"{_ALGORITHM} Credential={credentials.access_key_id}/{scope}, SignedHeaders={signed}, Signature="
+        )
+        self._derive_key(credentials.secret_access_key, stamp[:8])
+        self._second, self._credentials = second, credentials
 
-    def _signing_key(self, secret: str, date: str) -> bytes:
+    def _derive_key(self, secret: str, date: str) -> None:
         if self._key_of != (secret, date):
             key = f"AWS4{secret}".encode()
             for part in (date, self._region, "dynamodb", "aws4_request"):
                 key = hmac.digest(key, part.encode(), "sha256")
+            padded = key.ljust(_BLOCK_BYTES, b"\0")
+            self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))
+            self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
             self._key_of = (secret, date)
-            self._key = key
-        return self._key
+
+    def _signature(self, text: bytes) -> str:
+        """Return the HMAC of a text in hexadecimal digits. With the key's part prepared it takes a third of the time.
+
+        Source: https://www.rfc-editor.org/rfc/rfc2104
+        """
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(text)
+        outer.update(inner.digest())
+        return outer.hexdigest()

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import anyio
 import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, RetryPolicy, SortKey, attr
@@ -212,7 +213,6 @@ async def test_a_reading_that_nobody_waits_for_is_broken_off_and_forgotten(serve
         await asyncio.sleep(1)
         waiting.cancel()
         await asyncio.wait([waiting])
-        await asyncio.sleep(0.01)
         assert served.under_way == 0
         assert asyncio.all_tasks() == {asyncio.current_task()}
         served.latency = 0.0
@@ -331,8 +331,20 @@ async def test_a_cancelled_parent_ends_its_query(transport, open_session):
         await asyncio.sleep(1)
         loading.cancel()
         await asyncio.wait([loading])
-        await asyncio.sleep(0)
         assert transport.under_way == 0
+
+
+async def test_a_load_ends_after_the_reading_that_only_it_waited_for(served, open_session, model):
+    served.latency = 60.0
+    async with open_session() as session:
+        loader = session.loader(model)
+        with anyio.move_on_after(1):
+            await loader.load(("s", 1))
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        with anyio.move_on_after(1):
+            await loader.load_many([("s", 1), ("s", 2)])
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        assert served.under_way == 0
 
 
 async def test_what_belongs_to_lists_is_refused_by_key(open_session, model):

@@ -133,7 +133,7 @@ def lines(transport, open_session, events, caplog):
         service = transport.otherwise = Notes()
         secret = SECRETS["cursor_secret"]
         retry = RetryPolicy(max_attempts=3)
-        # Refusals that come at random teach a governor to wait, and which requests go in one batch depends on the clock.
+        # Refusals at random teach a governor to wait; which requests share a batch would then depend on the clock.
         unpaced = CapacityPolicy(enabled=False)
         observers = [events.append, fail]
         async with open_session(cursor_secret=secret, retry=retry, observer=observers, capacity=unpaced) as session:

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from dynamap_async import RetryPolicy
+from dynamap_async import CapacityPolicy, RetryPolicy
 from dynamap_async.errors import ItemNotFoundError, ThrottledError
 from dynamap_async.integrations.otel import OpenTelemetryObserver
 
@@ -190,6 +190,21 @@ async def test_units_are_counted_and_shown(transport, telescope, open_session, m
         (point.attributes["db.operation.name"], point.attributes["dynamap.capacity.mode"], point.value)
         for point in telescope.metric("dynamap.consumed_capacity")
     } == {("GetItem", "read", 0.5), ("PutItem", "write", 3.0)}
+
+
+async def test_reports_of_hot_partitions_are_counted_without_their_keys(transport, telescope, open_session, model):
+    consumed = {"TableName": "readings", "CapacityUnits": 500.0, "Table": {"CapacityUnits": 500.0}}
+    transport.script({"ConsumedCapacity": consumed})
+    policy = CapacityPolicy(hot_partition_units_per_second=5)
+    async with open_session(observer=telescope.observer(), capacity=policy) as session:
+        await session.find(model, "s", 1)
+    (point,) = telescope.metric("dynamap.hot_partitions")
+    assert point.value == 1
+    assert point.attributes == {
+        "db.system.name": "aws.dynamodb",
+        "db.collection.name": "readings",
+        "dynamap.capacity.mode": "read",
+    }
 
 
 async def test_durations_and_waits_are_measured(served, telescope, open_session, model):

@@ -47,7 +47,9 @@ def not_sent():
 
 
 async def sent(transport, request, policy=NO_WAIT, **options):
-    return await send_with_retries(transport.send, Sending(request), Retries(policy, **options))
+    return await send_with_retries(
+        lambda sending: transport.send(sending.request), Sending(request), Retries(policy, **options)
+    )
 
 
 @pytest.mark.parametrize(

@@ -250,8 +250,19 @@ async def test_work_that_would_exceed_the_budget_is_not_sent(open_session, trans
     assert (error.max_write_units, error.max_read_units, error.max_requests) == (2.0, None, None)
     assert error.usage.of("PutItem", "readings").write_units == 1.0
     assert "max_write_units=2" in str(error)
-    assert "PutItem on readings" in str(error)
+    assert "(PutItem on readings: 1 write)" in str(error)
     assert units(scope.usage) == (0.0, 2.0)
+
+
+async def test_a_budget_that_is_spent_tells_who_took_how_much(open_session, prices, get, readings, model):
+    async with open_session() as session, session.scope("s", max_read_units=5) as scope:
+        async with session.scope("inner"):
+            await readings(session)
+        await session.put(model(sensor="s", at=1))
+        with pytest.raises(CapacityBudgetExceededError) as caught:
+            await get(session)
+    assert "(PutItem on readings: 1 write, Query on readings: 5 read)" in str(caught.value)
+    assert caught.value.usage == scope.usage
 
 
 async def test_an_answer_over_the_budget_is_returned_and_the_next_operation_is_refused(

@@ -5,68 +5,18 @@ import html
 import os
 import re
 import signal
-import socket
 import sys
 from collections import Counter
-from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import httpx
 import pytest
-import pytest_asyncio
-import uvicorn
-from shop.app import make_app
-from shop.seed import prepare
-
-from dynamap_async import RetryPolicy
-from dynamap_async.testing.faults import Faults
 
 pytestmark = pytest.mark.asyncio
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 NO_SUCH_ID = "00000000-0000-4000-8000-000000000000"
-
-
-@asynccontextmanager
-async def serving(app):
-    """Serve on a socket that listens already: who connects before the start waits in its queue."""
-    # By its protocol asyncio knows a TCP connection, and answers without the 40 ms of Nagle's algorithm.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
-    listening.listen()
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
-    task = asyncio.create_task(server.serve([listening]))
-    try:
-        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
-            yield client
-    finally:
-        server.should_exit = True
-        await task
-
-
-@pytest.fixture
-def faults() -> Faults:
-    return Faults()
-
-
-@pytest_asyncio.fixture
-async def shop(engine, faults):
-    prefix = f"t{uuid4().hex[:12]}-"
-
-    def make_session():
-        return faults.session(engine, table_prefix=prefix, retry=RetryPolicy(max_attempts=1))
-
-    async with engine.session(table_prefix=prefix) as session:
-        await prepare(session)
-    return make_app(make_session)
-
-
-@pytest_asyncio.fixture
-async def client(shop):
-    async with serving(shop) as client:
-        yield client
 
 
 async def product(client, product_id):
@@ -205,7 +155,7 @@ async def test_a_busy_database_is_answered_with_when_to_try_again(client, faults
     assert [(answer.status_code, answer.headers["Retry-After"]) for answer in answers] == [(503, "1")] * 2
 
 
-async def test_nothing_is_left_when_the_shop_closes(shop):
+async def test_nothing_is_left_when_the_shop_closes(shop, serving):
     before = asyncio.all_tasks()
     async with serving(shop) as client, asyncio.TaskGroup() as group:
         for _ in range(5):
@@ -235,3 +185,19 @@ async def test_one_command_starts_the_shop_and_an_interrupt_ends_it():
         await program.wait()
     assert program.returncode == 0
     assert "Traceback" not in rest
+
+
+async def test_without_its_packages_the_shop_says_in_one_line_what_to_install():
+    # -S leaves out site-packages, and with them everything that was ever installed.
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-S", "-m", "shop"),
+        cwd=EXAMPLES,
+        env={},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await program.communicate()
+    assert program.returncode == 1
+    (line,) = said.decode().splitlines()
+    assert line.startswith("The shop needs dynamap_async, fastapi, ")
+    assert line.endswith('"dynamap-async[fastapi,local]" jinja2 python-multipart strawberry-graphql uvicorn')

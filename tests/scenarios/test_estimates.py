@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamap_async.capacity import page_charge, read_charge, write_charge
+from dynamap_async.capacity import Charge, page_charge, read_charge, write_charge
 from dynamap_async.codec import item_size
 from dynamap_async.executor.governor.estimates import Estimates
 from dynamap_async.executor.governor.places import spent_units
@@ -15,14 +15,100 @@ from dynamap_async.request import Request, Target
 from dynamap_async.tables.requests import read_description
 
 DATA = Path(__file__).parent / "data"
+
+
+def published(scenario, file):
+    return json.loads((DATA / scenario / f"{file}.json").read_text("utf-8"))
+
+
+def texts(**attributes):
+    return {name: {"S": text} for name, text in attributes.items() if text}
+
+
+def scores():
+    """Return the published game scores."""
+    scored = [{**texts(UserId=user, GameTitle="Comet Quest"), "TopScore": {"N": "0"}} for user in ("123", "201", "301")]
+    return {"GameScores": [*scored, texts(UserId="400", GameTitle="Comet Quest")]}
+
+
+def ledger():
+    """Return the items for which the published rows of invoices and bills stand."""
+    found = []
+    for row in published("invoices-adjacency", "rows")["rows"]:
+        invoice, date, balance, status, due, bill, bill_due, amount, bill_balance, customer, name, state = row
+        found += [
+            texts(PK=invoice, SK="root", InvoiceDate=date, InvoiceBalance=balance, InvoiceStatus=status)
+            | texts(InvoiceDueDate=due),
+            texts(PK=invoice, SK=customer),
+            texts(PK=invoice, SK=bill, BillAmount=amount, BillBalance=bill_balance),
+            texts(PK=customer, SK=invoice, CustomerName=name, State=state),
+            texts(PK=bill, SK=invoice, BillDueDate=bill_due, BillAmount=amount),
+        ]
+    return {"InvoiceAndBills": found}
+
+
+def marketplace():
+    """Return the published customer, a product of each state and the published order."""
+    seed = published("marketplace-transaction", "seed")
+    products = [texts(ProductId="p-1", ProductStatus=status) for status in seed["product_status"]]
+    order = texts(OrderId="o-1", ProductId="p-1", **seed["published_order"])
+    return {"Customers": seed["Customers"], "ProductCatalog": products, "Orders": [order]}
+
+
+def photos():
+    """Return a user, a photo, and what is said of it, in the published forms of keys."""
+    of_photo = {"photoId": "01H1", "likingUsername": "bob"}
+    return {
+        "instagram": [
+            texts(PK="USER#ann", SK="USER#ann", username="ann"),
+            texts(PK="UP#ann", SK="PHOTO#01H1", username="ann", photoId="01H1"),
+            texts(PK="PL#01H1", SK="LIKE#bob", GSI1PK="PL#01H1", GSI1SK="LIKE#01H2", likeId="01H2", **of_photo),
+            texts(PK="PC#01H1", SK="COMMENT#01H3", commentId="01H3", content="x" * 1100, photoId="01H1"),
+            texts(PK="FOLLOW#ann", SK="FOLLOW#bob", GSI1PK="FOLLOW#bob", GSI1SK="FOLLOW#ann"),
+        ]
+    }
+
+
+def mall():
+    """Return the published store, as it is stored, and the table, of which only the keys are published."""
+    names = {"table": ("pk", "sk"), "units": ("gsi1pk", "gsi1sk"), "leases": ("gsi2pk", "gsi2sk")}
+    keys, item = published("mall-directory", "keys"), texts(**published("mall-directory", "record"))
+    for group, (partition, sort) in names.items():
+        for name, parts in ((partition, keys[group]["pk"]), (sort, keys[group]["sk"])):
+            item[name] = {"S": "#".join([item[part]["S"] for part in parts])}
+    schemas = {
+        group: [{"AttributeName": name, "KeyType": kind} for name, kind in zip(each, ("HASH", "RANGE"), strict=True)]
+        for group, each in names.items()
+    }
+    indexes = [
+        {"IndexName": name, "KeySchema": schemas[name], "Projection": {"ProjectionType": "ALL"}}
+        for name in ("units", "leases")
+    ]
+    table = {
+        "TableName": "mall-directory",
+        "KeySchema": schemas["table"],
+        "AttributeDefinitions": [
+            {"AttributeName": name, "AttributeType": "S"} for each in names.values() for name in each
+        ],
+        "GlobalSecondaryIndexes": indexes,
+    }
+    return table, [item]
+
+
+MADE = {"game-scores": scores, "invoices-adjacency": ledger, "marketplace-transaction": marketplace,
+        "photo-sharing": photos}  # fmt: skip
+"""The scenarios that are not published as items."""
+FOLDERS = [folder.name for folder in sorted(DATA.iterdir()) if (folder / "schema.json").exists()]
 TABLES = {
-    f"{folder.name} {table['TableName']}": (table, items)
-    for folder in sorted(DATA.iterdir())
-    if (folder / "items.json").exists()
-    for table in json.loads((folder / "schema.json").read_text("utf-8"))
-    if (items := json.loads((folder / "items.json").read_text("utf-8")).get(table["TableName"]))
-}
-KINDS = ("put", "put_again", "delete", "get", "get_consistently", "query", "query_index")
+    f"{folder} {table['TableName']}": (table, items)
+    for folder in FOLDERS
+    for found in [MADE[folder]() if folder in MADE else published(folder, "items")]
+    for table in published(folder, "schema")
+    if (items := found.get(table["TableName"]))
+} | {"mall-directory mall-directory": mall()}
+KINDS = (
+    "put", "put_again", "update", "delete", "transact", "get", "get_consistently", "query", "query_index", "scan"
+)  # fmt: skip
 CASES = [
     (name, kind)
     for name, (table, _) in TABLES.items()
@@ -54,6 +140,19 @@ class Traffic:
         charge = write_charge(self.schema, before, item)
         return self.request("PutItem", body={}, target=Target({}, "", item_size(item)), writes=True), charge
 
+    def update(self):
+        before, after = self.chance.choice(self.items), self.chance.choice(self.items)
+        return self.request("UpdateItem", body={}, target=Target({}, ""), writes=True), write_charge(
+            self.schema, before, after
+        )
+
+    def transact(self):
+        items = self.chance.choices(self.items, k=self.chance.randint(1, 5))
+        charge = sum((write_charge(self.schema, None, item, transactional=True) for item in items), Charge())
+        body = {"TransactItems": [{"Put": {"TableName": self.schema.name}} for _ in items]}
+        targets = tuple(Target({}, str(number), item_size(item)) for number, item in enumerate(items))
+        return self.request("TransactWriteItems", body=body, targets=targets, writes=True), charge
+
     def delete(self):
         charge = write_charge(self.schema, self.chance.choice(self.items), None)
         return self.request("DeleteItem", body={}, target=Target({}, ""), writes=True), charge
@@ -75,6 +174,10 @@ class Traffic:
         found = self.partition(self.indexes[name].keys.names[0])
         return self.request("Query", body={}, index=name), page_charge(self.schema, found, index=name)
 
+    def scan(self):
+        found = self.chance.choices(self.items, k=40)
+        return self.request("Scan", body={"Limit": 40}), page_charge(self.schema, found)
+
     def partition(self, attribute):
         """Return the items of one partition, up to what a page holds."""
         of = self.chance.choice([item for item in self.items if attribute in item])[attribute]
@@ -86,6 +189,10 @@ def spendings(traffic, request, charge):
     yield Spending(table, None, False, writes, charge.table_halves)
     for name, halves in charge.index_halves.items():
         yield Spending(table, name, traffic.indexes[name].kind.value == "local", writes, halves)
+
+
+def test_every_scenario_is_measured():
+    assert {name.partition(" ")[0] for name in TABLES} == {file.parent.name for file in DATA.glob("*/*.json")}
 
 
 @pytest.mark.parametrize(("table", "kind"), CASES)

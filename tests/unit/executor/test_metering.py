@@ -33,8 +33,16 @@ TRANSACTION = request_of("TransactWriteItems", writes=True)
 )
 def test_a_request_asks_what_it_takes_if_it_takes_anything(operation, asked):
     request = request_of(operation, TableName="users")
+    body = request.body
     assert metered(request).body.get("ReturnConsumedCapacity") == asked
-    assert request.body == {"TableName": "users"}, "the operation's own body is left alone"
+    assert body == {"TableName": "users"}, "the operation's own body is left alone"
+
+
+def test_a_request_is_asked_once_however_often_it_is_sent():
+    request = metered(request_of("GetItem", TableName="users"))
+    body = request.body
+    assert metered(request) is request
+    assert request.body is body
 
 
 def test_a_request_that_asks_by_itself_is_left_as_it_is():

@@ -36,7 +36,9 @@ def calls(ready, *, most=100, most_bytes=1000):
     """Return the identities of each call, until the queue is empty."""
     taken = []
     while ready:
-        call = ready.take(most, most_bytes, lambda each: each.request.batchable, lambda each: each.target.size_bytes)
+        call = ready.take(
+            most, most_bytes, lambda each: each.request.batchable, lambda each: each.request.target.size_bytes
+        )
         assert call.batch or call.withdrawn, "nothing was taken of a queue that is not empty"
         if call.batch:
             taken.append([int(each.identity) for each in call.batch])
@@ -80,7 +82,7 @@ def test_the_first_in_line_is_in_the_next_call_whatever_comes_later(seed):
     ready, later = queued(*(pending(n % 3) for n in range(6))), iter(range(6, 200))
     while ready:
         first = ready[0]
-        call = ready.take(3, 1000, lambda each: each.request.batchable, lambda each: each.target.size_bytes)
+        call = ready.take(3, 1000, lambda each: each.request.batchable, lambda each: each.request.target.size_bytes)
         assert call.batch[0] is first
         for number in (next(later, None) for _ in range(chance.randrange(4))):
             if number is not None:

@@ -16,6 +16,7 @@ from dynamap_async.errors import (
     SessionClosedError,
     SessionStateError,
 )
+from dynamap_async.wire import EncodedItem
 
 
 def rejected(request):
@@ -51,6 +52,14 @@ async def test_n_items_are_one_call_for_each_twenty_five(open_session, service, 
     assert len(service.requests) == -(-count // 25)
     assert service.counts.get("PutItem", 0) == (count % 25 == 1)
     assert len(service.items) == count
+
+
+async def test_items_of_a_batch_carry_the_json_that_they_were_measured_by(open_session, service, readings):
+    async with open_session() as session:
+        await session.put_many(readings(1, 2))
+    [request] = service.requests
+    [entries] = request.body["RequestItems"].values()
+    assert [type(entry["PutRequest"]["Item"]) for entry in entries] == [EncodedItem, EncodedItem]
 
 
 async def test_nothing_to_write_sends_nothing(open_session, service):

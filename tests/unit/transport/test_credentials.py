@@ -131,3 +131,15 @@ async def test_expired_token_that_cannot_be_refreshed_is_rejected(server, connec
     with pytest.raises(CredentialsRejectedError):
         await transport.send(get_item)
     assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_credentials_are_one_value_until_the_session_has_others():
+    session = session_with(Refreshes())
+    source = SessionCredentials(session)
+    first = await source.current()
+    assert await source.current() is first
+    session._credentials = AioRefreshableCredentials.create_from_metadata(
+        metadata(7), refresh_using=Refreshes(), method="test"
+    )
+    assert (await source.current()).session_token == "token-7"

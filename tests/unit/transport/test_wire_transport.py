@@ -259,6 +259,20 @@ async def test_sending_before_opening_or_after_closing_is_refused(connect, get_i
 
 
 @pytest.mark.asyncio
+async def test_another_transport_of_a_connection_outlives_the_first(server, get_item):
+    credentials = Credentials(access_key_id="a", secret_access_key="s")
+    first = WireTransport(Connection(region="eu-west-1", endpoint_url=server.url, credentials=credentials))
+    await first.open()
+    second = first.another()
+    with pytest.raises(SessionStateError):
+        await second.send(get_item)
+    await second.open()
+    await first.close()
+    assert await second.send(get_item) is not None
+    await second.close()
+
+
+@pytest.mark.asyncio
 async def test_transport_closes_in_another_task_than_it_opened_in(server, get_item):
     credentials = Credentials(access_key_id="a", secret_access_key="s")
     transport = WireTransport(Connection(region="eu-west-1", endpoint_url=server.url, credentials=credentials))

@@ -1,0 +1,77 @@
+"""What a many-item call asks for: requests of single items, and chunks of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from dynamap_async.executor import Account, Chunk
+from dynamap_async.operations import SingleRequest
+from dynamap_async.request import Request
+
+R = TypeVar("R")
+
+Origin = tuple[float, Account | None]
+"""The event loop's time after which nobody waits, and who pays."""
+
+
+@dataclass(slots=True, eq=False)
+class Asked(Generic[R]):
+    """One request of a many-item call."""
+
+    position: int
+    """Its place in the call's input, from 0."""
+    subject: Any
+    """What the call was given: a key, an item or an operation."""
+    operation: SingleRequest[R]
+    request: Request
+    elsewhere: bool = False
+    """Whether it is carried out elsewhere, so that its future gives the result itself; see ``Flow.follow``."""
+    group: None = None
+    """It shares no chunk; see ``Part``."""
+
+
+class FlowChunk(Chunk):
+    """A chunk of a many-item call."""
+
+    __slots__ = ("_singles",)
+
+    _singles: list[Asked[Any]]
+
+    @abstractmethod
+    def take_apart(self) -> list[Asked[Any]]:
+        """Return its requests, to be sent one by one."""
+
+    @property
+    def singles(self) -> list[Asked[Any]]:
+        """The same, made once."""
+        try:
+            return self._singles
+        except AttributeError:
+            self._singles = self.take_apart()
+            return self._singles
+
+    def requests(self) -> Sequence[Request]:
+        """Return the request of each item."""
+        return [asked.request for asked in self.singles]
+
+
+class Part(ABC):
+    """What one item of a many-item call asks for, as long as it may go in a chunk."""
+
+    __slots__ = ()
+
+    identity: Any
+    """The item's: equal for equal keys."""
+    json_bytes: int
+    """The length of the JSON of what is written."""
+    group: Any
+    """Equal for those that may share a chunk."""
+
+    @abstractmethod
+    def asked(self) -> Asked[Any]:
+        """Return it as a request of its own."""
+
+    @abstractmethod
+    def chunk(self, parts: Sequence[Any]) -> FlowChunk:
+        """Return the chunk of this one and others of its group."""

@@ -1,0 +1,240 @@
+"""The items of a bulk load: those that are written plainly, in chunks that fill a call.
+
+A write is plain if nothing has to be awaited, asked of the stored item, or given to the instance but its state.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from dynamap_async.models import Definition, Model, definition_of, refuse_partial, remember
+from dynamap_async.operations import Delete, Put
+from dynamap_async.operations.delete import delete_of_key
+from dynamap_async.operations.kinds import subclasses_of
+from dynamap_async.operations.put import put_of_encoded
+from dynamap_async.request import Request
+from dynamap_async.session.asked import Asked, FlowChunk, Part
+from dynamap_async.session.runner import Runner
+from dynamap_async.wire import Body, WireItem
+
+
+class PlainWrite(Part):
+    """One item to be written."""
+
+    __slots__ = ("content", "group", "how", "identity", "json_bytes", "position", "subject", "text")
+
+    identity: str
+
+    def __init__(self, how: "PlainWrites", subject: Any, identity: str, content: WireItem, text: bytes = b"") -> None:
+        """Take the item as it is now.
+
+        Args:
+            how: how it is written.
+            subject: what the call was given.
+            identity: that of the item.
+            content: the item in wire form, or its key.
+            text: the JSON of the item.
+        """
+        self.how: PlainWrites = how
+        self.group: Any = how.group
+        self.position: int = 0
+        self.subject: Any = subject
+        self.identity = identity
+        self.content: WireItem = content
+        self.text: bytes = text
+        self.json_bytes: int = len(text)
+
+    def asked(self) -> Asked[Any]:
+        """Return it as a request of its own."""
+        operation = self.how.operation(self)
+        return Asked(self.position, self.subject, operation, operation.request(self.how.context))
+
+    def chunk(self, parts: Sequence[Any]) -> "WriteChunk":
+        """Return the chunk of this write and others of its group."""
+        return WriteChunk(parts)
+
+
+class PlainWrites(ABC):
+    """How items of one model are written in chunks."""
+
+    api: ClassVar[str]
+    """The API's name of the operation."""
+
+    def __init__(self, definition: Definition[Any], runner: Runner) -> None:
+        """Describe the writes.
+
+        Args:
+            definition: the model.
+            runner: the session's.
+        """
+        self.definition: Final = definition
+        self.context: Final = runner.context
+        self.keys: Final = definition.plain_keys
+        self.table: Final = runner.context.table_prefix + definition.require_table("written").name
+        self.asked: Final = Request(operation=self.api, body={"TableName": self.table}, table=self.table, writes=True)
+        """Each of the writes, but for its item."""
+        self.group: Final = f"{self.api} {self.table}"
+        """The same for all models of a table, which share their calls."""
+
+    @abstractmethod
+    def part(self, subject: Any) -> PlainWrite | None:
+        """Return the write of what the call was given; None where that has to be looked at."""
+
+    @abstractmethod
+    def operation(self, write: PlainWrite) -> Any:
+        """Return it as an operation of its own."""
+
+    @abstractmethod
+    def entry(self, write: PlainWrite) -> dict[str, Any]:
+        """Return it as a part of a call."""
+
+    def acknowledged(self, write: PlainWrite) -> None:  # noqa: B027 - of a removal there is nothing to note
+        """Take note that it was carried out."""
+
+
+class PlainPuts(PlainWrites):
+    """Items that replace what is stored."""
+
+    api = "PutItem"
+
+    def part(self, subject: Any) -> PlainWrite:
+        """Encode an instance."""
+        refuse_partial(subject, "written")
+        stored, text = self.definition.items.encoded(subject)
+        return PlainWrite(self, subject, self.keys.identity(self.table, stored), stored, text)
+
+    def operation(self, write: PlainWrite) -> Put[Any]:
+        """Return it as a ``Put``."""
+        return put_of_encoded(write.subject, write.content, write.text)
+
+    def entry(self, write: PlainWrite) -> dict[str, Any]:
+        """Return it as a part of a call."""
+        return {"PutRequest": {"Item": write.content}}
+
+    def acknowledged(self, write: PlainWrite) -> None:
+        """Let the instance remember what is stored."""
+        remember(write.subject, write.text)
+
+
+class PlainDeletes(PlainWrites):
+    """Items that are removed, named by an instance."""
+
+    api = "DeleteItem"
+
+    def part(self, subject: Any) -> PlainWrite | None:
+        """Encode the key."""
+        return self._removed(subject, [getattr(subject, name) for name in self.keys.fields])
+
+    def _removed(self, subject: Any, values: Sequence[Any]) -> PlainWrite | None:
+        key = self.keys.made(values)
+        if key is None:
+            return None
+        return PlainWrite(self, subject, self.keys.identity(self.table, key), key)
+
+    def operation(self, write: PlainWrite) -> Delete:
+        """Return it as a ``Delete``."""
+        return delete_of_key(self.definition, write.content, write.subject)
+
+    def entry(self, write: PlainWrite) -> dict[str, Any]:
+        """Return it as a part of a call."""
+        return {"DeleteRequest": {"Key": write.content}}
+
+
+class PlainDeletesByKey(PlainDeletes):
+    """Items that are removed, named by a key."""
+
+    def part(self, subject: Any) -> PlainWrite | None:
+        """Encode the key."""
+        return self._removed(subject, subject if issubclass(type(subject), tuple) else (subject,))
+
+    def operation(self, write: PlainWrite) -> Delete:
+        """Return it as a ``Delete``."""
+        return delete_of_key(self.definition, write.content, None)
+
+
+class WriteChunk(FlowChunk):
+    """So many writes as fill a call."""
+
+    __slots__ = ("asked", "identities", "json_bytes", "size", "writes")
+
+    def __init__(self, writes: Sequence[PlainWrite]) -> None:
+        """Take the writes, of distinct items."""
+        self.writes: Sequence[PlainWrite] = writes
+        self.asked: Request = writes[0].how.asked
+        self.size: int = len(writes)
+        self.json_bytes: int = sum([write.json_bytes for write in writes])
+        self.identities: list[str] = [write.identity for write in writes]
+
+    def call(self) -> Request:
+        """Return the BatchWriteItem request."""
+        table = self.asked.table
+        body = {"RequestItems": {table: [write.how.entry(write) for write in self.writes]}}
+        return Request(operation="BatchWriteItem", body=body, table=table, writes=True)
+
+    def take_apart(self) -> list[Asked[Any]]:
+        """Return the PutItem or DeleteItem request of each item."""
+        return [write.asked() for write in self.writes]
+
+    def takes(self, answer: Body) -> bool:
+        """Tell whether no item is left over."""
+        return not answer.get("UnprocessedItems")
+
+    def acknowledged(self) -> None:
+        """Take note that it was carried out."""
+        for write in self.writes:
+            write.how.acknowledged(write)
+
+
+class PlainWriting:
+    """The plain ones of the writes of one call."""
+
+    def __init__(self, runner: Runner, kind: type[PlainWrites]) -> None:
+        """Begin with no model looked at.
+
+        Args:
+            runner: the session's.
+            kind: what is done with the items.
+        """
+        self._runner: Final = runner
+        self._kind: Final = kind
+        self._groups: Final[dict[Any, PlainWrites | None]] = {}
+
+    def of_instance(self, item: Any) -> PlainWrite | None:
+        """Return the write of an instance, or what should be one; see ``part``."""
+        return self.part(item, type(item))
+
+    def part(self, subject: Any, model: Any) -> PlainWrite | None:
+        """Return the write of what a call was given, as it is now; None where it is not plain, or has an error.
+
+        Args:
+            subject: what the call was given.
+            model: the model of the item.
+        """
+        try:
+            group = self._groups[model] if model in self._groups else self._new_group(model)
+            return None if group is None else group.part(subject)
+        except Exception:  # noqa: BLE001 - whatever it is, it is told where the same is done as a request of its own
+            return None
+
+    def _new_group(self, model: Any) -> PlainWrites | None:
+        plain = is_plain(model, self._runner)
+        group = self._groups[model] = self._kind(definition_of(model), self._runner) if plain else None
+        return group
+
+
+def is_plain(model: Any, runner: Runner) -> bool:
+    """Return whether nothing has to be awaited, asked, or given to the instance, to write an item of a model.
+
+    Nor of a subclass of it, which may be what a key is of.
+    """
+    if not isinstance(model, type(Model)):
+        return False
+    definition = definition_of(model)
+    return (
+        definition.table is not None
+        and definition.version is None
+        and definition.periods is None
+        and not (definition.uniques or definition.assigned or definition.prepares)
+        and not runner.hooks.before(definition)
+        and not any(each.uniques for each in subclasses_of(definition))
+    )

@@ -4,7 +4,7 @@ A write is plain if nothing has to be awaited, asked of the stored item, or give
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
 
 from dynamap_async.models import Definition, Model, definition_of, refuse_partial, remember
@@ -163,7 +163,7 @@ class WriteChunk(FlowChunk):
         self.asked: Request = writes[0].how.asked
         self.size: int = len(writes)
         self.json_bytes: int = sum([write.json_bytes for write in writes])
-        self.identities: list[str] = [write.identity for write in writes]
+        self.identities: Collection[str] = [write.identity for write in writes]
 
     def call(self) -> Request:
         """Return the BatchWriteItem request."""

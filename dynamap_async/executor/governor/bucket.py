@@ -20,15 +20,12 @@ FIRST_UNITS: Final = 5.0
 """What may be spent at once after the first refusal, so that a few requests wait for nothing but their backoff."""
 _CREDIT_SECONDS: Final = 10.0
 """So many seconds' worth of its guaranteed part a priority can claim at once."""
-_URGENT_SECONDS: Final = 1.0
-"""For so long after an interactive request a rate rises gently for others: its end, a refusal, may hit the next one."""
-_GENTLY: Final = 0.25
 
 
 class Bucket:
     """Units that come at a rate, and are kept up to so many seconds' worth."""
 
-    __slots__ = ("_at", "_burst_seconds", "_credit", "_lent", "_urgent_at", "pace", "tokens")
+    __slots__ = ("_at", "_burst_seconds", "_credit", "_lent", "pace", "tokens")
 
     def __init__(self, burst_seconds: float, now: float) -> None:
         """Begin empty: what the service may have kept for others is not ours."""
@@ -38,7 +35,6 @@ class Bucket:
         self._burst_seconds: Final = burst_seconds
         self._at = now
         self._lent = 0.0
-        self._urgent_at = -math.inf
         self._credit = dict.fromkeys(Priority, 0.0)
 
     @property
@@ -75,8 +71,7 @@ class Bucket:
             return
         self._at = now
         if waiting:
-            gently = Priority.INTERACTIVE not in waiting and now - self._urgent_at <= _URGENT_SECONDS
-            self.pace.rise(seconds * _GENTLY if gently else seconds, now)
+            self.pace.rise(seconds, now)
         if self.pace.rate is None:
             self.tokens = 0.0
             return
@@ -101,8 +96,6 @@ class Bucket:
 
     def take(self, units: float, priority: Priority) -> None:
         """Spend units."""
-        if priority is Priority.INTERACTIVE:
-            self._urgent_at = self._at
         self.tokens -= units
         self._credit[priority] = max(0.0, self._credit[priority] - units)
 

@@ -84,27 +84,3 @@ def test_after_the_first_refusal_a_few_units_are_there_and_after_others_none():
     refused.fill(3.0)
     refused.refuse(2.9, 3.0)
     assert refused.tokens == 0
-
-
-def risen(waiting, *, urgent_at=None):
-    """How much a learned rate rises in a tenth of a second in which requests of a priority wait."""
-    learned = Bucket(300.0, 0.0)
-    for tenth in range(21):
-        now = tenth / 10
-        learned.fill(now)
-        learned.pace.delivered.add(100.0, now)
-        if now == urgent_at:
-            learned.take(1.0, INTERACTIVE)
-    learned.refuse(None, 2.0)
-    before = learned.pace.rate
-    learned.fill(2.1, (waiting,))
-    return learned.pace.rate - before
-
-
-def test_a_rate_rises_gently_for_a_load_while_more_urgent_work_goes_on():
-    assert 0 < risen(BACKGROUND, urgent_at=2.0) < risen(BACKGROUND) / 3
-
-
-def test_a_rate_rises_as_ever_where_the_urgent_work_itself_waits_or_was_long_ago():
-    assert risen(INTERACTIVE, urgent_at=2.0) == pytest.approx(risen(BACKGROUND))
-    assert risen(BACKGROUND, urgent_at=1.0) == pytest.approx(risen(BACKGROUND))

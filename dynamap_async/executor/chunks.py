@@ -14,13 +14,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from dynamap_async.errors import ServiceError, TransportError
+from dynamap_async.config import BatchPolicy
 from dynamap_async.executor.account import Account
 from dynamap_async.executor.batch import Leftovers
 from dynamap_async.executor.coalescer import Coalescer
 from dynamap_async.executor.exchange import Exchange
+from dynamap_async.executor.means import Means
 from dynamap_async.executor.outcomes import left_over
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.request import Request
@@ -108,8 +109,8 @@ class PendingChunk(Pending):
 class Chunked(Coalescer):
     """A coalescer that carries chunks as well."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, means: Means, policy: BatchPolicy) -> None:
+        super().__init__(means, policy)
         self.entrance.take_apart = self._parts_of
 
     def submit_chunk(
@@ -214,11 +215,8 @@ class Chunked(Coalescer):
                 else:
                     left = parts, leftovers = self._read(batch, answer)
                     exchange.answered(answer, *left_over(batch, leftovers), parts)
-        except (ServiceError, TransportError) as error:
-            self._after_failure(batch, error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must learn of it, and nobody else will
-            for each in batch:
-                self._give_up(each, error)
+        except Exception as error:  # noqa: BLE001 - see `_failed`
+            self._failed(batch, error)
         else:
             if left is None:
                 self._chunk_answered(pending, answer)

@@ -10,7 +10,7 @@ any more is not sent.
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import Context
 from functools import partial
 from typing import ClassVar, Final
@@ -18,21 +18,16 @@ from typing import ClassVar, Final
 import anyio
 
 from dynamap_async.config import BatchPolicy, Priority
-from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.account import Account
-from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.entrance import Entrance
 from dynamap_async.executor.exchange import Exchange
 from dynamap_async.executor.failures import interrupted
-from dynamap_async.executor.journal import Journal
-from dynamap_async.executor.meters import Meters
+from dynamap_async.executor.means import Means
 from dynamap_async.executor.outcomes import Outcomes, left_over
-from dynamap_async.executor.pages import Send
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.executor.queues import Queues
-from dynamap_async.executor.retry import Retries, given_up
+from dynamap_async.executor.retry import given_up
 from dynamap_async.executor.sealing import Sealing
-from dynamap_async.executor.slots import Slots
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -49,41 +44,24 @@ class Coalescer(Outcomes):
     interruptible: ClassVar[bool]
     """Whether an exchange that nobody waits for any more is broken off."""
 
-    def __init__(
-        self,
-        send: Send,
-        *,
-        journal: Journal,
-        slots: Slots,
-        retries: Retries,
-        policy: BatchPolicy,
-        ended: Callable[[], None],
-        admission: Admission,
-        meters: Meters,
-    ) -> None:
+    def __init__(self, means: Means, policy: BatchPolicy) -> None:
         """Begin with nothing queued.
 
         Args:
-            send: sends a request once.
-            journal: takes note of what happens.
-            slots: how many requests travel at the same time.
-            retries: what is sent again, and when.
+            means: what it sends with.
             policy: what shares a call.
-            ended: called whenever a request is answered or given up.
-            admission: who may be sent.
-            meters: count what nobody watches.
         """
-        super().__init__(journal=journal, retries=retries, admission=admission, ended=ended)
-        self._meters: Final = meters
-        self._send: Final = send
-        self._slots: Final = slots
+        super().__init__(means)
+        self._meters: Final = means.meters
+        self._send: Final = means.send
+        self._slots: Final = means.slots
         self._policy: Final = policy
         self._most: Final = min(policy.max_keys, self.most)
         self._queues: Final = Queues(self.groups)
         self._sealing: Final = Sealing(
-            slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
+            means.slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
         )
-        self.entrance: Final = Entrance(admission, self._queues, self._sealing, opened=self.open)
+        self.entrance: Final = Entrance(means.admission, self._queues, self._sealing, opened=self.open)
         self.tasks: Final[dict[asyncio.Task[None], list[Pending]]] = {}
         """One for each exchange, with what it carries."""
         self._held: Final[dict[asyncio.Task[None], Priority]] = {}
@@ -276,11 +254,8 @@ class Coalescer(Outcomes):
                 answer = await self._send(request)
                 parts, leftovers = self._read(batch, answer)
                 exchange.answered(answer, *left_over(batch, leftovers), parts)
-        except (ServiceError, TransportError) as error:
-            self._after_failure(batch, error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must learn of it, and nobody else will
-            for pending in batch:
-                self._give_up(pending, error)
+        except Exception as error:  # noqa: BLE001 - see `_failed`
+            self._failed(batch, error)
         else:
             self._after_answer(batch, parts, leftovers)
 
@@ -295,10 +270,8 @@ class Coalescer(Outcomes):
             with Exchange(self._journal, request, (pending,), self._meters.of(request)) as exchange:
                 answer = await self._send(request)
                 exchange.answered(answer)
-        except (ServiceError, TransportError) as error:
-            self._after_failure(batch, error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must learn of it, and nobody else will
-            self._give_up(pending, error)
+        except Exception as error:  # noqa: BLE001 - see `_failed`
+            self._failed(batch, error)
         else:
             self._retries.succeeded(pending.attempts)
             pending.on_the_wire = False

@@ -20,6 +20,7 @@ from dynamap_async.executor.admission import Admission, Declared
 from dynamap_async.executor.chunks import Apart, Chunk
 from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.ledger import Ledger
+from dynamap_async.executor.means import Means
 from dynamap_async.executor.merged import MergedPages, SortedParts
 from dynamap_async.executor.metering import metered
 from dynamap_async.executor.meters import Meters
@@ -65,19 +66,19 @@ class Executor:
         self._closed = False
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
-        shared: dict[str, Any] = {
-            "journal": self._journal,
-            "slots": self._slots,
-            "retries": self._retries,
-            "policy": batching,
-            "ended": self._ended.set,
-            "admission": self._admission,
-            "meters": Meters(self._journal, self._admission),
-        }
-        self._singles: Final = Singles(self._post, **{name: each for name, each in shared.items() if name != "policy"})
+        means = Means(
+            send=self._post,
+            journal=self._journal,
+            slots=self._slots,
+            retries=self._retries,
+            ended=self._ended.set,
+            admission=self._admission,
+            meters=Meters(self._journal, self._admission),
+        )
+        self._singles: Final = Singles(means)
         self._under_way: Final = self._singles.under_way
-        self._reads: Final = Reads(self._post, **shared)
-        self._writes: Final = Writes(self._post, **shared)
+        self._reads: Final = Reads(means, batching)
+        self._writes: Final = Writes(means, batching)
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:

@@ -6,18 +6,16 @@ none learns of another's error.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from dynamap_async.errors import ServiceError, TransportError
-from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.alone import Alone
 from dynamap_async.executor.backoff import Backoffs, Failed
 from dynamap_async.executor.batch import Leftovers, parts_of_refused
 from dynamap_async.executor.failures import damaged, own_failure, refused_by_name, refuses_some, unprocessed
-from dynamap_async.executor.journal import Journal
+from dynamap_async.executor.means import Means
 from dynamap_async.executor.pending import Pending
-from dynamap_async.executor.retry import Retries
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -25,21 +23,18 @@ from dynamap_async.wire import Body
 class Outcomes(ABC):
     """Answers, sends again, splits and gives up what exchanges carried."""
 
-    def __init__(self, *, journal: Journal, retries: Retries, admission: Admission, ended: Callable[[], None]) -> None:
+    def __init__(self, means: Means) -> None:
         """Begin with nothing open.
 
         Args:
-            journal: takes note of what happens.
-            retries: what is sent again, and when.
-            admission: who may be sent.
-            ended: called whenever a request is answered or given up.
+            means: what it sends with.
         """
-        self._journal: Final = journal
-        self._retries: Final = retries
-        self._admission: Final = admission
-        self._ended: Final = ended
+        self._journal: Final = means.journal
+        self._retries: Final = means.retries
+        self._admission: Final = means.admission
+        self._ended: Final = means.ended
         self._alone: Final = Alone()
-        self._backoffs: Final = Backoffs(retries, self._again, self._close_one)
+        self._backoffs: Final = Backoffs(means.retries, self._again, self._close_one)
         self._parts_of_refused: Final[deque[list[Pending]]] = deque()
         self.open: Final[set[Pending]] = set()
         """Every request that is neither answered nor given up."""
@@ -115,6 +110,14 @@ class Outcomes(ABC):
         for pending in answered:
             pending.answer(parts.get(pending.identity, {}))
             self._close_one(pending)
+
+    def _failed(self, batch: Sequence[Pending], error: Exception) -> None:
+        """Let an exchange have failed; whatever it is, those who wait must learn of it, and nobody else will."""
+        if isinstance(error, (ServiceError, TransportError)):
+            self._after_failure(batch, error)
+        else:
+            for pending in batch:
+                self._give_up(pending, error)
 
     def _after_failure(self, batch: Sequence[Pending], error: ServiceError | TransportError) -> None:
         failed = [(pending, own_failure(self._retries, pending, error)) for pending in batch]

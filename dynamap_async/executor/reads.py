@@ -13,10 +13,11 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Final
 
-from dynamap_async.config import Priority
+from dynamap_async.config import BatchPolicy, Priority
 from dynamap_async.executor.account import Account
 from dynamap_async.executor.batch import Leftovers, batch_get, found_items, unread
 from dynamap_async.executor.chunks import Chunk, Chunked, PendingChunk
+from dynamap_async.executor.means import Means
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.executor.sizes import UNKNOWN_BYTES, Sizes
 from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS
@@ -35,8 +36,8 @@ class Reads(Chunked):
     interruptible = True
     groups = 2  # one for each consistency: a call asks for one of them
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, means: Means, policy: BatchPolicy) -> None:
+        super().__init__(means, policy)
         self._joinable: dict[tuple[str, bool], Pending] = {}
         self._sizes = Sizes()
 

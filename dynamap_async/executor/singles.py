@@ -5,17 +5,12 @@ whose ``asyncio.timeout`` is over. A slot is held for one exchange, never while 
 """
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
-from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.exchange import Exchange
-from dynamap_async.executor.journal import Journal
-from dynamap_async.executor.meters import Meters
-from dynamap_async.executor.pages import Send
-from dynamap_async.executor.retry import Retries, given_up, send_with_retries
+from dynamap_async.executor.means import Means
+from dynamap_async.executor.retry import given_up, send_with_retries
 from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.slots import Slots
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -23,36 +18,20 @@ from dynamap_async.wire import Body
 class Singles:
     """Sends requests one by one."""
 
-    def __init__(
-        self,
-        send: Send,
-        *,
-        journal: Journal,
-        slots: Slots,
-        retries: Retries,
-        ended: Callable[[], None],
-        admission: Admission,
-        meters: Meters,
-    ) -> None:
+    def __init__(self, means: Means) -> None:
         """Begin with nothing under way.
 
         Args:
-            send: sends a request once.
-            journal: takes note of what happens.
-            slots: how many requests travel at the same time.
-            retries: what is sent again, and when.
-            ended: called whenever a request is answered or given up.
-            admission: who may be sent.
-            meters: count what nobody watches.
+            means: what it sends with.
         """
-        self._send: Final = send
-        self._journal: Final = journal
-        self._ledger: Final = journal.ledger
-        self._slots: Final = slots
-        self._retries: Final = retries
-        self._ended: Final = ended
-        self._admission: Final = admission
-        self._meters: Final = meters
+        self._send: Final = means.send
+        self._journal: Final = means.journal
+        self._ledger: Final = means.journal.ledger
+        self._slots: Final = means.slots
+        self._retries: Final = means.retries
+        self._ended: Final = means.ended
+        self._admission: Final = means.admission
+        self._meters: Final = means.meters
         self.under_way: Final[dict[Sending, asyncio.Task[object] | None]] = {}
         """What is under way, each with the task that waits for it."""
         self._interrupted: Final[dict[Sending, int]] = {}

@@ -8,11 +8,12 @@ was not sent leaves its lines; one that was sent keeps its place until it is ans
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
+from dynamap_async.config import BatchPolicy
 from dynamap_async.executor.account import Account
 from dynamap_async.executor.batch import ENTRY_BYTES, Leftovers, batch_write, unwritten, written_bytes
 from dynamap_async.executor.chunks import Chunk, Chunked, PendingChunk
+from dynamap_async.executor.means import Means
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.limits import BATCH_WRITE_BYTES, BATCH_WRITE_REQUESTS
 from dynamap_async.request import Request
@@ -26,8 +27,8 @@ class Writes(Chunked):
     most_bytes = BATCH_WRITE_BYTES
     interruptible = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, means: Means, policy: BatchPolicy) -> None:
+        super().__init__(means, policy)
         self._lines: dict[str, list[Pending]] = {}
 
     def _accept(self, request: Request, waiter: Waiter) -> Pending:

@@ -8,6 +8,8 @@ import asyncio
 import inspect
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -54,6 +56,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if parameters.get("engine") == engine:
                 raises = fault.kwargs.get("raises", AssertionError)
                 item.add_marker(pytest.mark.xfail(reason=f"{engine}: {reason}", raises=raises, strict=True))
+
+
+@pytest.fixture(autouse=True)
+def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the virtual clock, let 10 microseconds pass between two looks at how long work has taken.
+
+    When work pauses for other tasks must not depend on the machine's load.
+    """
+    if request.node.get_closest_marker("virtual_clock"):
+        looks = count()
+        clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
+        for module in ("flow", "hooks", "reading", "stream"):
+            monkeypatch.setattr(f"dynamap_async.session.{module}.time", clock)
 
 
 class VirtualClockLoop(asyncio.SelectorEventLoop):

@@ -181,6 +181,12 @@ class Definition(Generic[M]):
         table = self.require_table(use)
         return table.name if self.periods is None else self.periods.name_of(dict(self.items.shards.removed(key)))
 
+    def is_in(self, table: str) -> bool:
+        """Return whether items of the model are in the table of this name, before the session's prefix."""
+        if self.periods is not None:
+            return self.periods.has(table)
+        return self.table is not None and self.table.name == table
+
     def require_table(self, use: str) -> TableSchema:
         """Return the table; raises ModelDefinitionError for a model that has none."""
         if self.table is None:

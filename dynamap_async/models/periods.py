@@ -140,6 +140,14 @@ class Periods:
             return False
         return all(low < high for low, high in pairwise(stored))
 
+    def has(self, name: str) -> bool:
+        """Return whether this is the name, before the session's prefix, of the table of a period."""
+        try:
+            self.template.parse(name)
+        except DecodeError:
+            return False
+        return True
+
     def name_of(self, key: WireKey) -> str:
         """Return the name of the table, before the session's prefix, of an item with this key.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.models import Model, definition_of
 from dynamap_async.schema import IndexKind, TableSchema
 
@@ -14,8 +15,8 @@ def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], fl
         table: the table's full name.
     """
     limits: dict[tuple[str | None, bool], float | None] = {}
-    for schema in _schemas(Model):
-        if prefix + schema.name == table:
+    if table.startswith(prefix):
+        for schema in _schemas(Model, table.removeprefix(prefix)):
             throughputs = {None: schema.throughput} | {
                 index.name: index.throughput or schema.throughput
                 for index in schema.indexes
@@ -27,8 +28,14 @@ def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], fl
     return limits
 
 
-def _schemas(model: type[Model]) -> Iterator[TableSchema]:
+def _schemas(model: type[Model], table: str) -> Iterator[TableSchema]:
+    """Return what each model says of the table of this name, before the prefix."""
     for subclass in model.__subclasses__():
-        if (schema := definition_of(subclass).table) is not None:
-            yield schema
-        yield from _schemas(subclass)
+        try:
+            definition = definition_of(subclass)
+        except ModelDefinitionError:
+            pass  # a class that is wrong says so where it is used, not where others are
+        else:
+            if definition.is_in(table):
+                yield definition.require_table("paced")
+        yield from _schemas(subclass, table)

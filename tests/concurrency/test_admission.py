@@ -17,7 +17,7 @@ from dynamap_async import (
     Throughput,
     attr,
 )
-from dynamap_async.errors import AccessDeniedError, ThrottledError
+from dynamap_async.errors import AccessDeniedError, ModelDefinitionError, ThrottledError
 from dynamap_async.executor.admission import Admission
 
 TEN = CapacityPolicy(limits=Throughput(read=10, write=10))
@@ -70,13 +70,14 @@ class Metered:
         return {"ConsumedCapacity": capacity("readings", 1.0)}
 
     def batch_write_item(self, body):
-        entries = body["RequestItems"]["readings"]
+        ((table, entries),) = body["RequestItems"].items()
         left = [entry for entry in entries if not self.take()]
         if len(left) == len(entries):
             raise refusal(ThrottledError)
-        self.puts += [int(entry["PutRequest"]["Item"]["at"]["N"]) for entry in entries if entry not in left]
-        spent = capacity("readings", float(len(entries) - len(left)))
-        return {"UnprocessedItems": {"readings": left} if left else {}, "ConsumedCapacity": [spent]}
+        taken = [entry["PutRequest"]["Item"] for entry in entries if entry not in left]
+        self.puts += [int(item["at"]["N"]) for item in taken if "at" in item]
+        spent = capacity(table, float(len(taken)))
+        return {"UnprocessedItems": {table: left} if left else {}, "ConsumedCapacity": [spent]}
 
 
 def capacity(table, units):
@@ -320,6 +321,29 @@ class TestDeclaring:
             begin = now()
             await session.put_many(declared(sensor="s", at=number) for number in range(30))
             assert now() - begin == pytest.approx(3.0, abs=0.1)
+
+    async def test_what_models_declare_is_kept_by_the_table_of_each_period(self, metered, open_session):
+        class Monthly(Model, table="readings_{month}", throughput=Throughput(read=10, write=10)):
+            sensor: PartitionKey[str]
+            month: SortKey[int]
+
+        async with open_session(capacity=CapacityPolicy(limits="declared"), table_prefix="dev_") as session:
+            begin = now()
+            await session.put_many(Monthly(sensor=f"s{number}", month=4) for number in range(30))
+            assert now() - begin == pytest.approx(3.0, abs=0.1)
+
+    async def test_a_class_that_is_wrong_does_not_disturb_others(self, metered, open_session, declared):
+        with pytest.raises(ModelDefinitionError) as refused:
+
+            class Broken(Model, table="readings"):
+                sensor: SortKey[str]
+
+        assert "Broken" in {each.__name__ for each in Model.__subclasses__()}
+        async with open_session(capacity=CapacityPolicy(limits="declared")) as session:
+            begin = now()
+            await session.put_many(declared(sensor="s", at=number) for number in range(30))
+            assert now() - begin == pytest.approx(3.0, abs=0.1)
+        assert refused.value.model == "Broken"
 
     async def test_a_table_of_which_nothing_is_declared_is_not_paced(self, metered, open_session):
         class Plain(Model, table="plain"):

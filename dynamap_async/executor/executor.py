@@ -91,6 +91,7 @@ class Executor:
         if self._loop is not None or self._closed:
             raise SessionStateError("the session was opened or closed before; make a new Session for each use")
         self._loop = _running_loop()
+        anyio.current_time()  # loads anyio's backend, which takes some 20 ms: not in the middle of the first request
         try:
             await self._transport.open()
         except BaseException:

@@ -2,7 +2,9 @@
 
 Invariant: a slot is held for one HTTP exchange and nothing else, and there are no more slots than connections, so that
 nobody queues unseen inside the HTTP client. Of equal priority, whoever waits for one gets it in turn: pages, batches,
-single requests. What is less urgent never holds all of them, unless there is only one.
+single requests. What is less urgent never holds all of them, unless there is only one. Background work begins with one
+request at a time, and each that ends while others wait lets one more go at once: where a table has nothing left for it,
+it finds out with one call on its way, not with dozens, whose refusals would be those of handlers too.
 """
 
 import asyncio
@@ -30,6 +32,8 @@ class Slots:
         self._in_line = 0
         """How many wait, those included that have given up."""
         self._turns = 0
+        self._background = 1
+        """How many slots background work may hold, as far as it has come since it began."""
 
     def open(self, total: int) -> None:
         """Set how many slots there are; before, there are none."""
@@ -78,6 +82,8 @@ class Slots:
         self._free += 1
         self._held[priority] -= 1
         self._turns += 1
+        if priority is Priority.BACKGROUND:
+            self._background_ended()
         if not self._in_line:
             return
         for urgency in _LEAST_URGENT_LAST if self._turns % _TURNS else _LEAST_URGENT_FIRST:
@@ -90,11 +96,19 @@ class Slots:
                     self._held[urgency] += 1
                     waiter.set_result(None)
 
+    def _background_ended(self) -> None:
+        if self._waiting[Priority.BACKGROUND]:
+            self._background = min(self._background + 1, self._most[Priority.BACKGROUND])
+        elif self._held[Priority.BACKGROUND] == 0:
+            self._background = 1
+
     def _may_take(self, priority: Priority) -> bool:
         """Tell whether a slot is free, and what is no more urgent holds fewer than it may."""
         if self._free == 0:
             return False
         if priority is Priority.INTERACTIVE:
             return True
+        if priority is Priority.BACKGROUND and self._held[priority] >= self._background:
+            return False
         held = sum(number for urgency, number in self._held.items() if urgency >= priority)
         return held < self._most[priority]

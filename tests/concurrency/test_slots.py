@@ -16,6 +16,25 @@ def opened(total):
     return slots
 
 
+def taken(slots, priority):
+    """Take as many slots as there are for a priority; return how many."""
+    number = 0
+    while slots.try_take(priority):
+        number += 1
+    return number
+
+
+def under_way(slots):
+    """Let background work go on until it holds as many slots as it may; return how many."""
+    held = taken(slots, BACKGROUND)
+    line = [slots.reserve(BACKGROUND) for _ in range(100)]
+    for _ in range(50):
+        slots.release(BACKGROUND)
+    for each in line:
+        each.cancel()
+    return held + sum(each.done() and not each.cancelled() for each in line) - 50
+
+
 @pytest.mark.parametrize(
     ("total", "most"),
     [
@@ -29,20 +48,36 @@ def opened(total):
 @pytest.mark.parametrize("priority", Priority)
 async def test_what_is_less_urgent_never_holds_all_slots_unless_there_is_one(total, most, priority):
     slots = opened(total)
-    taken = 0
-    while slots.try_take(priority):
-        taken += 1
-    assert taken == most[priority]
-    assert slots.try_take(INTERACTIVE) is (taken < total)
+    held = under_way(slots) if priority is BACKGROUND else taken(slots, priority)
+    assert held == most[priority]
+    assert slots.try_take(INTERACTIVE) is (most[priority] < total)
 
 
 async def test_batch_and_background_work_together_leave_slots_too():
     slots = opened(64)
-    while slots.try_take(BACKGROUND):
-        pass
-    while slots.try_take(BATCH):
-        pass
+    under_way(slots)
+    assert taken(slots, BATCH) == 24
     assert slots.free == 8
+
+
+async def test_background_work_begins_with_one_request_and_doubles_while_more_waits():
+    slots = opened(64)
+    assert taken(slots, BACKGROUND) == 1
+    line = [slots.reserve(BACKGROUND) for _ in range(40)]
+    at_once = [1]
+    while at_once[-1] < 16:
+        before = sum(each.done() for each in line)
+        for _ in range(at_once[-1]):
+            slots.release(BACKGROUND)
+        at_once.append(sum(each.done() for each in line) - before)
+    assert at_once == [1, 2, 4, 8, 16]
+
+
+async def test_background_work_that_paused_begins_with_one_request_again():
+    slots = opened(64)
+    for _ in range(under_way(slots)):
+        slots.release(BACKGROUND)
+    assert taken(slots, BACKGROUND) == 1
 
 
 async def test_what_is_more_urgent_gets_the_next_slot_whenever_it_came():

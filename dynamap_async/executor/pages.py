@@ -31,6 +31,23 @@ class RawPage(Generic[PositionT]):
     """After which item the next page begins; None after the last."""
 
 
+def wanted_of(answer: Body, remaining: int | None, position_of: Callable[[WireItem], WireKey]) -> RawPage:
+    """Return the part of an answer that is wanted.
+
+    Args:
+        answer: the answer of a query or scan.
+        remaining: how many items are still wanted; None for every one.
+        position_of: gives the position of an item.
+    """
+    items: list[WireItem] = answer.get("Items", [])
+    count: int = answer.get("Count", len(items))
+    position: WireKey | None = answer.get("LastEvaluatedKey")
+    if remaining is not None and count > remaining:
+        count, items = remaining, items[:remaining]
+        position = position_of(items[-1]) if items else position
+    return RawPage(items, count, position)
+
+
 class Pages:
     """The pages of one query or scan, in order."""
 
@@ -84,18 +101,12 @@ class Pages:
         return page
 
     def _take(self, answer: Body) -> RawPage:
-        items: list[WireItem] = answer.get("Items", [])
-        count: int = answer.get("Count", len(items))
-        position: WireKey | None = answer.get("LastEvaluatedKey")
+        page = wanted_of(answer, self._remaining, self._position_of)
         if self._remaining is not None:
-            if count > self._remaining:
-                count = self._remaining
-                items = items[:count]
-                position = self._position_of(items[-1]) if items else position
-            self._remaining -= count
-        self._start = position
-        self.ended = self._closed or position is None or self._remaining == 0
-        return RawPage(items, count, position)
+            self._remaining -= page.count
+        self._start = page.position
+        self.ended = self._closed or page.position is None or self._remaining == 0
+        return page
 
     def _prefetch(self) -> None:
         self._task = fetch(self._send, self._request(self._start, self._remaining), self._spawned)

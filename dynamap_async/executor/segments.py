@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import anyio
 
-from dynamap_async.executor.pages import RawPage, Send, cancel_from_anywhere, fetch
+from dynamap_async.executor.pages import RawPage, Send, cancel_from_anywhere, fetch, wanted_of
 from dynamap_async.request import Positions, Request
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -135,20 +135,14 @@ class SegmentPages:
             self._tasks[number] = fetch(self._send, request, self._spawned)
 
     def _take(self, number: int, answer: Body) -> RawPage:
-        items: list[WireItem] = answer.get("Items", [])
-        count: int = answer.get("Count", len(items))
-        position: WireKey | None = answer.get("LastEvaluatedKey")
+        page = wanted_of(answer, self._remaining, self._parts.part(number).position)
         if self._remaining is not None:
-            if count > self._remaining:
-                count = self._remaining
-                items = items[:count]
-                position = self._parts.part(number).position(items[-1]) if items else position
-            self._remaining -= count
-        self._last = number, self._at.pop(number), items
-        if position is not None:
-            self._at[number] = position
+            self._remaining -= page.count
+        self._last = number, self._at.pop(number), page.items
+        if page.position is not None:
+            self._at[number] = page.position
         self._set_ended()
-        return RawPage(items, count, position)
+        return page
 
     def _set_ended(self) -> None:
         finished = not self._at and self._begun == self._parts.total

@@ -10,6 +10,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 if __name__ == "__main__":
     if sys.argv[1:2] == ["worker"]:
         from benchmarks.worker import main
+    elif sys.argv[1:2] == ["cold"]:
+        from benchmarks.cold import main
     elif sys.argv[1:2] == ["server"]:
         from benchmarks.server import main
     elif sys.argv[1:2] == ["simulated"]:

@@ -1,7 +1,8 @@
 """An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session.
 
 Each name is imported from its home when it is used first: a program that only declares models does not wait for the
-HTTP client. All that a session needs comes with ``Session``, so that no call finds something left to import.
+HTTP client. What a session's calls need comes with ``Session``, and what finds credentials and endpoints when a session
+opens that has to look for them, so that no call finds something left to import.
 """
 
 from importlib import import_module

@@ -37,6 +37,8 @@ NAMES = (
     "import_time",
     "open_first",
     "open_configured",
+    "cold_start",
+    "cold_configured",
     "memory",
 )
 

@@ -1,4 +1,8 @@
-"""Import the library in a fresh process."""
+"""Import the library in a fresh process.
+
+Of this library it is what a program with a session needs. aiobotocore is not part of that: it is loaded when a session
+is opened that has something to look up (``open_configured``). ``cold_start`` and ``cold_configured`` have it all.
+"""
 
 import subprocess
 import sys

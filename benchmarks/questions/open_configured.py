@@ -1,13 +1,17 @@
 """Open a client or session whose endpoint stands in AWS's configuration, and get one item.
 
-The libraries that read it find their endpoint as in production, where none is given: through the rules and models of
-aiobotocore or botocore. ``blocked_ms`` is the longest time in which the event loop did nothing else.
+aiobotocore and botocore load their rules and their model of the service, as in production, where no endpoint stands
+anywhere. This library reads the profile through aiobotocore, which it imports here, in a thread: that is in the figure.
+It loads the model where no endpoint stands anywhere. ``blocked_ms`` is the longest time in which the event loop did
+nothing else.
 """
 
 import asyncio
 import os
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.questions.question import Question
@@ -17,11 +21,18 @@ from benchmarks.subjects import Subject
 _TICK_SECONDS = 0.001
 
 
-async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
+@contextmanager
+def profile_of(endpoint: str) -> Iterator[None]:
+    """Let AWS's configuration, for this process and those that it starts, be a file with this endpoint."""
     with tempfile.TemporaryDirectory() as folder:
         configuration = Path(folder) / "config"
         configuration.write_text(f"[default]\nregion = eu-west-1\nendpoint_url = {endpoint}\n", "utf-8")
         os.environ["AWS_CONFIG_FILE"] = str(configuration)
+        yield
+
+
+async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
+    with profile_of(endpoint):
         gaps: list[float] = []
         ticking = asyncio.create_task(_tick(gaps))
         await asyncio.sleep(5 * _TICK_SECONDS)

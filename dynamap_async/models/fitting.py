@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any, Final, Literal, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dynamap_async.models.annotations import bare, is_anything, is_encoded, is_kind_of, is_none, is_union
+from dynamap_async.models.annotations import bare, is_anything, is_encoded, is_kind_of, is_none, is_root_model, is_union
 from dynamap_async.models.fallback import needs_values
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.wire import AttributeValue
@@ -79,7 +79,7 @@ def _fits(source: Any, target: Any) -> bool:
     if family != other:
         return False
     if is_kind_of(source, BaseModel):
-        return is_kind_of(target, RootModel) or is_kind_of(source, RootModel) or _fits_model(source, target)
+        return is_root_model(target) or is_root_model(source) or _fits_model(source, target)
     if is_kind_of(source, *_MEMBERS):
         return _fits_members(get_args(source)[:1], get_args(target)[:1])
     return not is_kind_of(source, Mapping) or _fits_members(get_args(source)[1:], get_args(target)[1:])

@@ -7,7 +7,7 @@ from types import NoneType
 from typing import Any, Final, Literal, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dynamap_async.models.annotations import (
@@ -17,6 +17,7 @@ from dynamap_async.models.annotations import (
     is_encoded,
     is_kind_of,
     is_none,
+    is_root_model,
     is_union,
     unwrap,
 )
@@ -80,7 +81,7 @@ def _of_parts(annotation: Any, within: frozenset[Any]) -> Holding:
         return found if found is Holding.FIXED or origin is tuple else Holding.SHARED
     if origin in (list, set, dict) and args:
         return _own_if(_widest(args, within))
-    if is_kind_of(origin, BaseModel) and not is_kind_of(origin, RootModel):
+    if is_kind_of(origin, BaseModel) and not is_root_model(origin):
         return _of_model(annotation, within)
     return Holding.SHARED
 

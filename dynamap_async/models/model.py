@@ -178,7 +178,7 @@ class ModelMeta(PydanticMeta):
         try:
             with _class_under_construction():
                 cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
-                if not cls.__dict__.get("__pydantic_complete__"):
+                if not cls.__dict__.get("__pydantic_complete__") and not kwargs.get("defer_build"):
                     # Pydantic looked for the local names of a function here, not where the class statement stands.
                     cls.model_rebuild(raise_errors=False, _types_namespace=caller_names())
         except BareMarkerError as error:
@@ -193,10 +193,11 @@ class ModelMeta(PydanticMeta):
     if not TYPE_CHECKING:
 
         def __getattr__(cls, name: str) -> Any:  # noqa: N805 - a metaclass's self is a class
-            fields = cls.__dict__.get("__pydantic_fields__")
+            own = cls.__dict__
+            fields = own.get("__pydantic_fields__")
             if fields is None or name not in fields or getattr(_building, "depth", 0):
                 return super().__getattr__(name)
-            expressions = cls.__dict__.get("__dynamap_expressions__")
+            expressions = own.get("__dynamap_expressions__")
             if expressions is None:
                 expressions = {}
                 type.__setattr__(cls, "__dynamap_expressions__", expressions)

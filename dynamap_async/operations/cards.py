@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from dynamap_async.codec import MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError, OperationError
@@ -22,7 +22,7 @@ def checked_card(model: type[Model], card: object) -> type[BaseModel]:
     Raises:
         OperationError: it is no Pydantic model, has no fields, or one that the items cannot fill.
     """
-    if not (isinstance(card, type) and issubclass(card, BaseModel)) or issubclass(card, RootModel):
+    if not (isinstance(card, type) and issubclass(card, BaseModel)) or card.__pydantic_root_model__:
         raise OperationError(
             f"into({card!r}) takes a class derived from pydantic.BaseModel, whose fields are named like fields of "
             f"{model.__name__}; for plain values write .select(...)"

@@ -30,7 +30,7 @@ from dynamap_async.wire import Body, WireItem, WireKey
 R = TypeVar("R")
 
 
-class Guard(OwnItem):
+class Guard(OwnItem, defer_build=True):
     """One unique value that is taken."""
 
     owner: Attr[str]

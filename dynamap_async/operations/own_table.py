@@ -15,7 +15,7 @@ OWN_TABLE_NAME: Final = "dynamap"
 """The table's name, before the session's prefix."""
 
 
-class OwnItem(Model, table=OWN_TABLE_NAME):
+class OwnItem(Model, table=OWN_TABLE_NAME, defer_build=True):  # few programs have one: completed when it is used
     """Something that the library stores for a model."""
 
     pk: PartitionKey[str]

@@ -1,11 +1,13 @@
 """``Session``: one verb, ``execute``, and one-line sugar over it. Composition only."""
 
+from __future__ import annotations  # aiobotocore, which the annotations name, is loaded when it is needed
+
 import copy
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from dynamap_async.codec import item_size
 from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, RetryPolicy
@@ -29,15 +31,10 @@ from dynamap_async.session.transactions import Transactions
 from dynamap_async.session.updates import Updates
 from dynamap_async.statistics import Statistics
 from dynamap_async.tables import Tables
-from dynamap_async.transport import (
-    AioClient,
-    AioConfig,
-    AioSession,
-    ClientTransport,
-    Connection,
-    Transport,
-    WireTransport,
-)
+from dynamap_async.transport import Connection, Transport, WireTransport
+
+if TYPE_CHECKING:
+    from dynamap_async.transport import AioClient, AioConfig, AioSession
 
 R = TypeVar("R")
 M = TypeVar("M", bound=Model)
@@ -302,7 +299,11 @@ def _secret(given: str | bytes | None) -> bytes | None:
 
 
 def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:
-    given = transport if client is None else ClientTransport(client)
+    given = transport
+    if client is not None:
+        from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
+
+        given = ClientTransport(client)
     if given is None:
         return WireTransport(connection)
     if connection != Connection() or None not in (client, transport):

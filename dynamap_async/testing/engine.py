@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Any, Self
+from urllib.request import getproxies
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.session import Session
 from dynamap_async.testing.probe import HOST
-from dynamap_async.transport import AioConfig
 
 REGION = "eu-west-1"
 """The region that sessions of local engines use."""
@@ -19,13 +19,13 @@ CREDENTIALS = Credentials(access_key_id="local", secret_access_key="local")  # n
 
 def local_settings(endpoint_url: str) -> dict[str, Any]:
     """Return the arguments of ``Session`` that aim it at an engine, and need no AWS account."""
-    return {
-        "region": REGION,
-        "endpoint_url": endpoint_url,
-        "credentials": CREDENTIALS,
-        # No proxy of the environment stands between two programs of one machine.
-        "aio_config": AioConfig(proxies={}),
-    }
+    settings: dict[str, Any] = {"region": REGION, "endpoint_url": endpoint_url, "credentials": CREDENTIALS}
+    if not getproxies():
+        return settings
+    from dynamap_async.transport import AioConfig  # loads aiobotocore, which these settings do not need otherwise
+
+    # No proxy of the environment stands between two programs of one machine.
+    return {**settings, "aio_config": AioConfig(proxies={})}
 
 
 class Engine(ABC):

@@ -1,10 +1,20 @@
-"""How requests reach DynamoDB and answers come back. The only home of aiobotocore."""
+"""How requests reach DynamoDB and answers come back. The only home of aiobotocore.
 
-from dynamap_async.transport.client import ClientTransport
-from dynamap_async.transport.connection import AioClient, AioConfig, AioSession, Connection
+aiobotocore costs 100 ms and 10 MiB (benchmarks: import_time, stream), so it is loaded when something of it is needed:
+by who names one of its classes here, or by a transport that has to look something up, in a thread, when it is opened.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.http import WireTransport
 from dynamap_async.transport.protocol import Transport
 from dynamap_async.transport.statements import statement_error, statement_responses
+
+if TYPE_CHECKING:
+    from dynamap_async.transport.aio import AioClient, AioConfig, AioSession
+    from dynamap_async.transport.client import ClientTransport
 
 __all__ = [
     "AioClient",
@@ -17,3 +27,14 @@ __all__ = [
     "statement_error",
     "statement_responses",
 ]
+
+_LOADED_LATER: Final = {"AioClient": "aio", "AioConfig": "aio", "AioSession": "aio", "ClientTransport": "client"}
+"""Name -> the module that it is imported from when it is used first."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        home = _LOADED_LATER.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{home}"), name)

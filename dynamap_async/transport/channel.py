@@ -2,14 +2,13 @@
 
 import io
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import aiohttp
-import botocore.awsrequest
 import yarl
-from botocore.exceptions import BotoCoreError
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.transport.failures import EXCHANGE_ERRORS
 from dynamap_async.transport.settings import Settings
 
 _CONNECTOR_ARGS = frozenset(
@@ -17,8 +16,6 @@ _CONNECTOR_ARGS = frozenset(
 )
 
 _WRITTEN_AT_ONCE_BYTES: Final = 2**20
-
-_PreparedRequest: Any = botocore.awsrequest.AWSPreparedRequest
 
 
 class Answer(NamedTuple):
@@ -32,6 +29,9 @@ class Answer(NamedTuple):
 
 class Channel(Protocol):
     """Sends requests to one endpoint."""
+
+    errors: tuple[type[BaseException], ...]
+    """What ``post`` raises where an exchange fails."""
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:
         """Send once and return the answer, whatever its status."""
@@ -51,6 +51,8 @@ class AiohttpChannel:
     Raises:
         ConfigurationError: a connector argument is not one of aiohttp's.
     """
+
+    errors: tuple[type[BaseException], ...] = EXCHANGE_ERRORS
 
     def __init__(self, settings: Settings) -> None:
         config = settings.config
@@ -75,59 +77,11 @@ class AiohttpChannel:
         # A redirect would send the request a second time. An answer that was read to its end, or could not be, has left
         # its connection by itself.
         response = await self._session.post(self._url, data=sent, headers=headers, allow_redirects=False)
-        return Answer(response.status, response.headers, await response.read())
+        content = response.content
+        # Most answers are here as a whole by now; to wait for what is here takes five more calls (benchmarks: get_one).
+        text = content.read_nowait() if content.is_eof() else await response.read()
+        return Answer(response.status, response.headers, text)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._session.close()
-
-
-class SessionClassChannel:
-    """Sends through an HTTP session class of aiobotocore, which knows proxies and other HTTP clients.
-
-    Args:
-        settings: endpoint, pool size, timeouts, proxies and the class.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        config = settings.config
-        self._url = settings.endpoint.url
-        self._http: Any = config.http_session_cls(
-            timeout=(config.connect_timeout, config.read_timeout),
-            proxies=settings.proxies,
-            verify=settings.verify,
-            max_pool_connections=config.max_pool_connections,
-            client_cert=config.client_cert,
-            proxies_config=config.proxies_config,
-            connector_args=config.connector_args,
-        )
-
-    async def open(self) -> None:
-        """Get ready to send."""
-        await self._http.__aenter__()
-
-    async def post(self, headers: dict[str, str], body: bytes) -> Answer:
-        """Send once and return the answer, whatever its status."""
-        response = await self._http.send(_PreparedRequest("POST", self._url, headers, body, stream_output=False))
-        return Answer(response.status_code, response.headers, await response.content)
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._http.close()
-
-
-async def open_channel(settings: Settings) -> Channel:
-    """Return the channel that the settings ask for.
-
-    Raises:
-        ConfigurationError: the HTTP client does not accept the settings.
-    """
-    if not settings.sends_by_session_class:
-        return AiohttpChannel(settings)
-    try:
-        channel = SessionClassChannel(settings)
-        await channel.open()
-    except (BotoCoreError, RuntimeError, TypeError, OSError) as error:
-        name = settings.config.http_session_cls.__name__
-        raise ConfigurationError(f"{name} cannot be used with these settings: {error}") from error
-    return channel

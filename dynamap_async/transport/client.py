@@ -2,19 +2,24 @@
 
 from typing import Any
 
+import aiohttp
 import botocore
-from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from botocore.exceptions import BotoCoreError, ChecksumError, ClientError, HTTPClientError, ParamValidationError
+from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.model import OperationNotFoundError
+from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import ConfigurationError, RequestRejectedError, ServiceError
 from dynamap_async.request import Request
-from dynamap_async.transport.connection import AioClient
-from dynamap_async.transport.failures import LOST_ANSWERS, damaged, place_of, transport_error
+from dynamap_async.transport.aio import AioClient
+from dynamap_async.transport.failures import damaged, place_of, transport_error
 from dynamap_async.transport.forms import to_client_form, to_wire_form
 from dynamap_async.transport.translate import service_error
 from dynamap_async.wire import Body
 
 _botocore: Any = botocore  # unannotated
+_LOST_ANSWERS = (HTTPClientError, BotoConnectionError, ChecksumError, ResponseParserError, aiohttp.ClientError, OSError)
+"""What a client raises for an exchange, not for its own configuration."""
 
 
 class ClientTransport:
@@ -76,7 +81,7 @@ class ClientTransport:
             raise self._service_error(request, error) from error
         except ParamValidationError as error:
             raise _rejected(request, error) from error
-        except LOST_ANSWERS as error:
+        except _LOST_ANSWERS as error:
             raise transport_error(error, request) from error
         except BotoCoreError as error:
             raise ConfigurationError(f"{place_of(request)}: the client cannot send it: {error}") from error

@@ -1,23 +1,15 @@
 """What a user says about how DynamoDB is reached. Nothing is looked up or opened here."""
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from __future__ import annotations  # aiobotocore, which the annotations name, is not loaded here
 
-import aiobotocore.client
-import aiobotocore.config
-import aiobotocore.session
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
 
-AioClient: TypeAlias = aiobotocore.client.AioBaseClient
-"""A client made by aiobotocore."""
-
-AioConfig: TypeAlias = aiobotocore.config.AioConfig
-"""aiobotocore's settings of a client."""
-
-AioSession: TypeAlias = aiobotocore.session.AioSession
-"""aiobotocore's source of credentials and configuration."""
+if TYPE_CHECKING:
+    from dynamap_async.transport.aio import AioConfig, AioSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

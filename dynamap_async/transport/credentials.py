@@ -1,18 +1,8 @@
-"""Who asks: a fixed access key, or aiobotocore's chain with its refreshes."""
+"""Who asks: what every source of credentials offers, and the one of a fixed access key."""
 
-import asyncio
-from typing import Any, Protocol
-
-from botocore.credentials import RefreshableCredentials
+from typing import Protocol
 
 from dynamap_async.config import Credentials
-from dynamap_async.errors import ConfigurationError
-
-_MISSING = (
-    "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, choose a profile, give the "
-    'machine a role, or pass credentials=Credentials(access_key_id="...", secret_access_key="...") '
-    "(a local engine accepts any)"
-)
 
 
 class CredentialSource(Protocol):
@@ -52,66 +42,3 @@ class FixedCredentials:
     async def renew(self, rejected: Credentials) -> bool:
         """Return False: there is nothing to fetch others from."""
         return False
-
-
-class SessionCredentials:
-    """The credentials of an aiobotocore session, which refreshes them before they expire.
-
-    Args:
-        session: the AioSession.
-    """
-
-    def __init__(self, session: Any) -> None:
-        self.fixed: Credentials | None = None
-        self._session = session
-        self._renewal = asyncio.Lock()
-        self._frozen: Any = None
-        self._current: Credentials | None = None
-        """What ``_frozen`` is: the same value for as long as it is, so that the signer need not derive a key anew."""
-
-    async def current(self) -> Credentials:
-        """Return what the session holds now.
-
-        Raises:
-            ConfigurationError: there are none, or they could not be refreshed.
-        """
-        try:
-            credentials = await self._session.get_credentials()
-            frozen = None if credentials is None else await credentials.get_frozen_credentials()
-        except Exception as error:
-            # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
-            raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}") from error
-        if frozen is None:
-            raise ConfigurationError(_MISSING)
-        if self._current is None or frozen != self._frozen:
-            self._frozen, self._current = (
-                frozen,
-                Credentials(
-                    access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
-                ),
-            )
-        return self._current
-
-    async def renew(self, rejected: Credentials) -> bool:
-        """Refresh the rejected credentials, once for all requests that were sent with them.
-
-        Raises:
-            ConfigurationError: they could not be refreshed.
-        """
-        async with self._renewal:
-            if await self.current() != rejected:
-                return True
-            credentials: Any = await self._session.get_credentials()
-            if not isinstance(credentials, RefreshableCredentials):
-                return False
-            await _refresh(credentials)
-            return await self.current() != rejected
-
-
-async def _refresh(credentials: Any) -> None:
-    # aiobotocore has no public way to refresh before its own clock says so.
-    try:
-        async with credentials._refresh_lock:  # noqa: SLF001
-            await credentials._protected_refresh(is_mandatory=True)  # noqa: SLF001
-    except Exception as error:
-        raise ConfigurationError(f"expired AWS credentials could not be refreshed: {error}") from error

@@ -1,19 +1,11 @@
-"""Which region and which address requests go to, found as botocore finds them."""
+"""Addresses that take DynamoDB requests."""
 
-import asyncio
-import os
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlsplit
-
-import botocore.utils
-from aiobotocore.session import AioSession
 
 from dynamap_async.errors import ConfigurationError
 
-_utils: Any = botocore.utils
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,39 +30,6 @@ class Endpoint:
         return self.url.startswith("https:")
 
 
-def resolve_region(given: str | None, config: Any, session: Any) -> str:
-    """Return the region: the one given, the config's, or the session's (environment, profile).
-
-    Raises:
-        ConfigurationError: none of them has one.
-        BotoCoreError: it cannot be the name of a region.
-    """
-    region: str | None = given or config.region_name or session.get_config_variable("region")
-    if not region:
-        raise ConfigurationError(
-            'no AWS region is set: pass region="eu-west-1", set AWS_DEFAULT_REGION, or give the profile in '
-            "~/.aws/config a region (a local engine accepts any)"
-        )
-    _utils.validate_region_name(region)
-    return region
-
-
-def resolve_endpoint(given: str | None, region: str, config: Any, session: Any) -> Endpoint:
-    """Return the endpoint: the one given, the configured one, or AWS's own for the region.
-
-    Blocks: finding AWS's own loads the service model. Endpoints of a single account are not used.
-
-    Raises:
-        ConfigurationError: the address is not an HTTP one.
-
-    Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
-    """
-    url = given or _environment_endpoint(config, session)
-    if url is None:
-        url, region = asyncio.run(_service_endpoint(region, config, session))
-    return to_endpoint(url, region)
-
-
 def to_endpoint(url: str, region: str) -> Endpoint:
     """Take an address apart.
 
@@ -92,24 +51,3 @@ def to_endpoint(url: str, region: str) -> Endpoint:
         host = f"{host}:{port}"
     path = parts.path or "/"
     return Endpoint(url=f"{parts.scheme}://{host}{path}", host=host, path=quote(path, safe="/~"), region=region)
-
-
-def _environment_endpoint(config: Any, session: Any) -> str | None:
-    # The environment stands above the profile, so answering from it needs no client; a profile's endpoint does.
-    ignored = config.ignore_configured_endpoint_urls
-    if ignored is None:
-        ignored = session.get_config_variable("ignore_configured_endpoint_urls")
-    if ignored:
-        return None
-    return next((os.environ[name] for name in _ENVIRONMENT if os.environ.get(name)), None)
-
-
-async def _service_endpoint(region: str, config: Any, session: Any) -> tuple[str, str]:
-    # A twin, because this runs in a thread of its own while the program may be using the session.
-    twin: Any = AioSession()
-    for name, value in session.instance_variables().items():
-        twin.set_config_variable(name, value)
-    # The keys are never used: they keep the client from looking for real ones.
-    unused = {"aws_access_key_id": "unused", "aws_secret_access_key": "unused"}
-    async with twin.create_client("dynamodb", region_name=region, config=config, **unused) as client:
-        return client.meta.endpoint_url, client.meta.region_name

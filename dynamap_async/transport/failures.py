@@ -2,22 +2,14 @@
 
 Only a connection that was never made proves that nothing was sent. botocore's classes hide that: it reports a
 connection that broke after the request was read as EndpointConnectionError, like one that was refused.
+
+The errors of botocore and of httpx are known by name: neither need be loaded.
 """
 
 import socket
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
-from botocore.exceptions import (
-    BotoCoreError,
-    ChecksumError,
-    ConnectTimeoutError,
-    HTTPClientError,
-    ReadTimeoutError,
-    SSLError,
-)
-from botocore.exceptions import ConnectionError as BotoConnectionError
-from botocore.parsers import ResponseParserError
 
 from dynamap_async.errors import (
     ConnectionFailedError,
@@ -28,11 +20,8 @@ from dynamap_async.errors import (
 )
 from dynamap_async.request import Request
 
-EXCHANGE_ERRORS = (aiohttp.ClientError, BotoCoreError, OSError)
-"""What an exchange that failed raises, whichever HTTP client made it; a timeout is an OSError."""
-
-LOST_ANSWERS = (HTTPClientError, BotoConnectionError, ChecksumError, ResponseParserError, aiohttp.ClientError, OSError)
-"""Those of them that an aiobotocore client raises for an exchange, not for its own configuration."""
+EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError)
+"""What an exchange over aiohttp that failed raises; a timeout is an OSError."""
 
 _NOT_CONNECTED = (
     aiohttp.ClientConnectorError,  # refused, unreachable, DNS, the proxy's address, TLS
@@ -40,12 +29,16 @@ _NOT_CONNECTED = (
     aiohttp.ConnectionTimeoutError,
     aiohttp.ServerFingerprintMismatch,
     socket.gaierror,
-    SSLError,  # botocore's, raised only for a failed handshake
 )
-_DAMAGED = (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, ChecksumError, ResponseParserError)
-_TIMED_OUT = (TimeoutError, ReadTimeoutError, ConnectTimeoutError)
-# httpx is not a dependency, so its errors are known by name. WriteTimeout is not among them: part had been sent.
-_HTTPX_NOT_CONNECTED = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"})
+_BOTOCORE = frozenset({"botocore.BotoCoreError"})
+_BOTOCORE_NOT_CONNECTED = frozenset({"botocore.SSLError"})  # raised only for a failed handshake
+# WriteTimeout is not among them: part had been sent.
+_HTTPX_NOT_CONNECTED = frozenset(
+    {"httpx.ConnectError", "httpx.ConnectTimeout", "httpx.PoolTimeout", "httpx.ProxyError"}
+)
+_DAMAGED = (aiohttp.ClientPayloadError, aiohttp.ClientResponseError)
+_BOTOCORE_DAMAGED = frozenset({"botocore.ChecksumError", "botocore.ResponseParserError"})
+_BOTOCORE_TIMED_OUT = frozenset({"botocore.ReadTimeoutError", "botocore.ConnectTimeoutError"})
 
 
 def place_of(request: Request) -> str:
@@ -66,10 +59,10 @@ def damaged(request: Request, reason: str) -> DamagedResponseError:
 def transport_error(error: BaseException, request: Request) -> TransportError:
     """Return the error of an exchange that brought no answer."""
     causes = _causes(error)
-    if any(isinstance(cause, _DAMAGED) and not isinstance(cause, _NOT_CONNECTED) for cause in causes):
+    if any(_is_damage(cause) for cause in causes):
         return damaged(request, f"the answer is damaged ({_describe(causes[-1])})")
     not_sent = any(_proves_not_sent(cause) for cause in causes)
-    timed_out = any(isinstance(cause, _TIMED_OUT) for cause in causes)
+    timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_BOTOCORE_TIMED_OUT, cause) for cause in causes)
     kind = RequestTimeoutError if timed_out else ConnectionFailedError
     if not_sent:
         what = "the connection timed out" if timed_out else "the connection could not be made"
@@ -89,15 +82,26 @@ def _causes(error: BaseException) -> list[BaseException]:
     # botocore keeps the HTTP client's error as an argument. __context__ will not do: an error that is raised again
     # while the program handles another one, such as its previous attempt's, has that one as its context.
     facts: Any = error
-    wrapped = facts.kwargs.get("error") if isinstance(error, BotoCoreError) else None
+    wrapped = facts.kwargs.get("error") if _is_one_of(_BOTOCORE, error) else None
     return [error, wrapped] if isinstance(wrapped, BaseException) else [error]
 
 
+def _is_one_of(names: frozenset[str], cause: BaseException) -> bool:
+    """Tell whether an error is one of these, given as package and class, or of a class derived from one."""
+    return any(f"{_package(kind)}.{kind.__name__}" in names for kind in type(cause).__mro__)
+
+
+def _package(kind: type) -> str:
+    return kind.__module__.partition(".")[0].rstrip("0123456789")  # httpx2 is httpx
+
+
+def _is_damage(cause: BaseException) -> bool:
+    damage = isinstance(cause, _DAMAGED) or _is_one_of(_BOTOCORE_DAMAGED, cause)
+    return damage and not _proves_not_sent(cause)
+
+
 def _proves_not_sent(cause: BaseException) -> bool:
-    kind = type(cause)
-    return isinstance(cause, _NOT_CONNECTED) or (
-        kind.__module__.startswith("httpx") and kind.__name__ in _HTTPX_NOT_CONNECTED
-    )
+    return isinstance(cause, _NOT_CONNECTED) or _is_one_of(_BOTOCORE_NOT_CONNECTED | _HTTPX_NOT_CONNECTED, cause)
 
 
 def _describe(cause: BaseException) -> str:

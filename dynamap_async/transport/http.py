@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Self
 
+from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
+
 from dynamap_async.config import Credentials
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer
 from dynamap_async.transport.bodies import body_text
-from dynamap_async.transport.channel import Answer, Channel, open_channel
+from dynamap_async.transport.channel import Answer, Channel
 from dynamap_async.transport.connection import Connection
-from dynamap_async.transport.credentials import CredentialSource, FixedCredentials, SessionCredentials
-from dynamap_async.transport.failures import EXCHANGE_ERRORS, transport_error
-from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings, resolve_settings
+from dynamap_async.transport.credentials import CredentialSource
+from dynamap_async.transport.failures import transport_error
+from dynamap_async.transport.opening import credential_source, look_up, open_channel
+from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings, complete_settings
 from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
 from dynamap_async.wire import Body
@@ -40,9 +43,11 @@ class _Lookup:
         self._settings: Settings | None = None
 
     async def settings(self) -> Settings:
-        if self._settings is None:
-            self._settings = await asyncio.to_thread(resolve_settings, self.connection)
-        return self._settings
+        found = self._settings or complete_settings(self.connection)
+        if found is None:
+            found = await asyncio.to_thread(look_up, self.connection)
+        self._settings = found
+        return found
 
 
 class ServerClock:
@@ -105,7 +110,7 @@ class WireTransport:
             ConfigurationError: one of them is missing or cannot be used.
         """
         settings = await self._lookup.settings()
-        credentials = self._credential_source(settings)
+        credentials = credential_source(self._lookup.connection, settings)
         await credentials.current()
         endpoint = settings.endpoint
         self._max_connections = settings.config.max_pool_connections
@@ -133,11 +138,11 @@ class WireTransport:
         while True:
             used = opened.credentials.fixed or await opened.credentials.current()
             headers = opened.signer.sign(used, request.operation, body, self._clock.now())
-            headers["User-Agent"] = opened.user_agent
-            headers["Accept-Encoding"] = "identity"
+            headers[USER_AGENT] = opened.user_agent
+            headers[ACCEPT_ENCODING] = "identity"
             try:
                 answer = await opened.channel.post(headers, body)
-            except EXCHANGE_ERRORS as error:
+            except opened.channel.errors as error:
                 raise transport_error(error, request) from error
             try:
                 return read_answer(request, answer)
@@ -151,10 +156,6 @@ class WireTransport:
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened.channel.close()
-
-    def _credential_source(self, settings: Settings) -> CredentialSource:
-        given = self._lookup.connection.credentials
-        return SessionCredentials(settings.session) if given is None else FixedCredentials(given)
 
     async def _remedied(
         self, opened: _Opened, error: CredentialsRejectedError, answer: Answer, used: Credentials

@@ -35,6 +35,30 @@ async def main():
         await session.query(Thing).where(Thing.id == "a").limit(1)
         await session.delete(Thing, "a", where=Thing.size == 0)
 """
+REFUSED = """
+import asyncio
+import sys
+import threading
+from contextlib import suppress
+from dynamap_async import Attr, Credentials, Model, PartitionKey, RetryPolicy, Session
+from dynamap_async.errors import ConnectionFailedError
+
+class Thing(Model, table="things"):
+    id: PartitionKey[str]
+
+class Noted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "aiobotocore":
+            print("thread", *threading.current_thread().name.split())
+
+async def main(**settings):
+    sys.meta_path.insert(0, Noted())
+    async with Session(region="eu-west-1", retry=RetryPolicy(max_attempts=1), **settings) as session:
+        print(*sys.modules)
+        with suppress(ConnectionFailedError):
+            await session.find(Thing, "a")
+"""
+"""A session over HTTP, whose requests nobody answers."""
 LOADED = "import sys; print(*sys.modules)"
 
 
@@ -88,6 +112,36 @@ def test_no_call_of_a_session_finds_anything_left_to_import() -> None:
     _before, opened, after = told_by(SESSION, LOADED, "asyncio.run(main())", LOADED)
     late = packages_of(after - opened)
     assert not late & {"dynamap_async", "aiohttp", "aiobotocore", "botocore", "anyio", "pydantic", "orjson"}
+
+
+def test_a_session_that_is_told_place_and_credentials_never_loads_aiobotocore() -> None:
+    given = 'endpoint_url="http://127.0.0.1:9", credentials=Credentials(access_key_id="a", secret_access_key="b")'
+    before, opened, after = told_by(REFUSED, LOADED, f"asyncio.run(main({given}))", LOADED)
+    assert not packages_of(after) & {"aiobotocore", "botocore"}
+    assert not packages_of(opened - before) & {"dynamap_async", "aiohttp"}
+    assert not packages_of(after - opened) & {"dynamap_async", "aiohttp"}
+
+
+@pytest.mark.parametrize("settings", ["", 'endpoint_url="http://127.0.0.1:9"'], ids=["AWS", "engine"])
+def test_what_finds_credentials_is_loaded_in_a_thread_when_the_session_opens(
+    monkeypatch: pytest.MonkeyPatch, settings: str
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    calls = "asyncio.run(main(SETTINGS))".replace("SETTINGS", settings)
+    asks = "Session.find = lambda *_: asyncio.sleep(0)" if not settings else ""  # nothing is sent to AWS
+    before, thread, opened, after = told_by(REFUSED, asks, LOADED, calls, LOADED)
+    assert not packages_of(before) & {"aiobotocore", "botocore"}
+    assert "thread" in thread
+    assert "MainThread" not in thread
+    assert "aiobotocore" in packages_of(opened)
+    assert not packages_of(after - opened) & {"dynamap_async", "aiobotocore", "botocore", "aiohttp"}
+
+
+def test_aiobotocores_classes_are_loaded_by_who_names_them() -> None:
+    before, after = told_by("import dynamap_async.transport", LOADED, "dynamap_async.transport.AioConfig", LOADED)
+    assert "aiobotocore" not in packages_of(before)
+    assert "aiobotocore" in packages_of(after)
 
 
 def test_every_public_name_is_found_where_type_checkers_find_it() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks import questions, subjects
 from benchmarks.budgets import BUDGETS, Budget, judge, unjudged
+from benchmarks.questions.cold_start import start
 from benchmarks.results import FIGURES
 from benchmarks.rounds import Plan
 from benchmarks.shapes import DEEP, KEY, LARGE, SMALL, WIDE, to_wire
@@ -50,6 +51,11 @@ def test_this_library_stores_a_shape_as_the_prepared_pages_hold_it(shape):
     assert len(rest) == shape.count - 1
     assert first.model_dump() == shape.items()[0]
     assert getattr(first, KEY) == "user-000000"
+
+
+def test_a_cold_start_says_what_a_library_cannot_do():
+    with pytest.raises(subjects.CannotError, match="has no configuration"):
+        start(subjects.load(FLOOR)())
 
 
 def test_a_full_run_asks_every_question_of_every_library_once_a_round():

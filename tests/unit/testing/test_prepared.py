@@ -89,13 +89,13 @@ async def test_settings_that_lead_to_another_engine_have_their_tables_deleted_th
 
 
 async def test_where_the_engine_is_is_looked_up_once(local, monkeypatch):
-    looked_up, resolve = [], http.resolve_settings
+    looked_up, complete = [], http.complete_settings
 
     def noted(connection):
         looked_up.append(connection)
-        return resolve(connection)
+        return complete(connection)
 
-    monkeypatch.setattr(http, "resolve_settings", noted)
+    monkeypatch.setattr(http, "complete_settings", noted)
     place = Place(local.url, local.engine)
     for _ in range(3):
         async with prepared(place).open():

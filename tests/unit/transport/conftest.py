@@ -27,6 +27,7 @@ class Reply:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     missing_bytes: int = 0  # promised by Content-Length, never sent
+    late_bytes: int = 0  # of the body, sent a moment later
     then: str = "keep"  # or "close", "reset": what becomes of the connection
     silent: bool = False
 
@@ -106,7 +107,13 @@ class ScriptedServer:
             return False
         lines = [f"HTTP/1.1 {reply.status} Scripted", f"Content-Length: {len(reply.body) + reply.missing_bytes}"]
         lines += [f"{name}: {value}" for name, value in reply.headers.items()]
-        writer.write("\r\n".join([*lines, "", ""]).encode() + reply.body)
+        text = "\r\n".join([*lines, "", ""]).encode() + reply.body
+        at_once = len(text) - reply.late_bytes
+        writer.write(text[:at_once])
+        if reply.late_bytes:
+            await writer.drain()
+            await asyncio.sleep(0.002)
+            writer.write(text[at_once:])
         await writer.drain()
         return reply.then == "keep"
 

@@ -42,7 +42,8 @@ def test_a_body_is_written_as_orjson_writes_it(body):
 
 
 def test_the_json_of_an_item_is_not_written_again():
-    item = EncodedItem({"id": {"S": "a"}}, b'{"id": {"S": "a"}}')  # with spaces that orjson does not write
+    item = EncodedItem({"id": {"S": "a"}})
+    item.json = b'{"id": {"S": "a"}}'  # with spaces that orjson does not write
     alone = body_text({"TableName": "things", "Item": item})
     assert alone == b'{"TableName":"things","Item":{"id": {"S": "a"}}}'
     batch = body_text({"RequestItems": {"things": [{"PutRequest": {"Item": item}}] * 2}})
@@ -52,7 +53,7 @@ def test_the_json_of_an_item_is_not_written_again():
 
 
 def test_an_item_with_its_json_is_an_item():
-    item = EncodedItem({"id": {"S": "a"}}, b"")
+    item = EncodedItem({"id": {"S": "a"}})
     assert item == {"id": {"S": "a"}}
     assert type({**item}) is dict
 

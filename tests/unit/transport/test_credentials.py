@@ -8,7 +8,8 @@ from aiobotocore.credentials import AioRefreshableCredentials
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError, CredentialsRejectedError
 from dynamap_async.transport import AioSession
-from dynamap_async.transport.credentials import FixedCredentials, SessionCredentials
+from dynamap_async.transport.credentials import FixedCredentials
+from dynamap_async.transport.session_credentials import SessionCredentials
 
 EXPIRED = orjson.dumps({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "expired"})
 

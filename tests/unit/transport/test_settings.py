@@ -7,14 +7,60 @@ from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport import AioConfig, AioSession, Connection
 from dynamap_async.transport.endpoint import to_endpoint
-from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, resolve_settings
+from dynamap_async.transport.lookup import resolve_settings
+from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, PlainConfig, complete_settings
 
 CREDENTIALS = Credentials(access_key_id="AKID", secret_access_key="secret")
 LOCAL = "http://localhost:8000"
 
 
+def connection(**facts):
+    return Connection(**{"region": "eu-west-1", "credentials": CREDENTIALS, **facts})
+
+
 def settings(**facts):
-    return resolve_settings(Connection(**{"region": "eu-west-1", "credentials": CREDENTIALS, **facts}))
+    return resolve_settings(connection(**facts))
+
+
+def test_a_connection_to_a_local_engine_that_says_all_leaves_nothing_to_look_up():
+    found = complete_settings(connection(endpoint_url=LOCAL))
+    assert found is not None
+    assert (found.endpoint, found.session, found.sends_by_session_class) == (
+        to_endpoint(LOCAL, "eu-west-1"),
+        None,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"endpoint_url": None},
+        {"endpoint_url": "https://localhost:8000"},  # the certificates to trust may be configured
+        {"region": None},
+        {"region": "eu west"},
+        {"credentials": None},
+        {"credentials": None, "profile": "dev"},
+        {"aio_config": AioConfig()},
+        {"aio_session": AioSession()},
+    ],
+    ids="-".join,
+)
+def test_whatever_a_connection_leaves_open_is_looked_up(facts):
+    assert complete_settings(connection(**{"endpoint_url": LOCAL, **facts})) is None
+
+
+def test_a_proxy_of_the_environment_is_looked_up_by_aiobotocores_rules(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy:1")
+    assert complete_settings(connection(endpoint_url=LOCAL)) is None
+    assert settings(endpoint_url=LOCAL).sends_by_session_class
+    monkeypatch.setenv("NO_PROXY", "localhost")
+    assert not settings(endpoint_url=LOCAL).sends_by_session_class
+
+
+def test_what_is_used_without_an_aioconfig_is_what_aiobotocore_would_say():
+    said = AioConfig(max_pool_connections=DEFAULT_CONNECTIONS)
+    assert PlainConfig()._asdict() == {name: getattr(said, name) for name in PlainConfig._fields}
 
 
 def test_a_given_region_stands_above_every_other(monkeypatch):
@@ -96,6 +142,29 @@ def test_endpoint_of_the_profile_is_used(aws_config_file):
 def test_endpoint_that_is_no_http_address_is_refused(url):
     with pytest.raises(ConfigurationError, match="endpoint"):
         to_endpoint(url, "eu-west-1")
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("endpoint_url = http://any:4\n", "any:4"),
+        (
+            "endpoint_url = http://any:4\nservices = s\n[services s]\ndynamodb =\n  endpoint_url = http://own:5\n",
+            "own:5",
+        ),
+        ("endpoint_url = http://any:4\nservices = s\n[services s]\ns3 =\n  endpoint_url = http://s3:6\n", "any:4"),
+        ("ignore_configured_endpoint_urls = true\nendpoint_url = http://any:4\n", "dynamodb.eu-west-1.amazonaws.com"),
+    ],
+)
+def test_endpoint_of_the_profile_is_that_of_dynamodb_or_of_all_services(aws_config_file, text, host):
+    aws_config_file(f"[default]\n{text}")
+    assert settings().endpoint.host == host
+
+
+def test_a_section_of_services_that_is_missing_is_named(aws_config_file):
+    aws_config_file("[default]\nservices = local\n")
+    with pytest.raises(ConfigurationError, match=r"\[services local\]"):
+        settings()
 
 
 def test_unknown_profile_is_a_configuration_error():

@@ -48,7 +48,7 @@ async def test_request_is_dynamodbs_json_protocol(server, connect, get_item):
     assert received.headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
     assert received.headers["content-type"] == "application/x-amz-json-1.0"
     assert received.headers["accept-encoding"] == "identity"
-    assert received.headers["user-agent"].startswith("aiobotocore/")
+    assert received.headers["user-agent"].startswith("dynamap_async Python/")
     assert received.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
     assert f"http://{received.headers['host']}" == server.url
 
@@ -104,6 +104,17 @@ async def test_reset_after_the_request_was_read_leaves_the_outcome_unknown(serve
         await transport.send(get_item)
     assert raised.value.outcome is Outcome.UNKNOWN
     assert len(server.requests) == 1
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("late_bytes", [0, 1, 1_000_000, 1_000_040])
+async def test_answer_that_comes_in_pieces_is_read_to_its_end(server, connect, get_item, late_bytes):
+    text = "x" * 999_989
+    transport = await connect()
+    for _ in range(2):
+        server.then(body=orjson.dumps({"Item": text}), late_bytes=late_bytes)
+        assert await transport.send(get_item) == {"Item": text}
+    assert server.connections == 1
 
 
 @pytest.mark.asyncio

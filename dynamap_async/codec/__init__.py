@@ -1,7 +1,8 @@
 """Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no Pydantic, no I/O, no event loop."""
 
+from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, deepest
+from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Part, deepest
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
@@ -17,11 +18,10 @@ from dynamap_async.codec.scalars import (
     date,
     decimal,
     duration,
-    enum_of,
+    fits_keys,
     floating,
     instant,
     integer,
-    literal_of,
     null,
     secret,
     text,
@@ -38,7 +38,8 @@ from dynamap_async.codec.sizes import (
     number_size,
     value_size,
 )
-from dynamap_async.codec.straight import StraightDecoders
+from dynamap_async.codec.straight_decoding import StraightPages
+from dynamap_async.codec.straight_encoding import StraightEncoder, straight_encoder
 from dynamap_async.codec.unions import Union, anything, optional, tagged_union, through, union_of
 
 __all__ = [
@@ -54,8 +55,10 @@ __all__ = [
     "KeyRole",
     "MapKey",
     "Nested",
+    "Part",
     "StoredForm",
-    "StraightDecoders",
+    "StraightEncoder",
+    "StraightPages",
     "Union",
     "abbreviate",
     "anything",
@@ -71,6 +74,7 @@ __all__ = [
     "duration",
     "encode_any",
     "enum_of",
+    "fits_keys",
     "floating",
     "instant",
     "instant_text",
@@ -93,6 +97,7 @@ __all__ = [
     "secret",
     "set_of",
     "stored_as",
+    "straight_encoder",
     "tagged_union",
     "text",
     "through",

@@ -1,20 +1,21 @@
 """Converters of sets, lists, tuples and maps.
 
-An encoder of a list takes all members at once and, where one of them cannot be stored, goes through them again to
-tell which, so success pays nothing for paths. A decoder that meets one misfit among its members gives that member as
-``decode_any`` does and keeps the rest.
+A decoder that meets one misfit among its members gives that member as ``decode_any`` does and keeps the rest.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, cast
 
 from dynamap_async.codec.converter import MISFITS, Converter, one_deeper, tag_of
-from dynamap_async.codec.keys import MapKey
+from dynamap_async.codec.keys import TEXT_KEY, MapKey
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.scalars import STORED_TEXT, encode_text
+from dynamap_async.codec.straight_decoding import Expressions, written
+from dynamap_async.codec.usual import inline_list, inline_map, inline_set, only_text
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -113,7 +114,7 @@ def set_of(member: Converter, *, frozen: bool = False, as_list: bool = False) ->
         frozen: give back a frozenset.
         as_list: give back a list, of which Pydantic makes the set.
     """
-    kind: Callable[[Any], Any] = frozenset if frozen else set
+    kind: type[Any] = frozenset if frozen else set
     label = f"{'frozenset' if frozen else 'set'}[{member.label}]"
     pair = _SET_TAGS.get(member.tags)
     return _Sequence(
@@ -124,6 +125,7 @@ def set_of(member: Converter, *, frozen: bool = False, as_list: bool = False) ->
         encode=_plain_set_encoder(member, label) if pair is None else _set_encoder(member, label, *pair),
         decode=_set_decoder(member, list if as_list else kind, pair),
         types=(set, frozenset),
+        inline=None if pair is None else inline_set(member, kind, *pair, texts=member.encode is encode_text),
     )
 
 
@@ -144,6 +146,7 @@ def list_of(member: Converter, *, accepts: tuple[type[Any], ...] = (list,), labe
         encode=_list_encoder(member, label, accepts),
         decode=_list_decoder(member.decode, list),
         types=accepts,
+        inline=inline_list(member, accepts[0]),
     )
 
 
@@ -158,6 +161,7 @@ def variadic_tuple_of(member: Converter) -> Converter:
         encode=_list_encoder(member, label, (tuple,)),
         decode=_list_decoder(member.decode, tuple),
         types=(tuple,),
+        inline=inline_list(member, tuple),
     )
 
 
@@ -194,6 +198,7 @@ def map_of(
         encode=_map_encoder(key, value, label, accepts),
         decode=_map_decoder(key, value.decode),
         types=accepts,
+        inline=inline_map(value) if key is TEXT_KEY and dict in accepts else None,
     )
 
 
@@ -205,20 +210,13 @@ def _set_encoder(member: Converter, label: str, tag: str, set_tag: str) -> Calla
             raise refusal(label, value)
         if not value:
             return {"L": []}
-        if encode_member is encode_text and _only_text(cast("set[Any]", value)):
+        if encode_member is encode_text and only_text(cast("set[Any]", value)):
             return {"SS": sorted(cast("set[str]", value))}
         # Members that differ in Python may be one number to DynamoDB, which refuses duplicates.
         texts = sorted({encode_member(element)[tag] for element in cast("set[Any]", value)})
         return cast("AttributeValue", {set_tag: texts})
 
     return encode
-
-
-def _only_text(members: Iterable[Any]) -> bool:
-    for each in members:  # noqa: SIM110 - a third of what all() costs for sets of the usual size (benchmarks: encode)
-        if type(each) is not str:
-            return False
-    return True
 
 
 def _plain_set_encoder(member: Converter, label: str) -> Callable[[Any], AttributeValue]:
@@ -263,10 +261,7 @@ def _list_encoder(member: Converter, label: str, accepts: tuple[type[Any], ...])
     def encode(value: Any) -> AttributeValue:
         if not isinstance(value, accepts):
             raise refusal(label, value)
-        try:
-            return {"L": [encode_member(element) for element in value]}
-        except EncodeError:
-            return {"L": _elements(repeat(encode_member), value)}
+        return {"L": _elements(repeat(encode_member), value)}
 
     return encode
 
@@ -297,7 +292,14 @@ def _list_decoder(decode_member: Decode, kind: Callable[[Any], Any]) -> Decode:
             return decode(value)
 
     tag = tag_of(decode_member)
-    return decode if tag is None or kind is not list else decode_tagged
+    if kind is not list:
+        return decode
+    return written(decode if tag is None else decode_tagged, partial(_list_written, decode_member))
+
+
+def _list_written(decode_member: Decode, value: str, expressions: Expressions) -> str:
+    element = expressions.variable()
+    return f"[{expressions.of(decode_member, element)} for {element} in {value}['L']]"
 
 
 def _tuple_encoder(
@@ -366,4 +368,9 @@ def _map_decoder(key: MapKey, decode_member: Decode) -> Decode:
         except MISFITS:
             return {read_key(name): decode_loosely(decode_member, member) for name, member in stored.items()}
 
-    return decode
+    return written(decode, partial(_map_written, decode_member)) if read_key is str else decode
+
+
+def _map_written(decode_member: Decode, value: str, expressions: Expressions) -> str:
+    name, member = expressions.variable(), expressions.variable()
+    return f"{{{name}: {expressions.of(decode_member, member)} for {name}, {member} in {value}['M'].items()}}"

@@ -1,8 +1,8 @@
 """The contract of a converter: one type's two-way mapping between Python values and attribute values."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -20,6 +20,48 @@ def tag_of(decode: Callable[[AttributeValue], Any]) -> Any:
     return decode.__reduce__()[1][0] if isinstance(decode, itemgetter) else None  # what it was made of
 
 
+class Usual(NamedTuple):
+    """How the usual values of a type are encoded by a Python expression: see ``codec.straight_encoding``."""
+
+    made: str
+    """The expression of the attribute value."""
+
+    test: str = ""
+    """The expression that tells whether a value is a usual one; empty where the other one encodes all values."""
+
+
+class Writer(Protocol):
+    """Writes the expressions that encode the parts of a value."""
+
+    def use(self, **things: Any) -> None:
+        """Let expressions use things under names that mean the same everywhere."""
+        ...
+
+    def name(self, thing: Any) -> str:
+        """Return a name for something that an expression uses."""
+        ...
+
+    def variable(self) -> str:
+        """Return the name of a variable for the members of a list or map."""
+        ...
+
+    def of(self, converter: "Converter", value: str) -> str:
+        """Return the expression that encodes a value, given the name of its variable."""
+        ...
+
+    def usual(self, converter: "Converter", value: str) -> Usual | None:
+        """Return how a converter's usual values are encoded; None where it has none."""
+        ...
+
+    def function(self, parts: Sequence["Part"]) -> str:
+        """Return the name of the function that encodes the values of a mapping; the parts are told by identity."""
+        ...
+
+
+Inline: TypeAlias = Callable[[str, Writer], Usual | None]
+"""The name of the variable that holds a value, and who writes -> how it is encoded; None where ``encode`` has to."""
+
+
 class Converter:
     """How the values of one Python type are stored.
 
@@ -27,7 +69,7 @@ class Converter:
     them without a lookup (for most scalar types ``decode`` is ``operator.itemgetter("S")``).
     """
 
-    __slots__ = ("decode", "encode", "label", "tags", "types")
+    __slots__ = ("decode", "encode", "inline", "label", "tags", "types")
 
     def __init__(
         self,
@@ -37,6 +79,7 @@ class Converter:
         encode: Callable[[Any], AttributeValue],
         decode: Callable[[AttributeValue], Any],
         types: tuple[type, ...] = (object,),
+        inline: Inline | None = None,
     ) -> None:
         self.label: str = label
         """The Python type as messages name it, such as ``set[str]``."""
@@ -49,6 +92,8 @@ class Converter:
         self.decode: Callable[[AttributeValue], Any] = decode
         """Attribute value -> Python value; raises LookupError, ValueError, TypeError or ArithmeticError where the
         stored form is not the expected one: the caller then falls back to ``decode_any`` and lets Pydantic judge."""
+        self.inline: Inline | None = inline
+        """How usual values are encoded by an expression, to the same as ``encode`` gives; None where only that does."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
@@ -75,6 +120,23 @@ class Converter:
     def document(self) -> bool:
         """Whether the value is a nested model, so that class access to the field gives its fields' paths."""
         return False
+
+
+class Part(NamedTuple):
+    """One part of a value that is encoded with all others at once."""
+
+    name: str
+    """Its name in Python."""
+    stored: str
+    """Its name in the stored map."""
+    converter: Converter
+    """How its values are stored."""
+    encode: Callable[[Any], AttributeValue | None] | None = None
+    """What encodes those that are not usual, if the converter does not; None of it leaves the part out."""
+    nullable: bool = False
+    """Whether None is not asked about, but stored as ``none``."""
+    none: AttributeValue | None = None
+    """What None is stored as; None leaves the part out."""
 
 
 def deepest(converters: Iterable[Converter]) -> int | None:

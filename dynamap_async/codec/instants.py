@@ -18,7 +18,8 @@ _SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _NAIVE_WIDTH: Final = 26
-_NO_OFFSET: Final = timedelta()
+_AS_UTC: Final = orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
+_UTC_JSON: Final = _NAIVE_WIDTH + len('"Z"')
 
 
 def is_naive(value: datetime) -> bool:
@@ -32,17 +33,27 @@ def instant_text(value: datetime) -> str:
     Raises:
         EncodeError: the UTC time is before year 1 or after year 9999.
     """
-    offset = _NO_OFFSET if value.tzinfo is UTC else value.utcoffset()
+    if value.tzinfo is UTC:
+        return utc_text(value)
+    offset = value.utcoffset()
     if offset is None:
         return _fixed_width(value.replace(tzinfo=None))  # a time zone that does not know it is naive too
-    if not offset:  # also under other names of UTC: what Pydantic reads has one of its own
-        return _fixed_width(value.replace(tzinfo=None)) + "Z"
     try:
-        return _fixed_width(value.astimezone(UTC).replace(tzinfo=None)) + "Z"
+        # UTC has other names: what Pydantic reads has one of its own.
+        return utc_text(value.astimezone(UTC) if offset else value)
     except OverflowError as error:
         raise EncodeError(
             f"{value.isoformat()} is outside the years 1 to 9999 in UTC; use an instant inside them"
         ) from error
+
+
+def utc_text(value: datetime) -> str:
+    """Return the text of a datetime whose offset is zero, whatever its zone is called."""
+    naive = value.replace(tzinfo=None)
+    if type(naive) is not datetime:  # orjson takes no subclasses
+        return naive.isoformat("T", "microseconds") + "Z"
+    text = orjson.dumps(naive, None, _AS_UTC)  # a third of what isoformat costs (benchmarks: encode)
+    return text[1:-1].decode() if len(text) == _UTC_JSON else text[1:-2].decode() + ".000000Z"
 
 
 def _fixed_width(value: datetime) -> str:

@@ -37,6 +37,8 @@ def map_key(kind: type[Any]) -> MapKey | None:
     """
     if issubclass(kind, Enum):
         return _enum_key(kind)
+    if kind is str:
+        return TEXT_KEY
     found = _KEYS.get(kind)
     return None if found is None else _checked(kind, *found)
 
@@ -103,3 +105,6 @@ _KEYS: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]] = {
     date: (lambda key: key.isoformat(), date.fromisoformat),
     time: (lambda key: key.isoformat(), time.fromisoformat),
 }
+
+TEXT_KEY: Final = _checked(str, *_KEYS[str])
+"""The form of keys that are text already."""

@@ -5,14 +5,16 @@ Pydantic to validate.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from dynamap_async.codec.containers import Decode
-from dynamap_async.codec.converter import MISFITS, Converter, one_deeper
+from dynamap_async.codec.converter import MISFITS, Converter, Inline, Part, Usual, Writer, one_deeper
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight import StraightDecoders
+from dynamap_async.codec.straight_decoding import Expressions, written
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -85,6 +87,7 @@ def nested_of(
     accepts: tuple[type, ...],
     extras: Callable[[Any], Mapping[str, Any] | None] | None = None,
     build: Callable[[dict[str, Any]], Any] | None = None,
+    absent: Mapping[str, Callable[[], Any]] | None = None,
     document: bool = False,
     in_dict: bool = False,
 ) -> Nested:
@@ -97,18 +100,24 @@ def nested_of(
         extras: gives the value's members that are no fields; with it unknown stored members are kept, under their
             stored names, without it they are dropped.
         build: makes the value from the decoded dict; None gives the dict.
+        absent: name in Python -> what makes the value of a member that is absent, where decoding is to say so.
         document: whether class access to a field that holds the value gives the paths of the value's own fields.
         in_dict: whether a value's ``__dict__`` holds its members under their names.
     """
     encode = _encoder(label, fields, accepts, extras)
     decode = _decoder(fields, keep=extras is not None)
+    if absent:
+        decode = _filled(decode, absent)
+    if build is None:
+        decode = written(decode, partial(_written, fields, decode))
     return Nested(
         fields,
         document=document,
         keeps=extras is not None,
         label=label,
         tags=_MAP,
-        encode=_at_once(fields, accepts[0], encode) if in_dict and extras is None else encode,
+        encode=_of_dict(fields, accepts[0], encode) if in_dict and extras is None else encode,
+        inline=_inline(fields, accepts[0]) if in_dict and extras is None else None,
         decode=decode if build is None else _built(decode, build),
         types=accepts,
     )
@@ -147,22 +156,38 @@ def _encoder(
     return encode
 
 
-def _at_once(
+def _of_dict(
     fields: Sequence[Field], kind: type, encode_each: Callable[[Any], AttributeValue]
 ) -> Callable[[Any], AttributeValue]:
-    """Return the encoder that takes all members of a value's ``__dict__`` at once, and else does ``encode_each``."""
-    members = [(field.name, field.stored, field.converter.encode) for field in fields]
+    """Return the encoder that takes the members out of a value's ``__dict__``; others are left to ``encode_each``."""
+    plan = [(field.name, field.stored, field.converter.encode) for field in fields]
 
     def encode(value: Any) -> AttributeValue:
         if type(value) is not kind:
             return encode_each(value)
         values: Mapping[str, Any] = value.__dict__
+        members: dict[str, AttributeValue] = {}
+        name = ""
         try:
-            return {"M": {stored: encode_member(values[name]) for name, stored, encode_member in members}}
-        except (EncodeError, KeyError):
-            return encode_each(value)
+            for name, stored, encode_member in plan:
+                members[stored] = encode_member(values[name])
+        except EncodeError as error:
+            raise error.at(name) from error.__cause__
+        except KeyError:
+            return encode_each(value)  # it says that the value is missing
+        return {"M": members}
 
     return encode
+
+
+def _inline(fields: Sequence[Field], kind: type) -> Inline:
+    parts = [Part(field.name, field.stored, field.converter) for field in fields]
+
+    def write(value: str, writer: Writer) -> Usual:
+        members = f"{writer.function(parts)}({value}.__dict__)"
+        return Usual(f"{{'M': {members}}}", f"type({value}) is {writer.name(kind)}")
+
+    return write
 
 
 def _add_extras(members: dict[str, AttributeValue], extras: Mapping[str, Any] | None) -> None:
@@ -175,7 +200,7 @@ def _add_extras(members: dict[str, AttributeValue], extras: Mapping[str, Any] | 
 
 def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
     plan = {field.stored: (field.name, field.converter.decode) for field in fields}
-    straight = StraightDecoders(plan, drops=False)
+    straight = StraightDecoders(plan)
 
     def decode(value: Any) -> dict[str, Any]:
         stored = value["M"]
@@ -208,6 +233,27 @@ def _decode_each(
         except MISFITS:
             members[found[0]] = decode_any(member)
     return members
+
+
+def _written(fields: Sequence[Field], decode: Decode, value: str, expressions: Expressions) -> str:
+    """Return the expression that decodes a map with all of its members, and no others; it calls for any other map."""
+    found = expressions.variable()
+    members = [
+        f"{each.name!r}: {expressions.of(each.converter.decode, f'{found}[{each.stored!r}]')}" for each in fields
+    ]
+    other = f'{expressions.name(decode)}({{"M": {found}}})'
+    return f"({{{', '.join(members)}}} if len({found} := {value}['M']) == {len(fields)} else {other})"
+
+
+def _filled(decode: Decode, absent: Mapping[str, Callable[[], Any]]) -> Decode:
+    def decode_and_fill(value: Any) -> Any:
+        values = decode(value)
+        for name, make in absent.items():
+            if name not in values:
+                values[name] = make()
+        return values
+
+    return decode_and_fill
 
 
 def _built(decode: Decode, build: Callable[[dict[str, Any]], Any]) -> Decode:

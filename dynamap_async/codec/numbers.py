@@ -32,7 +32,7 @@ def number_text(value: int | Decimal | float) -> str:  # noqa: PYI041 - ints are
             return int.__repr__(value)
         return _long_integer_text(value)
     if isinstance(value, Decimal):
-        return _decimal_text(value)
+        return decimal_text(value)
     # A foreign caller may hand over anything: the annotation is no guard at run time.
     if isinstance(value, float):
         return float_text(value)
@@ -52,14 +52,17 @@ def float_text(value: float) -> str:
     # float.__repr__, because a subclass (numpy's float64) prints itself differently.
     text = float.__repr__(value)
     if "e" in text or "n" in text:
-        return _decimal_text(Decimal(text))
-    text = text.removesuffix(".0")
-    return "0" if text == "-0" else text
+        return decimal_text(Decimal(text))
+    return _without_superfluous_zeros(text) if text.endswith(".0") else text
 
 
-def _decimal_text(value: Decimal) -> str:
+def decimal_text(value: Decimal) -> str:
+    """Return a Decimal as DynamoDB gives it back; errors are those of ``number_text``."""
     if not value.is_finite():
         raise EncodeError(f"{value} cannot be stored as a number; store None or text in its place")
+    text = Decimal.__str__(value)
+    if "E" not in text and len(text) <= NUMBER_DIGITS:  # without an exponent it is inside of all limits
+        return _without_superfluous_zeros(text)
     if not value:
         return "0"
     exponent = value.adjusted()
@@ -70,13 +73,17 @@ def _decimal_text(value: Decimal) -> str:
             f"number is nearer to zero than 1E{NUMBER_MIN_EXPONENT}, the smallest that DynamoDB stores; "
             "round it, or store it as text"
         )
-    text = format(value, "f")
-    if "." in text:
-        text = text.rstrip("0").removesuffix(".")
+    text = _without_superfluous_zeros(format(value, "f"))
     # A sign and a point come with the digits, so 38 characters cannot hold too many of them.
     if len(text) > NUMBER_DIGITS:
         _check_digits(text, value)
     return text
+
+
+def _without_superfluous_zeros(text: str) -> str:
+    if "." in text:
+        text = text.rstrip("0").removesuffix(".")
+    return "0" if text == "-0" else text
 
 
 def _check_digits(text: str, value: int | Decimal) -> None:

@@ -5,7 +5,7 @@ bytes, sets, lists and dicts only.
 """
 
 import binascii
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -72,9 +72,10 @@ def parse_binary(text: str) -> bytes:
 
 
 def _encode(value: object) -> AttributeValue:
-    encoder = _ENCODERS.get(type(value))
-    if encoder is not None:
-        return encoder(value)
+    return _ENCODERS.get(type(value), _encode_other)(value)
+
+
+def _encode_other(value: object) -> AttributeValue:
     for kind, candidate in _BASES:
         if isinstance(value, kind):
             return candidate(value)
@@ -83,22 +84,22 @@ def _encode(value: object) -> AttributeValue:
     )
 
 
-def _encode_list(value: list[Any] | tuple[Any, ...]) -> AttributeValue:
+def _encode_list(value: Sequence[object]) -> AttributeValue:
     elements: list[AttributeValue] = []
     for element in value:
         try:
-            elements.append(_encode(element))
+            elements.append(_ENCODERS.get(type(element), _encode_other)(element))
         except EncodeError as error:
             raise error.at(len(elements)) from error.__cause__
     return {"L": elements}
 
 
-def _encode_mapping(value: Mapping[Any, Any]) -> AttributeValue:
+def _encode_mapping(value: Mapping[Any, object]) -> AttributeValue:
     members: dict[str, AttributeValue] = {}
     for key, member in value.items():
         name = key if type(key) is str else any_key_text(key)
         try:
-            members[name] = _encode(member)
+            members[name] = _ENCODERS.get(type(member), _encode_other)(member)
         except EncodeError as error:
             raise error.at(name) from error.__cause__
     if len(members) != len(value):
@@ -144,6 +145,7 @@ _BASES: Final[tuple[tuple[type, Callable[[Any], AttributeValue]], ...]] = (
 _ENCODERS: Final[dict[type, Callable[[Any], AttributeValue]]] = {
     **dict(_BASES),
     str: lambda value: {"S": value},
+    int: lambda value: {"N": str(value) if -(10**18) < value < 10**18 else number_text(value)},
     set: _encode_set,
     frozenset: _encode_set,
 }

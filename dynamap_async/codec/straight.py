@@ -1,12 +1,13 @@
-"""Straight decoding: one expression for all members of a map, made once for each set of members that is met.
+"""Straight decoding of one map: one expression for all its members, made once for each set of members that is met.
 
 Looking each member up in a table and calling its function costs twice what the expression does that a reader would
 write by hand: ``{"user_id": stored["user_id"]["S"], "likes": stored["likes"]["N"]}``. So that expression is made, as
-``dataclasses`` and ``attrs`` make constructors. It takes a tenth off decoding a page of 100 (benchmarks: decode,
-query_100, stream). What it is made of are names, by their ``repr``, and the tags of values; nothing that was stored.
+``dataclasses`` and ``attrs`` make constructors. Maps that are like all of their page never come here: see
+``codec.straight_decoding``. What it is made of are names, by their ``repr``, and the tags of values; nothing that was
+stored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.codec.converter import tag_of
@@ -23,23 +24,19 @@ _VARIANTS: Final = 32
 class StraightDecoders(dict[tuple[str, ...], "Straight | None"]):
     """The stored names of a map's members -> what decodes such a map; None where that takes a look at each member."""
 
-    def __init__(self, members: Mapping[str, tuple[Any, ...]], *, drops: bool) -> None:
+    def __init__(self, members: Mapping[str, tuple[Any, ...]]) -> None:
         """Describe the members; nothing is made before a map with them is met.
 
         Args:
-            members: stored name -> the name in Python, the decoder, and whatever else.
-            drops: whether members that are unknown are left out, and nobody has to know.
+            members: stored name -> the name in Python, and the decoder.
         """
         super().__init__()
         self._members = members
-        self._drops = drops
 
     def __missing__(self, names: tuple[str, ...]) -> Straight | None:
         if len(self) >= _VARIANTS:
             return None  # what is not kept is not worth making
-        known = [name for name in names if name in self._members]
-        made = _made(known, self._members) if self._drops or len(known) == len(names) else None
-        self[names] = made
+        made = self[names] = _made(names, self._members) if self._members.keys() >= set(names) else None
         return made
 
     def misfit(self, names: tuple[str, ...]) -> None:
@@ -47,7 +44,7 @@ class StraightDecoders(dict[tuple[str, ...], "Straight | None"]):
         self[names] = None
 
 
-def _made(names: list[str], members: Mapping[str, tuple[Any, ...]]) -> Straight:
+def _made(names: Sequence[str], members: Mapping[str, tuple[Any, ...]]) -> Straight:
     decoders: dict[str, Any] = {}
     parts: list[str] = []
     for number, stored in enumerate(names):

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import ALL_TAGS, Converter, deepest
+from dynamap_async.codec.converter import ALL_TAGS, Converter, Inline, Usual, Writer, deepest
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
+from dynamap_async.codec.straight_decoding import Expressions, written
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -62,14 +63,19 @@ def optional(inner: Converter) -> Converter:
     def decode(value: Any) -> Any:
         return None if "NULL" in value else decode_inner(value)
 
+    def write(value: str, expressions: Expressions) -> str:
+        found = expressions.variable()
+        return f"(None if 'NULL' in ({found} := {value}) else {expressions.of(decode_inner, found)})"
+
     return Union(
         (inner,),
         shared_tags=inner.shared_tags if isinstance(inner, Union) else frozenset(),
         label=f"{inner.label} | None",
         tags=inner.tags | _NULL,
         encode=encode,
-        decode=decode,
+        decode=written(decode, write),
         types=(*inner.types, type(None)),
+        inline=_inline_optional(inner),
     )
 
 
@@ -86,6 +92,7 @@ def union_of(members: Sequence[Converter], *, choose: Callable[[Any], Converter 
     for member in members:
         for tag in member.tags:
             by_tag.setdefault(tag, []).append(member)
+    kinds = [kind for member in members for kind in member.types]
     decoders = {tag: found[0].decode if len(found) == 1 else _shared_decoder(found) for tag, found in by_tag.items()}
 
     def decode(value: Any) -> Any:
@@ -99,7 +106,8 @@ def union_of(members: Sequence[Converter], *, choose: Callable[[Any], Converter 
         tags=frozenset(tag for member in members for tag in member.tags),
         encode=_union_encoder(label, members, choose),
         decode=decode,
-        types=tuple(dict.fromkeys(kind for member in members for kind in member.types)),
+        types=tuple(dict.fromkeys(kinds)),
+        inline=_inline(members) if choose is None and len(set(kinds)) == len(kinds) else None,
     )
 
 
@@ -209,6 +217,27 @@ def _shared_decoder(members: Sequence[Converter]) -> Callable[[AttributeValue], 
 
 def _raw(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
+
+
+def _inline_optional(inner: Converter) -> Inline:
+    def write(value: str, writer: Writer) -> Usual:
+        return Usual(f"{{'NULL': True}} if {value} is None else {writer.of(inner, value)}")
+
+    return write
+
+
+def _inline(members: Sequence[Converter]) -> Inline:
+    """Return how the usual values of members are encoded of which no two take values of one type."""
+
+    def write(value: str, writer: Writer) -> Usual | None:
+        usual = [found for member in members if (found := writer.usual(member, value)) is not None and found.test]
+        if not usual:
+            return None
+        *others, last = usual
+        made = "".join(f"{each.made} if {each.test} else " for each in others)
+        return Usual(made + last.made, last.test)
+
+    return write
 
 
 def _union_encoder(

@@ -20,6 +20,7 @@ from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys import key_from_values
 from dynamap_async.models.kinds import FamilyCodec, Kinds
 from dynamap_async.models.markers import Role
+from dynamap_async.models.own_code import runs_own_code
 from dynamap_async.models.periods import Periods, periods_of
 from dynamap_async.models.plain_keys import PlainKeys
 from dynamap_async.models.settings import SETTINGS, Settings
@@ -28,6 +29,7 @@ from dynamap_async.models.shared import Kind
 from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
 from dynamap_async.models.uniques import UniqueFields, find_uniques
+from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
 
@@ -105,6 +107,12 @@ class Definition(Generic[M]):
     def reads_plainly(self) -> bool:
         """Whether conditions are asked as they are: plain keys, in one table of the model's own, and nothing hidden."""
         return self.keys_are_plain and all(each is None for each in (self.kinds, self.periods, self.expiry))
+
+    @cached_property
+    def read_together(self) -> Reader | None:
+        """Makes instances of items for callers who read one each; None where each has to make its own."""
+        alone = self.kinds is not None or runs_own_code(self.model)
+        return None if alone else self.items.decode
 
     @cached_property
     def compiled(self) -> dict[Hashable, Any]:

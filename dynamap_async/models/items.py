@@ -9,22 +9,21 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dynamap_async.codec import (
-    MISFITS,
     UNKNOWN_MEMBERS,
     KeyRole,
-    StraightDecoders,
     check_key_value,
     decode_any,
     deepest,
     encode_any,
+    fits_keys,
     item_json,
 )
 from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
 from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
 from dynamap_async.models.computing import reading
+from dynamap_async.models.decoders import FieldDecoders
 from dynamap_async.models.encoders import FieldEncoders
-from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.read_back import read_back
+from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.shards import ShardedKeys
 from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
@@ -32,7 +31,6 @@ from dynamap_async.wire import AttributeValue, EncodedItem, WireItem
 
 M = TypeVar("M", bound=BaseModel)
 
-_NULL: Final[AttributeValue] = {"NULL": True}
 _NOTHING: Final = nullcontext()
 
 
@@ -40,8 +38,7 @@ class ItemCodec(Generic[M]):
     """Encodes and decodes the items of one model.
 
     A table of functions, made into one expression where items have the usual forms, then one validation of the whole
-    page by Pydantic. An attribute whose stored form is not the expected one is decoded by its own type and left for
-    Pydantic to judge.
+    page by Pydantic.
     """
 
     def __init__(
@@ -68,22 +65,17 @@ class ItemCodec(Generic[M]):
         self._model = model
         self._name = model.__name__
         self._encoders = FieldEncoders(model.__name__, fields)
-        self._decoders = {field.stored: (field.name, field.decode, field) for field in fields if field.is_stored}
         self._computes = any(field.template is not None for field in fields)
-        self._read_back = read_back(fields)
         self.shards: ShardedKeys = ShardedKeys(model.__name__, (f.sharding for f in fields if f.sharding is not None))
         """The partition keys that are spread over shards."""
-        self._fill = [
-            (field.name, field.stored, field)
-            for field in fields
-            if field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
-        ]
-        self._takes_extras = extras in ("allow", "forbid")
-        self._straight = StraightDecoders(self._decoders, drops=not self._takes_extras)
+        takes_extras = extras in ("allow", "forbid")
+        self._decoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
         self._keeps_extras = extras == "allow"
-        self._field_names = frozenset(field.name for field in fields)
+        stored_fields = self._decoders.fields
         self._key_checks: list[tuple[str, str, KeyRole]] = [
-            (stored, self._decoders[stored][0], role) for stored, role in _key_checks(table) if stored in self._decoders
+            (stored, stored_fields[stored][0], role)
+            for stored, role in _key_checks(table)
+            if stored in stored_fields and _may_misfit(stored_fields[stored][2])
         ]
         self._key_names = table.keys.names if table is not None else ()
         self._page: TypeAdapter[list[M]] | None = None
@@ -94,7 +86,7 @@ class ItemCodec(Generic[M]):
     @cached_property
     def _shallow(self) -> bool:
         """Whether the types of the fields keep values from being nested too deep."""
-        levels = deepest(field.converter for _, _, field in self._decoders.values())
+        levels = deepest(field.converter for _, _, field in self._decoders.fields.values())
         return not self._keeps_extras and levels is not None and levels < NESTING_LEVELS
 
     def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
@@ -122,7 +114,9 @@ class ItemCodec(Generic[M]):
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
         text = item_json(stored, self._name, shallow=self._shallow)
-        return EncodedItem(stored, text), text
+        encoded = EncodedItem(stored)
+        encoded.json = text
+        return encoded, text
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.
@@ -153,15 +147,16 @@ class ItemCodec(Generic[M]):
             EncodeError: one cannot be stored, or has the stored name of a field.
         """
         stored: WireItem = {}
+        fields = self._decoders.fields
         for name, value in (item.__pydantic_extra__ or {}).items():
-            if name == self._told_by and name not in self._decoders:
+            if name == self._told_by and name not in fields:
                 raise EncodeError("the extra attribute has the name of what tells the kind of an item").at(
                     name, model=self._name
                 )
-            if name in self._decoders:
-                raise EncodeError(
-                    f"the extra attribute has the stored name of the field {self._decoders[name][0]!r}"
-                ).at(name, model=self._name)
+            if name in fields:
+                raise EncodeError(f"the extra attribute has the stored name of the field {fields[name][0]!r}").at(
+                    name, model=self._name
+                )
             try:
                 stored[name] = encode_any(value)
             except EncodeError as error:
@@ -182,7 +177,7 @@ class ItemCodec(Generic[M]):
             self._page = TypeAdapter(_list_of(self._model))
         try:
             unknown = UNKNOWN_MEMBERS.count
-            values = [self.values(item) for item in items]
+            values = self._decoders.values(items)
             whole = UNKNOWN_MEMBERS.count == unknown
             with reading() if self._computes else _NOTHING:
                 page: list[M] = self._page.validator.validate_python(values, by_name=True, by_alias=False)
@@ -201,49 +196,10 @@ class ItemCodec(Generic[M]):
             made: M = validate(dict(values), by_name=True, by_alias=False)
         return made
 
-    def values(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def values(self, item: WireItem) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
-        if self.shards.of:
-            item = self.shards.removed(item)
-        names = tuple(item)
-        straight = self._straight[names]
-        if straight is None:
-            values = self._values_one_by_one(item)
-        else:
-            try:
-                values = straight(item)
-            except MISFITS:
-                self._straight.misfit(names)
-                values = self._values_one_by_one(item)
-        for name, attribute, field in self._fill:
-            if attribute not in item:
-                values[name] = field.of_absence()
-        for each in self._read_back:
-            values.update(each.of(values.get(each.key)))
+        [values] = self._decoders.values([item])
         return values
-
-    def _values_one_by_one(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        decoders = self._decoders
-        for attribute, stored in item.items():
-            found = decoders.get(attribute)
-            if found is None:
-                if self._takes_extras and attribute != self._told_by:
-                    values[attribute] = self._extra(attribute, stored)
-                continue
-            name, decode, field = found
-            try:
-                values[name] = decode(stored)
-            except MISFITS:
-                values[name] = field.of_null() if stored == _NULL else _plain(attribute, stored)
-        return values
-
-    def _extra(self, attribute: str, stored: AttributeValue) -> Any:
-        if attribute in self._field_names:
-            raise DecodeError(
-                f"attribute {attribute!r} is unknown, yet has the name of a field that is stored under another name"
-            )
-        return _plain(attribute, stored)
 
     def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:
         fitting: list[M] = []
@@ -286,14 +242,6 @@ def _list_of(model: type[Any]) -> Any:
     return GenericAlias(list, (model,))
 
 
-def _plain(attribute: str, stored: AttributeValue) -> Any:
-    """Return an attribute by its own type; raises DecodeError, placed, where it has none."""
-    try:
-        return decode_any(stored)
-    except DecodeError as error:
-        raise DecodeError(f"{attribute}: {error}") from error
-
-
 def _shown(stored: AttributeValue) -> Any:
     try:
         return decode_any(stored)
@@ -304,6 +252,11 @@ def _shown(stored: AttributeValue) -> Any:
 def faults_of(error: ValidationError) -> str:
     """Return what does not fit, in one line."""
     return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:3])
+
+
+def _may_misfit(field: FieldPlan) -> bool:
+    """Return whether a value of a field may be what keys cannot have: empty, too long, or None."""
+    return field.nullable or not fits_keys(field.converter)
 
 
 def _key_checks(table: TableSchema | None) -> list[tuple[str, KeyRole]]:

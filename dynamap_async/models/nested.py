@@ -3,15 +3,22 @@
 import dataclasses
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
-from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
 from dynamap_async import codec
 from dynamap_async.codec import Converter
-from dynamap_async.models.annotations import field_metadata, is_kind_of, is_optional, set_type, substituted
+from dynamap_async.models.annotations import (
+    field_metadata,
+    is_kind_of,
+    is_optional,
+    is_root_model,
+    set_type,
+    substituted,
+)
 from dynamap_async.models.callers import caller_names
 from dynamap_async.models.compiling import Compiler, IncompleteModelError, deferred
 from dynamap_async.models.fallback import Adapter, builder, through
@@ -22,8 +29,6 @@ from dynamap_async.wire import Tag
 _DATACLASS: Final = "__dataclass_fields__"
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
 
-Build: TypeAlias = Callable[[dict[str, Any]], Any]
-
 
 def nested(compiler: Compiler, annotation: Any) -> Converter | None:
     """Return the converter of a class with fields, or None for any other type.
@@ -33,7 +38,7 @@ def nested(compiler: Compiler, annotation: Any) -> Converter | None:
         annotation: the type, unwrapped.
     """
     origin: Any = get_origin(annotation) or annotation
-    if is_kind_of(origin, RootModel):
+    if is_root_model(origin):
         return deferred(compiler, annotation, lambda: _root(compiler, origin), label=origin.__name__, types=(origin,))
     if is_kind_of(origin, BaseModel):
         return _deferred_map(compiler, annotation, origin, lambda: _model(compiler, origin))
@@ -60,7 +65,8 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         fields,
         accepts=(model,),
         extras=attrgetter("__pydantic_extra__") if keeps_extras else None,
-        build=_filled(_absent_values(model.model_fields), builder(model) if compiler.exact else None),
+        build=builder(model) if compiler.exact else None,
+        absent=_absent_values(model.model_fields),
         document=hasattr(model, SETTINGS),
         in_dict=True,
     )
@@ -81,19 +87,6 @@ def _absent_values(fields: dict[str, FieldInfo]) -> dict[str, Callable[[], Any]]
         for name, annotation in required.items()
         if kinds[name] is not None or is_optional(annotation)
     }
-
-
-def _filled(absent: dict[str, Callable[[], Any]], build: Build | None) -> Build | None:
-    if not absent:
-        return build
-
-    def fill(values: dict[str, Any]) -> Any:
-        for name, make in absent.items():
-            if name not in values:
-                values[name] = make()
-        return values if build is None else build(values)
-
-    return fill
 
 
 class _Root(Converter):

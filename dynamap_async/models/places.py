@@ -12,7 +12,7 @@ from inspect import isclass
 from types import GenericAlias
 from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator
@@ -25,6 +25,7 @@ from dynamap_async.models.annotations import (
     is_encoded,
     is_kind_of,
     is_optional,
+    is_root_model,
     is_union,
     set_type,
     unwrap,
@@ -79,6 +80,7 @@ class PartPlace:
 
 Place: TypeAlias = FieldPlace | PartPlace
 
+_NUMBERS: Final = (int, float, Decimal)
 _KNOWN: Final = "__dynamap_places__"
 """Where a class keeps its validators, by field or type, and its fields by their stored names: they go when it goes."""
 
@@ -133,7 +135,7 @@ def start_number(path: Path) -> object:
     """Return what a number at a path is taken for where the item has none: its default, or 0."""
     place = place_of(path)
     default: object = place.info.default if isinstance(place, FieldPlace) else 0
-    return default if isinstance(default, int | float | Decimal) and not isinstance(default, bool) else 0
+    return default if isinstance(default, _NUMBERS) and not isinstance(default, bool) else 0
 
 
 def must_be_there(path: Path) -> bool:
@@ -166,7 +168,8 @@ def _known(owner: type[BaseModel]) -> dict[Any, Any]:
     """Return what was worked out for a class before."""
     known: dict[Any, Any] | None = vars(owner).get(_KNOWN)
     if known is None:
-        known = {None: {stored_name(name, info): name for name, info in owner.__pydantic_fields__.items()}}
+        fields = owner.__pydantic_fields__.items()
+        known = {None: {stored_name(name, info): FieldPlace(owner, name) for name, info in fields}}
         type.__setattr__(owner, _KNOWN, known)
     return known
 
@@ -184,8 +187,8 @@ def _unfit(path: Path, value: object, place: Place, error: ValidationError) -> E
 
 
 def _field_of(owner: type[BaseModel], stored: str | int) -> FieldPlace | None:
-    name = _known(owner)[None].get(stored)
-    return None if name is None else FieldPlace(owner, name)
+    found: FieldPlace | None = _known(owner)[None].get(stored)
+    return found
 
 
 def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place | None:
@@ -194,7 +197,7 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     if is_union(kind):
         found = [each for member in get_args(kind) if (each := _inside(owner, member, step)) is not None]
         return found[0] if len(found) == 1 else None
-    if is_kind_of(kind, RootModel):
+    if is_root_model(kind):
         return _inside(kind, kind.model_fields["root"].annotation, step)
     if isclass(kind) and issubclass(kind, BaseModel):
         return _field_of(kind, step)

@@ -150,7 +150,11 @@ def refuse_partial(item: BaseModel, use: str) -> None:
     Raises:
         OperationError: it was read from a part, so that the write would take its other values for absent.
     """
-    if _values_of(item) is _Mark.PARTIAL:
+    try:
+        state = _slots(type(item))[0].__get__(item)
+    except AttributeError:
+        return
+    if state is _Mark.PARTIAL:
         name = type(item).__name__
         raise OperationError(
             f"this {name} was read from a part of its item, so it cannot be {use}: what was not read would be lost. "

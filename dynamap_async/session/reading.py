@@ -70,7 +70,7 @@ class ManyReads:
             self._results.append(None)
             if book is None or not book.add(position, subject):
                 self._prepare(position, subject, operation)
-            if self._flow.paces:
+            if position % SLICE_ITEMS == 0 and self._flow.paces:
                 await self._flow.pace()
         try:
             alone = [same[0] for same in self._places.values()]

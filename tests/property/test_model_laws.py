@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal, Optional
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -25,7 +26,11 @@ from dynamap_async import (
     attr,
     include,
 )
+from dynamap_async.codec import StraightPages
+from dynamap_async.errors import EncodeError, ItemValidationError
 from dynamap_async.models import definition_of
+from dynamap_async.models.encoders import FieldEncoders
+from dynamap_async.models.state import state_of
 from dynamap_async.schema import KeySchema
 
 slow = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -165,6 +170,39 @@ def test_instance_of_any_model_reads_back_exactly(strict: bool, data: st.DataObj
     assert [codec.encode(item) for item in found] == [codec.encode(item) for item in given_items]
 
 
+ATTRIBUTES = st.sampled_from([{"S": "x"}, {"N": "1"}, {"NULL": True}, {"M": {}}, {"L": [{"N": "1"}]}, {"SS": ["a"]}])
+
+
+@slow
+@given(data=st.data())
+def test_what_is_read_does_not_depend_on_the_way_of_decoding(data: st.DataObject) -> None:
+    types = data.draw(st.lists(TYPES, min_size=1, max_size=3))
+    fields: dict[str, Any] = {name: (typed.annotation, ...) for name, typed in zip(NAMES, types, strict=False)}
+    model: Any = create_model(
+        "Thing", __base__=Model, __cls_kwargs__={"table": "things"}, key=(PartitionKey[str], "k"), **fields
+    )
+    codec = definition_of(model).items
+    made = [model(**{name: data.draw(typed.values) for name, typed in zip(fields, types, strict=True)}) for _ in "abc"]
+    items = [codec.encode(item) for item in made]
+    for item in data.draw(st.lists(st.sampled_from(items), max_size=2)):
+        names = st.sampled_from([*item, "unknown"])
+        item.update(data.draw(st.dictionaries(names, ATTRIBUTES, max_size=2)))
+        item.pop(data.draw(names), None)
+    with patch.object(StraightPages, "decode", lambda *_: None):
+        expected = read(codec, items)
+    for _ in "first", "after misfits", "after more of them":
+        assert read(codec, items) == expected
+
+
+def read(codec: Any, items: list[Any]) -> Any:
+    """Return what items become: the instances as dumped, what is remembered of them, and what is said of others."""
+    try:
+        found, faults = codec.decode(items), []
+    except ItemValidationError as error:
+        found, faults = error.items, [(each.item, str(each)) for each in error.failures]
+    return [(repr(item), state_of(item)) for item in found], faults
+
+
 KEY_TYPES = {
     str: "S",
     int: "N",
@@ -238,3 +276,54 @@ def test_union_that_does_not_warn_reads_back_exactly(members: list[Typed], data:
     codec = definition_of(model).items
     [found] = codec.decode([codec.encode(item)])
     assert same(found, item) or any(each.category is RoundTripWarning for each in caught)
+
+
+class Word(str):
+    __slots__ = ()
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.integers(),
+    st.floats(),
+    TEXTS,
+    TEXTS.map(Word),
+    st.binary(max_size=3),
+    st.booleans(),
+    st.datetimes() | st.datetimes(timezones=st.timezones()),
+    st.sampled_from([Color.RED, Level.LOW, "red", {}, [], set(), ({},), frozenset({"a", 1}), object]),
+)
+
+
+def either(first: Typed, second: Typed) -> Typed:
+    return Typed(first.annotation | second.annotation, first.values | second.values, hashable=False)
+
+
+def outcome(encode: Any, values: dict[str, Any]) -> Any:
+    """Return the encoded attributes in their order, or the error's type and text."""
+    try:
+        return list(encode(values).items())
+    except EncodeError as error:
+        return type(error), str(error), error.path
+
+
+@pytest.mark.filterwarnings("ignore::dynamap_async.RoundTripWarning")
+@slow
+@given(data=st.data())
+def test_straight_encoding_gives_what_the_table_of_functions_gives_or_the_same_error(data: st.DataObject) -> None:
+    kinds = TYPES | TYPES.map(nullable) | st.builds(either, SCALARS, SCALARS)
+    types = dict(zip(NAMES, data.draw(st.lists(kinds, min_size=1, max_size=3)), strict=False))
+    fields: dict[str, Any] = {}
+    for name, typed in types.items():
+        required = data.draw(st.booleans())
+        default = ... if required else attr(default=data.draw(typed.values), name=f"stored {name}")
+        fields[name] = (typed.annotation, default)
+    model: Any = create_model(
+        "Thing", __base__=Model, __cls_kwargs__={"table": "things"}, key=(PartitionKey[str], "k"), **fields
+    )
+    encoders = FieldEncoders("Thing", list(definition_of(model).fields.values()))
+    for values in (st.just(None), ANYTHING, *(typed.values for typed in types.values())):
+        wrong = data.draw(st.sampled_from([*types, "nothing"]))
+        item = {"key": "k", **{name: data.draw(typed.values) for name, typed in types.items()}}
+        for given_values in (item, {**item, wrong: data.draw(values)}, {"key": "k", wrong: None}):
+            assert outcome(encoders.encode, given_values) == outcome(encoders.one_by_one, given_values)

@@ -1,27 +1,26 @@
-"""Straight decoding: what it makes, how often, and when it is not used."""
+"""Straight decoding of one map: what it makes, how often, and when it is not used."""
 
 from typing import Any
 
 import pytest
 
 from dynamap_async import codec
-from dynamap_async.codec import MISFITS, StraightDecoders
+from dynamap_async.codec import MISFITS
+from dynamap_async.codec.straight import StraightDecoders
 
 
-def text_and_number(calls: list[Any] | None = None) -> dict[str, tuple[Any, ...]]:
-    number = codec.integer().decode
-    counted = number if calls is None else lambda value: calls.append(value) or number(value)
-    return {"pk": ("user", codec.text().decode), "n": ("number", counted)}
+def text_and_number() -> dict[str, tuple[Any, ...]]:
+    return {"pk": ("user", codec.text().decode), "n": ("number", codec.integer().decode)}
 
 
 def test_members_are_decoded_by_the_names_that_they_have_in_python() -> None:
-    decode = StraightDecoders(text_and_number(), drops=False)["pk", "n"]
+    decode = StraightDecoders(text_and_number())["pk", "n"]
     assert decode is not None
     assert decode({"pk": {"S": "ada"}, "n": {"N": "7"}}) == {"user": "ada", "number": 7}
 
 
 def test_the_same_members_are_compiled_once_and_others_for_themselves() -> None:
-    straight = StraightDecoders(text_and_number(), drops=False)
+    straight = StraightDecoders(text_and_number())
     assert straight["pk", "n"] is straight["pk", "n"]
     assert straight["pk",] is not straight["pk", "n"]
     assert len(straight) == 2
@@ -29,21 +28,17 @@ def test_the_same_members_are_compiled_once_and_others_for_themselves() -> None:
 
 @pytest.mark.parametrize("name", ['"', "'", "\\", "a\nb", "{x}", "']; raise SystemExit #", "日本"])
 def test_any_text_can_be_a_name(name: str) -> None:
-    decode = StraightDecoders({name: (name, codec.text().decode)}, drops=False)[name,]
+    decode = StraightDecoders({name: (name, codec.text().decode)})[name,]
     assert decode is not None
     assert decode({name: {"S": "ada"}}) == {name: "ada"}
 
 
-def test_unknown_members_are_left_out_only_where_nobody_has_to_know() -> None:
-    members = text_and_number()
-    dropping = StraightDecoders(members, drops=True)["pk", "x"]
-    assert dropping is not None
-    assert dropping({"pk": {"S": "ada"}, "x": {"S": "y"}}) == {"user": "ada"}
-    assert StraightDecoders(members, drops=False)["pk", "x"] is None
+def test_maps_with_unknown_members_are_left_to_who_counts_them() -> None:
+    assert StraightDecoders(text_and_number())["pk", "x"] is None
 
 
 def test_a_misfit_is_raised_and_ends_the_use_of_the_expression() -> None:
-    straight = StraightDecoders(text_and_number(), drops=False)
+    straight = StraightDecoders(text_and_number())
     decode = straight["pk", "n"]
     assert decode is not None
     with pytest.raises(MISFITS):
@@ -53,8 +48,9 @@ def test_a_misfit_is_raised_and_ends_the_use_of_the_expression() -> None:
 
 
 def test_the_number_of_expressions_is_bounded() -> None:
-    straight = StraightDecoders(text_and_number(), drops=True)
-    made = [straight["pk", f"x{number}"] for number in range(100)]
+    members = {f"x{number}": (f"x{number}", codec.text().decode) for number in range(100)}
+    straight = StraightDecoders(members)
+    made = [straight[name,] for name in members]
     assert len(straight) == sum(each is not None for each in made) == 32
 
 

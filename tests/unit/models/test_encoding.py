@@ -1,15 +1,18 @@
 """Values are encoded at once; where that fails, the error names the field, the element or the key."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel
 
-from dynamap_async import Attr, Model, PartitionKey, attr
-from dynamap_async.codec import sizes
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, attr
+from dynamap_async.codec import sizes, straight_encoder
 from dynamap_async.errors import EncodeError
-from dynamap_async.models import definition_of
+from dynamap_async.models import definition_of, encoders, items
 
 
 class Place(BaseModel):
@@ -35,6 +38,55 @@ class Trip(Model, table="trips"):
     mark: Attr[Mark | None] = None
     score: Attr[float] = 0.0
     note: Attr[str | None] = None
+
+
+def test_the_expression_of_a_model_is_made_once_when_its_first_item_is_encoded(monkeypatch):
+    made: list[str] = []
+
+    def counted(label: str, parts: Any) -> Any:
+        made.append(label)
+        return straight_encoder(label, parts)
+
+    monkeypatch.setattr(encoders, "straight_encoder", counted)
+
+    class First(Model, table="holders"):
+        id: PartitionKey[str]
+        place: Attr[Place]
+
+    class Second(Model, table="holders"):
+        id: PartitionKey[str]
+
+    assert made == []
+    for city in ("Rome", "Oslo", 7, "Paris"):
+        item = First.model_construct(id="1", place=Place.model_construct(city=city, streets={}))
+        with pytest.raises(EncodeError, match=r"First\.place\.city") if city == 7 else nullcontext():
+            definition_of(First).items.encode(item)
+    definition_of(Second).items.encode(Second(id="1"))
+    assert made == ["First", "Second"]
+
+
+def test_keys_that_always_fit_are_not_looked_at(monkeypatch):
+    looked: list[Any] = []
+    monkeypatch.setattr(items, "check_key_value", lambda value, role: looked.append((value, role)))
+
+    class Reading(Model, table="readings"):
+        sensor: PartitionKey[UUID]
+        at: SortKey[datetime]
+        level: Attr[int]
+        place: Attr[str]
+        expires: Attr[date | None] = None
+        by_level = GlobalIndex(partition_key="level", sort_key="at")
+        by_place = GlobalIndex(partition_key="place", sort_key="expires")
+
+    def encode(**values: Any) -> None:
+        reading = Reading.model_construct(**{"sensor": UUID(int=1), "at": datetime.now(UTC), "level": 7, **values})
+        definition_of(Reading).items.encode(reading)
+
+    encode(place="Oslo", expires=None)
+    encode(place="Oslo", expires=date(2026, 1, 1))
+    assert looked == []
+    encode(place="", expires=None)
+    assert looked == [({"S": ""}, "partition")]
 
 
 def encoded(**changes: Any) -> Any:

@@ -1,0 +1,102 @@
+"""Converters of types with a fixed number of values: enums and literals."""
+
+from collections.abc import Iterable
+from enum import Enum, Flag
+from typing import Any, cast
+
+from dynamap_async.codec.converter import Converter, Inline, Usual, Writer
+from dynamap_async.codec.plain import encode_any
+from dynamap_async.codec.refusals import refusal
+from dynamap_async.wire import AttributeValue, Tag
+
+
+def enum_of(kind: type[Enum], value: Converter, *, exact: bool = True) -> Converter:
+    """Return the converter of an enum, stored as its members' values.
+
+    Args:
+        kind: the enum.
+        value: the converter of its values, exact.
+        exact: give back the member, not its value.
+    """
+    encode_value, decode_value = value.encode, value.decode
+
+    def encode(member: Any) -> AttributeValue:
+        if isinstance(member, kind):
+            return encode_value(member.value)
+        try:
+            found = kind(member)
+        except ValueError:
+            raise refusal(kind.__name__, member, f"use a member of {kind.__name__}, or its value") from None
+        # True == 1, yet True is not the value of a member that is 1.
+        if isinstance(member, bool) is not isinstance(found.value, bool):
+            raise refusal(kind.__name__, member)
+        return encode_value(found.value)
+
+    def decode(stored: Any) -> Any:
+        return kind(decode_value(stored))
+
+    return Converter(
+        label=kind.__name__,
+        tags=value.tags,
+        encode=encode,
+        decode=decode if exact else decode_value,
+        types=(kind, *_types_of(member.value for member in kind)),
+        inline=_inline_enum(kind, value),
+    )
+
+
+def literal_of(values: Iterable[Any]) -> Converter:
+    """Return the converter of a Literal type.
+
+    Args:
+        values: its values: str, int, bool, bytes, None or enum members.
+    """
+    choices = tuple(values)
+    label = f"Literal[{', '.join(map(repr, choices))}]"
+    # The type is part of the key, because True == 1.
+    stored: dict[tuple[type, object], tuple[str, object]] = {
+        (type(choice), choice): next(iter(encode_any(choice).items())) for choice in choices
+    }
+    loaded: dict[tuple[str, object], Any] = {}
+    for (_kind, choice), pair in stored.items():
+        loaded.setdefault(pair, choice)
+
+    def encode(value: Any) -> AttributeValue:
+        try:
+            tag, content = stored[type(value), value]
+        except (LookupError, TypeError):
+            raise refusal(label, value) from None
+        return cast("AttributeValue", {tag: content})
+
+    def decode(value: Any) -> Any:
+        [pair] = value.items()
+        return loaded[pair]
+
+    texts = frozenset(choices)
+
+    def write(value: str, writer: Writer) -> Usual:
+        return Usual(f"{{'S': {value}}}", f"type({value}) is str and {value} in {writer.name(texts)}")
+
+    return Converter(
+        label=label,
+        tags=frozenset(cast("Tag", tag) for tag, _content in stored.values()),
+        encode=encode,
+        decode=decode,
+        types=tuple(_types_of(choices)),
+        inline=write if _types_of(choices) == {str} else None,
+    )
+
+
+def _inline_enum(kind: type[Enum], value: Converter) -> Inline | None:
+    if issubclass(kind, Flag) or value.inline is None:  # combinations of flags are members too
+        return None
+
+    def write(member: str, writer: Writer) -> Usual | None:
+        usual = writer.usual(value, f"{member}._value_")  # a third of the time of .value
+        return None if usual is None else Usual(usual.made, f"type({member}) is {writer.name(kind)} and {usual.test}")
+
+    return write
+
+
+def _types_of(values: Iterable[object]) -> set[type]:
+    return {type(value) for value in values}

@@ -1,0 +1,99 @@
+"""The decoders of one model's fields: attributes to what Pydantic validates, a page at a time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from dynamap_async.codec import MISFITS, StraightPages, decode_any
+from dynamap_async.errors import DecodeError
+from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.read_back import read_back
+from dynamap_async.models.shards import ShardedKeys
+from dynamap_async.wire import AttributeValue, WireItem
+
+_NULL: Final[AttributeValue] = {"NULL": True}
+
+
+class FieldDecoders:
+    """Decodes the attributes of the items of one model.
+
+    An attribute whose stored form is not the expected one is decoded by its own type and left for Pydantic to judge.
+    """
+
+    def __init__(
+        self, fields: Sequence[FieldPlan], shards: ShardedKeys, *, takes_extras: bool, told_by: str | None
+    ) -> None:
+        """Make the decoders.
+
+        Args:
+            fields: the fields.
+            shards: the partition keys that are spread over shards.
+            takes_extras: whether attributes that are no fields are given to Pydantic.
+            told_by: the stored name of the attribute that is none of them.
+        """
+        self.fields: Final = {field.stored: (field.name, field.decode, field) for field in fields if field.is_stored}
+        """Stored name -> name, decoder and plan of the field."""
+        self._names = frozenset(field.name for field in fields)
+        self._shards = shards
+        self._takes_extras = takes_extras
+        self._told_by = told_by
+        self._absent = [
+            (field.name, field.stored, field.of_absence)
+            for field in fields
+            if field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
+        ]
+        self._read_back = read_back(fields)
+        self._straight = StraightPages(self.fields, self._absent, drops=not takes_extras)
+
+    def values(self, items: Sequence[WireItem]) -> list[dict[str, Any]]:
+        """Return of each item field name -> value; raises DecodeError for a malformed one."""
+        plain: Sequence[Mapping[str, AttributeValue]] = items
+        if self._shards.of:
+            plain = [self._shards.removed(item) for item in items]
+        page = self._straight.decode(plain)
+        if page is None:
+            page = [self._alone(item) for item in plain]
+        for each in self._read_back:
+            for values in page:
+                values.update(each.of(values.get(each.key)))
+        return page
+
+    def _alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+        page = self._straight.decode((item,))
+        if page is not None:
+            return page[0]
+        values = self._one_by_one(item)
+        for name, attribute, make in self._absent:
+            if attribute not in item:
+                values[name] = make()
+        return values
+
+    def _one_by_one(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        fields = self.fields
+        for attribute, stored in item.items():
+            found = fields.get(attribute)
+            if found is None:
+                if self._takes_extras and attribute != self._told_by:
+                    values[attribute] = self._extra(attribute, stored)
+                continue
+            name, decode, field = found
+            try:
+                values[name] = decode(stored)
+            except MISFITS:
+                values[name] = field.of_null() if stored == _NULL else _plain(attribute, stored)
+        return values
+
+    def _extra(self, attribute: str, stored: AttributeValue) -> Any:
+        if attribute in self._names:
+            raise DecodeError(
+                f"attribute {attribute!r} is unknown, yet has the name of a field that is stored under another name"
+            )
+        return _plain(attribute, stored)
+
+
+def _plain(attribute: str, stored: AttributeValue) -> Any:
+    """Return an attribute by its own type; raises DecodeError, placed, where it has none."""
+    try:
+        return decode_any(stored)
+    except DecodeError as error:
+        raise DecodeError(f"{attribute}: {error}") from error

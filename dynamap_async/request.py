@@ -1,12 +1,12 @@
 """The one value that crosses from the pure half of the library to the asynchronous half."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from dynamap_async.wire import Body, WireKey
+from dynamap_async.wire import Body, WireItem, WireKey
 
 _EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38
 
@@ -41,9 +41,13 @@ def identity_of(table: str, key: WireKey) -> str:
     """Return the identity of an item: ``1`` and ``1.0`` are one number, and so one key."""
     identity = table
     for value in key.values():
-        [(tag, content)] = value.items()
-        part = f"S{content}" if tag == "S" else canonical(tag, content)
         # Each with its length: a text may hold any character, and so no separator keeps ("ab", "c") from ("a", "bc").
+        text = value.get("S")
+        if text is not None:  # as most keys are, at half the cost of the others (benchmarks: concurrent_gets_400)
+            identity += f"\0{len(text) + 1}:S{text}"
+            continue
+        [(tag, content)] = value.items()
+        part = canonical(tag, content)
         identity += f"\0{len(part)}:{part}"
     return identity
 
@@ -54,6 +58,64 @@ def canonical(tag: str, value: object) -> str:
     if tag == "N" and not text.isdigit():
         text = format(Decimal(text).normalize(_EXACT), "f")
     return f"{tag}{text}"
+
+
+Reader: TypeAlias = Callable[[Sequence[WireItem]], Sequence[Any]]
+"""Makes instances of items, in order; raises if there is one of which it cannot."""
+
+
+class Together:
+    """Items of one answer, for callers who asked for one each and read them alike.
+
+    Whoever looks first reads all of them, at two thirds of what it costs one by one (benchmarks: concurrent_gets_400).
+    If one cannot be read, each caller reads its own, so that none learns of another's error.
+    """
+
+    __slots__ = ("_instances", "_items", "_reader")
+
+    def __init__(self, reader: Reader) -> None:
+        """Begin with no items, for one reader."""
+        self._reader = reader
+        self._items: list[WireItem] = []
+        self._instances: list[Any] | None = None
+
+    def add(self, part: "PartOfAnswer", item: WireItem) -> None:
+        """Take one more item, which is the one of a part of the answer."""
+        part.together, part.number = self, len(self._items)
+        self._items.append(item)
+
+    def take(self, number: int, reader: Reader) -> Any:
+        """Return the instance of an item; None if the reader is another one, or it was taken, or cannot be made."""
+        if reader is not self._reader:
+            return None
+        instances = self._instances
+        if instances is None:
+            try:
+                instances = list(self._reader(self._items))
+            except Exception:  # noqa: BLE001 - whatever it is, whose item it is gets it when it reads that alone
+                instances = [None] * len(self._items)
+            self._instances, self._items = instances, []
+        instance, instances[number] = instances[number], None
+        return instance
+
+
+class PartOfAnswer(dict[str, Any]):
+    """What an answer says of one of the requests that shared it, as if that one had travelled alone."""
+
+    __slots__ = ("number", "together")
+
+    number: int
+    """The place of its item among those that are read together. Set by ``Together``, with ``together``."""
+
+    together: Together
+
+    def instance(self, reader: Reader) -> Any:
+        """Return an instance of its item that nobody else has; None where the caller has to read the item."""
+        try:
+            together = self.together
+        except AttributeError:
+            return None
+        return together.take(self.number, reader)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,6 +154,9 @@ class Request:
 
     resendable_seconds: float | None = None
     """For how long after the first sending that is so, where a client request token makes it so; None for always."""
+
+    reader: Reader | None = None
+    """Reads the item, together with others if they share an answer; None where the caller has to read it."""
 
 
 def tables_of(request: Request) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ class Alone:
             logger.warning("%s is refused in batches and accepted alone; it is sent alone for 5 minutes", table)
         self.until[table] = asyncio.get_running_loop().time() + ALONE_SECONDS
 
-    def __contains__(self, table: str) -> bool:
-        if not self.until or table not in self.until:
+    def __contains__(self, table: object) -> bool:
+        if not isinstance(table, str) or table not in self.until:
             return False
         if self.until[table] > asyncio.get_running_loop().time():
             return True

@@ -55,11 +55,12 @@ def found_items(requests: Sequence[Request], answer: Body) -> dict[str, WireItem
     """Return identity -> item of everything that a BatchGetItem answer holds; it comes in any order."""
     names = _key_names(requests)
     responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
-    return {
-        identity_of(table, {name: item[name] for name in names[table]}): item
-        for table, items in responses.items()
-        for item in items
-    }
+    found: dict[str, WireItem] = {}
+    for table, items in responses.items():
+        key_names = names[table]
+        for item in items:
+            found[identity_of(table, {name: item[name] for name in key_names})] = item
+    return found
 
 
 def unread(requests: Sequence[Request], answer: Body) -> Leftovers:

@@ -10,7 +10,7 @@ any more is not sent.
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from functools import partial
 from typing import ClassVar, Final
@@ -56,7 +56,7 @@ class Coalescer(Outcomes):
         self._send: Final = means.send
         self._slots: Final = means.slots
         self._policy: Final = policy
-        self._most: Final = min(policy.max_keys, self.most)
+        self._most: Final = min(policy.max_keys, self.most) if policy.enabled else 1
         self._queues: Final = Queues(self.groups)
         self._sealing: Final = Sealing(
             means.slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
@@ -64,6 +64,8 @@ class Coalescer(Outcomes):
         self.entrance: Final = Entrance(means.admission, self._queues, self._sealing, opened=self.open)
         self.tasks: Final[dict[asyncio.Task[None], list[Pending]]] = {}
         """One for each exchange, with what it carries."""
+        self.deadline: Callable[[], float] = anyio.current_effective_deadline
+        """Returns the event loop's time after which the current task does not wait; see ``Executor.open``."""
         self._held: Final[dict[asyncio.Task[None], Priority]] = {}
         """The slots of those whose exchanges are not over."""
 
@@ -106,7 +108,7 @@ class Coalescer(Outcomes):
         Whoever cancels the future tells ``_left`` of it.
         """
         loop = asyncio.get_running_loop()
-        until = anyio.current_effective_deadline() if deadline is None else deadline
+        until = self.deadline() if deadline is None else deadline
         waiter = Waiter(loop.create_future(), until, 0, loop.time(), payer)
         if payer is not None:
             waiter.deadline = min(until, payer.deadline)
@@ -180,12 +182,6 @@ class Coalescer(Outcomes):
     def _wake(self) -> None:
         self._sealing.wake()
 
-    def _may_share(self, pending: Pending) -> bool:
-        request = pending.request
-        if not (self._policy.enabled and request.batchable) or pending.refused_in_batch:
-            return False
-        return not self._alone.until or request.table not in self._alone
-
     def _urgency(self) -> Priority | None:
         """Return the priority of the most urgent that waits; None if nothing does."""
         return self._parts_of_refused[0][0].urgency if self._parts_of_refused else self._queues.urgency()
@@ -223,7 +219,7 @@ class Coalescer(Outcomes):
             return self._parts_of_refused.popleft()
         if (queue := self._queues.next(priority)) is None:
             return []
-        taken = queue.take(self._most, self.most_bytes, self._may_share, self._weight)
+        taken = queue.take(self._most, self.most_bytes, self._alone if self._alone.until else (), self._weight)
         for pending in taken.withdrawn:
             self._close_one(pending)
         return taken.batch

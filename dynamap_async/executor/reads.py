@@ -21,7 +21,7 @@ from dynamap_async.executor.means import Means
 from dynamap_async.executor.pending import Pending, Waiter
 from dynamap_async.executor.sizes import UNKNOWN_BYTES, Sizes
 from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS
-from dynamap_async.request import Request
+from dynamap_async.request import PartOfAnswer, Reader, Request, Together
 from dynamap_async.wire import Body, WireItem
 
 _TURN_BYTES: Final = 100_000
@@ -38,13 +38,14 @@ class Reads(Chunked):
 
     def __init__(self, means: Means, policy: BatchPolicy) -> None:
         super().__init__(means, policy)
-        self._joinable: dict[tuple[str, bool], Pending] = {}
+        self._joinable: Final[tuple[dict[str, Pending], dict[str, Pending]]] = ({}, {})
+        """Identity -> what reads of that key join; of eventually consistent reads, and of consistent ones."""
         self._sizes = Sizes()
 
     def _accept(self, request: Request, waiter: Waiter) -> Pending:
         pending = Pending(request, waiters=[waiter], consistent=bool(request.body.get("ConsistentRead")))
-        if self._policy.enabled and request.batchable:
-            queued = self._joinable.setdefault((pending.identity, pending.consistent), pending)
+        if request.batchable and self._policy.enabled:
+            queued = self._joinable[pending.consistent].setdefault(pending.identity, pending)
             if queued is not pending:
                 queued.waiters.append(waiter)
                 queued.joined = True
@@ -68,7 +69,7 @@ class Reads(Chunked):
     def _joins(self, request: Request) -> bool:
         if not (self._policy.enabled and request.batchable and request.target is not None):
             return False
-        return (request.target.identity, bool(request.body.get("ConsistentRead"))) in self._joinable
+        return request.target.identity in self._joinable[bool(request.body.get("ConsistentRead"))]
 
     def _next_batch(self, priority: Priority) -> list[Pending]:
         batch = super()._next_batch(priority)
@@ -82,9 +83,9 @@ class Reads(Chunked):
         super()._close_one(pending)
 
     def _let_nobody_join(self, pending: Pending) -> None:
-        joint = pending.identity, pending.consistent
-        if self._joinable.get(joint) is pending:
-            del self._joinable[joint]
+        joinable = self._joinable[pending.consistent]
+        if joinable.get(pending.identity) is pending:
+            del joinable[pending.identity]
 
     def _weight(self, pending: Pending) -> int:
         return self._sizes.known.get(pending.request.table, UNKNOWN_BYTES)
@@ -103,13 +104,21 @@ class Reads(Chunked):
     def _give_out(self, answered: deque[Pending], parts: dict[str, Body]) -> None:
         """Give every request its part of an answer: at once, or where they are large, with a turn for others between.
 
-        Each waiter decodes its own item as soon as it has it, all of them in one turn of the event loop.
+        The waiters decode their items as soon as they have them, all of a turn in the next one, and together where they
+        read them alike.
         """
         size, sizes, nothing = 0, self._sizes.known, dict[str, Any]()
+        alike: dict[Reader, Together] = {}
         while answered and size < _TURN_BYTES:
             pending = answered.popleft()
+            request = pending.request
             if part := parts.get(pending.identity):
-                size += sizes.get(pending.request.table, UNKNOWN_BYTES)
+                size += sizes.get(request.table, UNKNOWN_BYTES)
+                if request.reader is not None and isinstance(part, PartOfAnswer):
+                    together = alike.get(request.reader)
+                    if together is None:
+                        together = alike[request.reader] = Together(request.reader)
+                    together.add(part, part["Item"])
             pending.answer(part or nothing)
             self.open.discard(pending)
             if pending.ticket is not None:
@@ -122,4 +131,4 @@ class Reads(Chunked):
         requests = [pending.request for pending in batch]
         leftovers = unread(requests, answer)
         found = found_items(requests, answer)
-        return {identity: {"Item": item} for identity, item in found.items()}, leftovers
+        return {identity: PartOfAnswer(Item=item) for identity, item in found.items()}, leftovers

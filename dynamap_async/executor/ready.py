@@ -4,7 +4,7 @@ Invariant: of one call, no two requests are about the same item.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -31,9 +31,7 @@ class Ready(deque[Pending]):
     add_first: ClassVar[Callable[[deque[Pending], Pending], None]] = deque[Pending].appendleft
     """Puts a request that was sent before those that came later."""
 
-    def take(
-        self, most: int, most_bytes: int, may_share: Callable[[Pending], bool], weight: Callable[[Pending], int]
-    ) -> Taken:
+    def take(self, most: int, most_bytes: int, alone: Container[str], weight: Callable[[Pending], int]) -> Taken:
         """Take the requests of the next call: the first, whatever it weighs, and those after it that can share it.
 
         What is passed over stays first in line, so that nothing waits for more than those before it.
@@ -41,7 +39,7 @@ class Ready(deque[Pending]):
         Args:
             most: how many requests the call may hold.
             most_bytes: how much they may weigh together.
-            may_share: whether a request may travel with others.
+            alone: the tables whose requests travel alone.
             weight: tells what a request weighs, in bytes.
         """
         taken = Taken()
@@ -50,12 +48,14 @@ class Ready(deque[Pending]):
         size = 0
         while self and len(taken.batch) < most:
             pending = self.popleft()
+            request = pending.request
+            shares = request.batchable and not pending.refused_in_batch and not (alone and request.table in alone)
             if not pending.wanted:
                 taken.withdrawn.append(pending)
-            elif not taken.batch and not may_share(pending):
+            elif not taken.batch and not shares:
                 taken.batch.append(pending)
                 break
-            elif pending.identity in identities or not may_share(pending):
+            elif pending.identity in identities or not shares:
                 passed_over.append(pending)
             elif (more := size + weight(pending)) > most_bytes and taken.batch:
                 passed_over.append(pending)

@@ -71,8 +71,7 @@ class Writes(Chunked):
         if pending in self.open:
             for after in self._leave_lines(pending):
                 if self._has_its_turn(after):
-                    self.entrance.let_in(after)
-                    self._sealing.wake()
+                    self._begin(after)
         super()._close_one(pending)
 
     def _leave_lines(self, pending: Pending) -> list[Pending]:

@@ -44,7 +44,7 @@ def idle():
         assert not executor._reads.open
         assert not executor._writes.open
         assert not executor._writes._lines
-        assert not executor._reads._joinable
+        assert not any(executor._reads._joinable)
         assert executor._slots.free == transport.max_connections
 
     return check

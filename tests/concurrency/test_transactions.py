@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dynamap_async import RetryPolicy
+from dynamap_async import BatchPolicy, RetryPolicy
 from dynamap_async.errors import (
     CancellationReason,
     ConnectionFailedError,
@@ -107,6 +107,32 @@ async def test_transaction_is_sent_once_even_where_it_waited_for_two_items_of_on
     async with open_session() as session:
         await outcomes(await begun(session.transact_write([put(1), put(2)]), session.transact_write([put(1), put(2)])))
     assert operations(slow) == ["TransactWriteItems"] * 2
+
+
+async def test_transaction_whose_turn_comes_waits_for_no_window(slow, open_session, put):
+    async with open_session(batching=BatchPolicy(window_seconds=0.5)) as session:
+        await outcomes(await begun(*[session.transact_write([put(1), put(2)]) for _ in range(3)]))
+    assert slow.waits == [1.0, 1.0]
+
+
+async def test_transaction_whose_turn_comes_waits_for_a_slot(slow, open_session, put):
+    slow.max_connections = 1
+    async with open_session() as session:
+        await outcomes(
+            await begun(
+                session.transact_write([put(1)]), session.transact_write([put(1, 2)]), session.transact_write([put(2)])
+            )
+        )
+    assert slow.most_under_way == 1
+    assert slow.waits == [1.0, 1.0]
+
+
+async def test_transactions_in_a_line_are_not_sent_when_the_session_gives_up(slow, open_session, put):
+    slow.latency = 60.0
+    async with open_session(close_timeout_seconds=1) as session:
+        tasks = await begun(*[session.transact_write([put(1)]) for _ in range(3)])
+    assert [error.outcome for error in await outcomes(tasks)] == [Outcome.UNKNOWN, Outcome.NOT_SENT, Outcome.NOT_SENT]
+    assert operations(slow) == ["TransactWriteItems"]
 
 
 async def test_cancelled_transaction_that_waits_is_withdrawn_and_holds_nobody_up(slow, open_session, put):

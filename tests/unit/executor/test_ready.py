@@ -32,13 +32,11 @@ def queued(*requests):
     return ready
 
 
-def calls(ready, *, most=100, most_bytes=1000):
+def calls(ready, *, most=100, most_bytes=1000, alone=()):
     """Return the identities of each call, until the queue is empty."""
     taken = []
     while ready:
-        call = ready.take(
-            most, most_bytes, lambda each: each.request.batchable, lambda each: each.request.target.size_bytes
-        )
+        call = ready.take(most, most_bytes, alone, lambda each: each.request.target.size_bytes)
         assert call.batch or call.withdrawn, "nothing was taken of a queue that is not empty"
         if call.batch:
             taken.append([int(each.identity) for each in call.batch])
@@ -82,7 +80,7 @@ def test_the_first_in_line_is_in_the_next_call_whatever_comes_later(seed):
     ready, later = queued(*(pending(n % 3) for n in range(6))), iter(range(6, 200))
     while ready:
         first = ready[0]
-        call = ready.take(3, 1000, lambda each: each.request.batchable, lambda each: each.request.target.size_bytes)
+        call = ready.take(3, 1000, (), lambda each: each.request.target.size_bytes)
         assert call.batch[0] is first
         for number in (next(later, None) for _ in range(chance.randrange(4))):
             if number is not None:
@@ -93,3 +91,7 @@ def test_what_is_sent_again_goes_before_what_came_later():
     ready = queued(pending(1), pending(2))
     ready.add_first(pending(0))
     assert calls(ready) == [[0, 1, 2]]
+
+
+def test_requests_to_a_table_that_is_sent_alone_share_no_call():
+    assert calls(queued(pending(0), pending(1)), alone={"t"}) == [[0], [1]]

@@ -93,9 +93,9 @@ class Aiobotocore(Subject):
             tasks = [group.create_task(self._client.batch_write_item(RequestItems=each)) for each in requests]
         return len(tasks)
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """TransactWriteItems."""
-        puts = [{"Put": {"TableName": TABLE, "Item": item}} for item in self._items[:10]]
+        puts = [{"Put": {"TableName": TABLE, "Item": item}} for item in self._items[10 * number : 10 * number + 10]]
         return await self._client.transact_write_items(TransactItems=puts)
 
     async def scan(self) -> int:

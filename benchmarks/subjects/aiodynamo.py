@@ -81,9 +81,11 @@ class Aiodynamo(Subject):
                 group.create_task(self._client.batch_write({TABLE: request}))
         return len(requests)
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """`transact_write_items`."""
-        await self._client.transact_write_items([Put(TABLE, item) for item in self._items[:10]])
+        await self._client.transact_write_items(
+            [Put(TABLE, item) for item in self._items[10 * number : 10 * number + 10]]
+        )
         return None
 
     async def stream(self, count: int) -> int:

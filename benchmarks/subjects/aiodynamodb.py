@@ -126,9 +126,11 @@ class Aiodynamodb(Subject):
             tasks = [group.create_task(call) for call in calls]
         return [task.result() for task in tasks]
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """`transact_write`."""
-        return await self._client.transact_write([TransactPut(post) for post in self._posts[:10]])
+        return await self._client.transact_write(
+            [TransactPut(post) for post in self._posts[10 * number : 10 * number + 10]]
+        )
 
     async def stream(self, count: int) -> int:
         """Iterate the pages of `query`."""

@@ -57,9 +57,12 @@ class Floor(Subject):
         self._query = orjson.dumps(
             {**_CONDITION, "ExpressionAttributeValues": {":p": {"S": "user-000000"}}, "Limit": PAGE}
         )
-        self._transaction = orjson.dumps(
-            {"TransactItems": [{"Put": {"TableName": TABLE, "Item": wire(name)}} for name in names[:10]]}
-        )
+        self._transactions = [
+            orjson.dumps(
+                {"TransactItems": [{"Put": {"TableName": TABLE, "Item": wire(name)}} for name in names[at : at + 10]]}
+            )
+            for at in range(0, distinct, 10)
+        ]
         self._update = orjson.dumps(
             {
                 "TableName": TABLE,
@@ -117,9 +120,9 @@ class Floor(Subject):
             tasks = [group.create_task(self._send(operation, body)) for body in bodies]
         return [task.result() for task in tasks]
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """Send TransactWriteItems."""
-        return await self._send("TransactWriteItems", self._transaction)
+        return await self._send("TransactWriteItems", self._transactions[number])
 
     async def scan(self) -> int:
         """Read the segments at the same time."""

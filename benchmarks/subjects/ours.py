@@ -101,10 +101,10 @@ class Ours(Subject):
         """`put_many`."""
         return await self._session.put_many(self._posts[:count])
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """A transaction block."""
         async with self._session.transaction() as tx:
-            for post in self._posts[:10]:
+            for post in self._posts[10 * number : 10 * number + 10]:
                 tx.put(post)
         return None
 

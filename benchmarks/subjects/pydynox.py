@@ -93,10 +93,10 @@ class Pydynox(Subject):
                 batch.put(item)
         return None
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """A transaction block."""
         async with Transaction(self._client) as transaction:
-            for post in self._posts[:10]:
+            for post in self._posts[10 * number : 10 * number + 10]:
                 transaction.save_model(post)
         return None
 

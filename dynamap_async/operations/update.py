@@ -21,7 +21,7 @@ from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.unique_after import unique_after, unique_attributes
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
-from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
 M = TypeVar("M")
@@ -216,7 +216,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
                 "ReturnValues": _RETURN_VALUES[spec.returns],
             },
             table=table,
-            target=Target(spec.key, identity_of(table, spec.key), size),
+            target=Target(spec.key, spec.definition.plain_keys.identity(table, spec.key), size),
             writes=True,
             conditional=bool(conditions),
             resendable=spec.expected is not None or repeatable,

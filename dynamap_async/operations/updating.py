@@ -68,7 +68,9 @@ def update_spec(
         definition: Definition[Any] = definition_of(checked_model(subject))
         definition.require_table("updated")
         check_written_by_key(definition, deletes=False)
-        return revised(_BLANK, definition=definition, key=definition.key(values))
+        # ``made`` takes half the time of ``key``, which tells what is wrong (benchmarks: update_one).
+        key = definition.plain_keys.made(values) or definition.key(values)
+        return revised(_BLANK, definition=definition, key=key)
     definition = definition_of(type(subject))
     definition.require_table("updated")
     if values:

@@ -1,7 +1,7 @@
 """What all writes of one item share: their conditions, and what a refusal means."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
@@ -17,11 +17,19 @@ from dynamap_async.expressions import Condition, Placeholders, conjunction, rend
 from dynamap_async.models import Definition, Model, WriteKind
 from dynamap_async.operations.missing import explained
 from dynamap_async.operations.operation import Context, SingleRequest
-from dynamap_async.operations.transact import key_values, shown_key
-from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
+from dynamap_async.request import Request, Target
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
+
+
+_ACTIONS: Final = {
+    "PutItem": "Put",
+    "UpdateItem": "Update",
+    "DeleteItem": "Delete",
+    "ConditionCheck": "ConditionCheck",
+}
 
 
 class Unknown(Enum):
@@ -130,6 +138,11 @@ class Write(SingleRequest[R_co]):
             return error
         return _conflict(error, self._named(error), expected, stored)
 
+    def part(self, context: Context) -> Part:
+        """Return what a transaction says of the item."""
+        request = self.request(context)
+        return part_of(_ACTIONS[request.operation], request)
+
     def wire_key(self) -> WireKey:
         """Return the key of the item."""
         target = self.request(Context()).target
@@ -206,25 +219,16 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
 
 
 def write_request(
-    operation: str,
-    table: str,
-    key: WireKey,
-    content: dict[str, Any],
-    conditions: tuple[Condition, ...],
-    *,
-    size_bytes: Callable[[], int] | None = None,
-    json_bytes: int = 0,
+    operation: str, table: str, target: Target, content: dict[str, Any], conditions: tuple[Condition, ...]
 ) -> Request:
     """Return the request of a put or a delete: unconditional ones may travel together.
 
     Args:
         operation: ``PutItem`` or ``DeleteItem``.
         table: the full table name.
-        key: the item's key.
+        target: the item.
         content: the member that says what is written.
         conditions: what must hold of the stored item.
-        size_bytes: measures what is written, where something is.
-        json_bytes: the length of its JSON.
     """
     members: dict[str, Any] = {}
     if conditions:
@@ -234,7 +238,7 @@ def write_request(
         operation=operation,
         body={"TableName": table, **content, **members},
         table=table,
-        target=Target(key, identity_of(table, key), size_bytes or 0, json_bytes),
+        target=target,
         batchable=not members,
         writes=True,
         conditional=bool(members),

@@ -24,6 +24,7 @@ from dynamap_async.operations import (
     UpdateSpec,
     Write,
 )
+from dynamap_async.operations.transact_write import check_action
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")
@@ -89,19 +90,19 @@ class Transaction:
 
     def put(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None:
         """Write an item, replacing the stored one. See ``Put``."""
-        self.add(Put(item, where=where, read_first=read_first))
+        self._take(Put(item, where=where, read_first=read_first))
 
     def create(self, item: Model, /, *, where: Condition | None = None) -> None:
         """Write an item that must not exist yet. See ``Create``."""
-        self.add(Create(item, where=where))
+        self._take(Create(item, where=where))
 
     def save(self, item: Model, /, *, where: Condition | None = None) -> None:
         """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``."""
-        self.add(Save(item, where=where))
+        self._take(Save(item, where=where))
 
     def replace(self, item: Model, /, *, where: Condition | None = None) -> None:
         """Write an item whatever version is stored. See ``Replace``."""
-        self.add(Replace(item, where=where))
+        self._take(Replace(item, where=where))
 
     @overload
     def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
@@ -118,7 +119,7 @@ class Transaction:
     ) -> None: ...
     def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
         """Remove an item, given as an instance or as model and key. See ``Delete``."""
-        self.add(Delete(target, *key, where=where, read_first=read_first))
+        self._take(Delete(target, *key, where=where, read_first=read_first))
 
     @overload
     def update(self, item: MA, /) -> TransactionUpdate[MA]: ...
@@ -129,7 +130,7 @@ class Transaction:
     def update(self, subject: Any, /, *key: Any) -> TransactionUpdate[Any]:
         """Change parts of an item, given as an instance or as model and key; the methods say how. See ``Update``."""
         update: Update[Any, Any] = Update(subject, *key)
-        self.add(update)
+        self._take(update)
         return TransactionUpdate(update.spec, partial(self._change, len(self._actions) - 1))
 
     def _change(self, position: int, update: Update[Any, Any]) -> None:
@@ -140,7 +141,7 @@ class Transaction:
         self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
     ) -> None:
         """Demand something of an item that the transaction does not write. See ``Check``."""
-        self.add(Check(model, partition, sort, where=where))
+        self._take(Check(model, partition, sort, where=where))
 
     def add(self, action: Write[Any], /) -> None:
         """Take any write or check as it is.
@@ -149,6 +150,11 @@ class Transaction:
             OperationError: it is no write, or there are 100 already.
             SessionStateError: the block was not entered, or was left.
         """
+        self._check()
+        check_action(len(self._actions), action)
+        self._take(action)
+
+    def _take(self, action: Write[Any]) -> None:
         self._check()
         self._empty.check_one_more(self._actions, action)
         self._actions.append(action)

@@ -109,7 +109,7 @@ ASKED = {
     "update": (lambda subject: subject.update(0), 1),
     "query-of-100": (lambda subject: subject.query(), 100),
     "stream-of-100": (lambda subject: subject.stream(100), 100),
-    "transaction-of-10": (lambda subject: subject.transact(), 10),
+    "transaction-of-10": (lambda subject: subject.transact(0), 10),
     "100-gets": (lambda subject: together(subject.get, 100), 100),
     "100-puts": (lambda subject: together(subject.put, 100), 100),
     "batch-get-of-100": (lambda subject: subject.batch_get(100), 100),
@@ -120,15 +120,15 @@ ASKED = {
     "batch-write-of-400": (lambda subject: subject.batch_write(400), 400),
 }
 BOUNDS = {
-    "get": 73,
-    "put": 115,
-    "update": 222,
-    "query-of-100": 8.5,
-    "stream-of-100": 9.5,
-    "transaction-of-10": 78,
-    "400-gets": 77,
-    "400-puts": 103,
-    "batch-get-of-400": 19.5,
+    "get": 61,
+    "put": 95,
+    "update": 200,
+    "query-of-100": 3.3,
+    "stream-of-100": 4.3,
+    "transaction-of-10": 47,
+    "400-gets": 60.5,
+    "400-puts": 79.5,
+    "batch-get-of-400": 13.5,
     "batch-write-of-400": 60,
 }
 """Question -> Python calls for each item, get or put."""

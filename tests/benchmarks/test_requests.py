@@ -43,7 +43,7 @@ ALIKE = {
     "put": (lambda subject: subject.put_alone(0), {"putitem": 1}),
     "update": (lambda subject: subject.update(0), {"updateitem": 1}),
     "query": (lambda subject: subject.query(), {"query": 1}),
-    "transaction": (lambda subject: subject.transact(), {"transactwriteitems": 1}),
+    "transaction": (lambda subject: subject.transact(0), {"transactwriteitems": 1}),
     "batch-write-of-400": (lambda subject: subject.batch_write(400), {"batchwriteitem": 16}),
     "stream-of-1050": (lambda subject: subject.stream(1_050), {"query": 11}),
     "scan-in-8-segments": (lambda subject: subject.scan(), {"scan": SCANNED // 100}),

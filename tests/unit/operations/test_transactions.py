@@ -1,5 +1,6 @@
 """Transactions as values: what is sent, what is refused before, and what an answer or a cancellation means."""
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -16,6 +17,7 @@ from dynamap_async.errors import (
     TransactionConflictError,
     VersionConflictError,
 )
+from dynamap_async.models import definition_of, remember
 from dynamap_async.operations import (
     Check,
     Context,
@@ -24,10 +26,14 @@ from dynamap_async.operations import (
     ExactlyOnce,
     Find,
     Get,
+    Old,
     Put,
+    Replace,
+    Save,
     TransactFind,
     TransactGet,
     TransactWrite,
+    Write,
 )
 
 CONTEXT = Context(table_prefix="dev-")
@@ -74,6 +80,45 @@ def test_actions_are_sent_in_order_under_the_names_of_the_api():
     assert [list(action) for action in body["TransactItems"]] == [["Put"], ["Put"], ["Delete"], ["ConditionCheck"]]
     assert body["TransactItems"][0] == {"Put": {"TableName": "dev-users", "Item": user("a")}}
     assert body["TransactItems"][2] == {"Delete": {"TableName": "dev-users", "Key": {"name": {"S": "c"}}}}
+
+
+class Month(Model, table="months-{at:month}"):
+    name: PartitionKey[str]
+    at: SortKey[datetime]
+
+
+class Numbered(Model, table="numbered"):
+    number: PartitionKey[int] = attr(autoincrement=True)
+
+
+def remembered(item, **changes):
+    remember(item, definition_of(type(item)).items.encode(item))
+    return item.model_copy(update=changes)
+
+
+PARTS = {
+    "put": lambda: Put(User(name="a")),
+    "put-on-condition": lambda: Put(User(name="a"), where=User.active.is_(True)),
+    "put-of-a-version": lambda: Put(Tweet(user="a", number=1, version=3)),
+    "put-into-a-table-of-a-period": lambda: Put(Month(name="a", at=datetime(2026, 3, 1, tzinfo=UTC))),
+    "put-with-a-number": lambda: Put(Numbered()).numbered(7),
+    "create": lambda: Create(User(name="a")),
+    "replace": lambda: Replace(User(name="a")),
+    "replace-of-a-version": lambda: Replace(Tweet(user="a", number=1)),
+    "save-of-a-new-item": lambda: Save(User(name="a")),
+    "save-of-changes": lambda: Save(remembered(User(name="a"), active=False)),
+    "save-of-no-change": lambda: Save(remembered(User(name="a"))),
+    "delete": lambda: Delete(User, "a"),
+    "old": lambda: Old(Put(User(name="a"))),
+}
+
+
+@pytest.mark.parametrize("make", PARTS.values(), ids=PARTS)
+def test_a_part_of_a_transaction_says_what_the_request_says(make):
+    write = make()
+    part, told = write.part(CONTEXT), Write.part(write, CONTEXT)
+    assert part.target.size_bytes == told.target.size_bytes  # after which they are numbers
+    assert part == told
 
 
 def test_check_is_a_condition_that_asks_for_the_stored_item():

@@ -32,19 +32,6 @@ class AttributeValue(TypedDict, total=False):
 WireItem: TypeAlias = dict[str, AttributeValue]
 """An item: attribute name -> attribute value."""
 
-
-class EncodedItem(dict[str, AttributeValue]):
-    """An item that carries its JSON, so that no request with it writes that again. It does not change.
-
-    For a batch of 25 items of 1 KB this is half of the work of writing the request (benchmarks: batch_write).
-    """
-
-    __slots__ = ("json",)
-
-    json: bytes
-    """The JSON of the item. It is set by who makes this: with a constructor of its own that took twice the time."""
-
-
 WireKey: TypeAlias = dict[str, AttributeValue]
 """The key attributes of one item, or the position that a query page ended at."""
 

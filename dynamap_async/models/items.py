@@ -27,7 +27,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.shards import ShardedKeys
 from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
-from dynamap_async.wire import AttributeValue, EncodedItem, WireItem
+from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -113,10 +113,7 @@ class ItemCodec(Generic[M]):
         self.check_keys(stored)
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
-        text = item_json(stored, self._name, shallow=self._shallow)
-        encoded = EncodedItem(stored)
-        encoded.json = text
-        return encoded, text
+        return stored, item_json(stored, self._name, shallow=self._shallow)
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.

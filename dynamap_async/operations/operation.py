@@ -27,6 +27,8 @@ class Context:
     """Signs cursors."""
     clock: Callable[[], float] = time.time
     """The time of day in epoch seconds, which decides what is expired."""
+    splices: bool = False
+    """Whether a body may hold an item as its JSON, an ``orjson.Fragment``: not for transports that look at it."""
 
     def now(self) -> int:
         """Return the time of day in whole epoch seconds."""

@@ -120,12 +120,12 @@ class Save(Put[M], Generic[M]):
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         self._before = known(self._item, definition)
         codec = definition.items
-        self._stored = {**codec.encode_values(self._item.__dict__), **codec.encode_extras(self._item)}
+        self._wire = {**codec.encode_values(self._item.__dict__), **codec.encode_extras(self._item)}
         self._stamps = {}
         self._check_key(self._before)
         if self._differs(self._before):
             self._stamps = stamped(self._item, definition)
-            self._stored = codec.encode(self._item, self._stamps)
+            self._wire = codec.encode(self._item, self._stamps)
             self._changes = difference(self._before, self._stored)
 
     def _differs(self, before: Known) -> bool:

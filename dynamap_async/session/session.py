@@ -110,7 +110,8 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         declared = partial(declared_limits, table_prefix)
         chosen = _transport(connection, client, transport)
         self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
-        context = Context(table_prefix=table_prefix, cursor_secret=_secret(cursor_secret), clock=clock)
+        splices = type(chosen) is WireTransport  # what is derived from it may look at bodies
+        context = Context(table_prefix=table_prefix, cursor_secret=_secret(cursor_secret), clock=clock, splices=splices)
         self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
         self._close_timeout_seconds = close_timeout_seconds
         self.tables = Tables(self._executor, self._runner.context)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Self
 
+import orjson
 from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer
-from dynamap_async.transport.bodies import body_text
 from dynamap_async.transport.channel import Answer, Channel
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource
@@ -133,7 +133,7 @@ class WireTransport:
         opened = self._opened
         if opened is None:
             raise SessionStateError("the transport is not open: await open() before send()")
-        body = body_text(request.body)
+        body = orjson.dumps(request.body)
         remedied = False
         while True:
             used = opened.credentials.fixed or await opened.credentials.current()

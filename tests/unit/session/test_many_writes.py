@@ -3,6 +3,7 @@
 import asyncio
 
 import anyio
+import orjson
 import pytest
 
 from dynamap_async import Model, PartitionKey
@@ -16,7 +17,10 @@ from dynamap_async.errors import (
     SessionClosedError,
     SessionStateError,
 )
-from dynamap_async.wire import EncodedItem
+from dynamap_async.models import definition_of
+from dynamap_async.operations import Context
+from dynamap_async.session.item_chunks import PlainPuts
+from dynamap_async.session.runner import Runner
 
 
 def rejected(request):
@@ -54,12 +58,14 @@ async def test_n_items_are_one_call_for_each_twenty_five(open_session, service, 
     assert len(service.items) == count
 
 
-async def test_items_of_a_batch_carry_the_json_that_they_were_measured_by(open_session, service, readings):
-    async with open_session() as session:
-        await session.put_many(readings(1, 2))
-    [request] = service.requests
-    [entries] = request.body["RequestItems"].values()
-    assert [type(entry["PutRequest"]["Item"]) for entry in entries] == [EncodedItem, EncodedItem]
+def test_our_own_transport_is_given_the_json_of_items_and_others_the_items(readings):
+    [reading] = readings(1)
+    puts = [
+        PlainPuts(definition_of(type(reading)), Runner(None, Context(splices=each), None)) for each in (False, True)
+    ]
+    whole, spliced = (each.entry(each.part(reading))["PutRequest"]["Item"] for each in puts)
+    assert (type(whole), type(spliced)) == (dict, orjson.Fragment)
+    assert orjson.dumps(spliced) == orjson.dumps(whole)
 
 
 async def test_nothing_to_write_sends_nothing(open_session, service):

@@ -13,8 +13,7 @@ from dynamap_async.codec.containers import Decode
 from dynamap_async.codec.converter import MISFITS, Converter, Inline, Part, Usual, Writer, one_deeper
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
-from dynamap_async.codec.straight import StraightDecoders
-from dynamap_async.codec.straight_decoding import Expressions, written
+from dynamap_async.codec.straight_decoding import Expressions, StraightPages, written
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -200,18 +199,12 @@ def _add_extras(members: dict[str, AttributeValue], extras: Mapping[str, Any] | 
 
 def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
     plan = {field.stored: (field.name, field.converter.decode) for field in fields}
-    straight = StraightDecoders(plan)
+    straight = StraightPages(plan, (), drops=False)
 
     def decode(value: Any) -> dict[str, Any]:
         stored = value["M"]
-        names = tuple(stored)
-        at_once = straight[names]
-        if at_once is not None:
-            try:
-                return at_once(stored)
-            except MISFITS:
-                straight.misfit(names)
-        return _decode_each(stored, plan, keep=keep)
+        alone = straight.decode((stored,))
+        return _decode_each(stored, plan, keep=keep) if alone is None else alone[0]
 
     return decode
 

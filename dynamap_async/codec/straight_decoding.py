@@ -95,7 +95,7 @@ class _Straight(NamedTuple):
 
 
 class StraightPages:
-    """Decodes the items of one model, those together that have the same attributes."""
+    """Decodes the items of one model, or maps of one type, those together that have the same attributes."""
 
     def __init__(
         self,

@@ -192,3 +192,24 @@ def test_models_that_multiply_do_not_grow_without_bounds() -> None:
         stored = {"M": {field.stored: stored for field in fields}}
         value = {field.name: value for field in fields}
     assert pages(x=converter).decode([{"x": stored}]) == [{"X": value}]
+
+
+def test_maps_in_maps_that_do_not_fit_are_not_decoded_twice_at_each_level() -> None:
+    seen: list[Any] = []
+    inner = codec.Converter(
+        label="int", tags=frozenset("N"), encode=lambda _: {}, decode=lambda v: seen.append(v) or v["N"]
+    )
+    reference = codec.Deferred("Node", lambda: node)
+    node = codec.nested_of(
+        "Node",
+        [codec.Field("value", "value", inner), codec.Field("next", "next", codec.optional(reference))],
+        accepts=(dict,),
+    )
+    stored: Any = {"M": {"next": {"NULL": True}, "value": {"S": "x"}}}
+    for _ in range(20):
+        stored = {"M": {"next": stored, "value": {"S": "x"}}}
+    assert node.decode(stored)["value"] == "x"
+    assert len(seen) < 32**2  # not 2**21, also the first time
+    seen.clear()
+    assert node.decode(stored)["value"] == "x"
+    assert len(seen) == 21

@@ -179,11 +179,11 @@ async def test_one_command_starts_the_shop_and_an_interrupt_ends_it():
             assert names((await client.get(url)).text)[0] == "Assam"
         program.send_signal(signal.SIGINT)
         rest = (await program.stderr.read()).decode()
+        assert await program.wait() == 0
     finally:
-        if program.returncode is None:
+        if program.returncode is None:  # one that has just ended would be waited for here, and by asyncio in vain
             program.kill()
-        await program.wait()
-    assert program.returncode == 0
+            await program.wait()
     assert "Traceback" not in rest
 
 

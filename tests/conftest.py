@@ -7,6 +7,7 @@ whenever the loop has nothing to do, and fails if it leaves a task behind.
 import asyncio
 import inspect
 import os
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import count
 from types import SimpleNamespace
@@ -62,9 +63,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the virtual clock, let 10 microseconds pass between two looks at how long work has taken.
 
-    When work pauses for other tasks must not depend on the machine's load.
+    When work pauses for other tasks must not depend on the machine's load, nor how long a retry waits on chance.
     """
     if request.node.get_closest_marker("virtual_clock"):
+        random.seed(request.node.nodeid)
         looks = count()
         clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
         for module in ("flow", "hooks", "reading", "stream"):

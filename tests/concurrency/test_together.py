@@ -7,7 +7,7 @@ import warnings
 import anyio
 import pytest
 
-from dynamap_async import Query, RetryPolicy
+from dynamap_async import CapacityPolicy, Query, RetryPolicy
 from dynamap_async.errors import ItemNotFoundError, OperationError, ThrottledError
 
 ONCE = RetryPolicy(max_attempts=1)
@@ -110,7 +110,8 @@ async def test_a_timeout_around_it_ends_all(transport, table, open_session, read
 async def test_a_deadline_around_it_ends_retries_in_time(transport, open_session, readings):
     transport.otherwise = lambda request: throttled()
     patient = RetryPolicy(max_attempts=1000, base_delay_seconds=5, max_delay_seconds=5, budget=10_000)
-    async with open_session(retry=patient) as session:
+    unpaced = CapacityPolicy(enabled=False)  # who waits for units at the deadline is cancelled, without a word of it
+    async with open_session(retry=patient, capacity=unpaced) as session:
         with anyio.move_on_after(20), pytest.raises(ThrottledError) as caught:
             await session.gather(readings(session))
         assert "deadline" in "".join(caught.value.__notes__)

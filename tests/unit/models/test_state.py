@@ -227,7 +227,7 @@ def test_a_copy_with_an_update_has_that_change():
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_that_pydantic_shows_tells_of_the_state(model):
     read = shop(model)
-    new = copy.deepcopy(read)
+    new = copy.copy(read)  # a deep copy makes new sets, which may show their members in another order
     forget(new)
     assert (is_remembered(read), is_remembered(new)) == (True, False)
     assert read == new

@@ -18,9 +18,9 @@ from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutE
 from dynamap_async.integrations.disconnects import SAFE_METHODS
 from dynamap_async.integrations.failures import failure_of
 from dynamap_async.integrations.pages import CursorPage, link_header
-from dynamap_async.integrations.scopes import Allowance, ScopeEnded, server_timing
+from dynamap_async.integrations.scopes import ScopeEnded, scope_of, server_timing
 from dynamap_async.operations import Page
-from dynamap_async.session import Scope, Session
+from dynamap_async.session import Allowance, Scope, Session
 
 __all__ = [
     "SAFE_METHODS",
@@ -81,7 +81,8 @@ def session_of(request: web.Request) -> Session:
 def error_middleware(*, retry_after_seconds: float = 1.0) -> Middleware:
     """Return a middleware that answers errors of the library by their meaning: 404, 409, 422, 503 and so on.
 
-    Errors that are the program's own fault stay what they are: aiohttp logs them and answers 500.
+    Errors that are the program's own fault stay what they are: aiohttp logs them and answers 500. So do errors after
+    an answer has begun, as on a websocket: aiohttp logs them and closes the connection.
 
     Args:
         retry_after_seconds: what the header Retry-After says, where waiting may help.
@@ -93,7 +94,7 @@ def error_middleware(*, retry_after_seconds: float = 1.0) -> Middleware:
             return await handler(request)
         except (DynamapError, ExceptionGroup) as error:  # task groups raise what their tasks raise as a group
             failed = _failed(error, retry_after_seconds)
-            if failed is None:
+            if failed is None or _has_begun(request):
                 raise
             return failed
 
@@ -109,11 +110,11 @@ def scope_middleware(
     priority: Priority | None = None,
     server_timing: bool = False,
     ended: ScopeEnded | None = None,
+    unscoped: Collection[str] = (),
 ) -> Middleware:
     """Return a middleware that opens a scope around each web request: ``request[SCOPE]``.
 
-    Put it before ``error_middleware`` in the list. A request whose time is over is answered with 504. Websockets, which
-    last, have no scope.
+    Put it before ``error_middleware`` in the list. A request whose time is over is answered with 504.
 
     Args:
         max_read_units: the most read units that one request may take.
@@ -124,7 +125,13 @@ def scope_middleware(
         server_timing: whether each answer has a header Server-Timing with what was used; it shows your costs to every
             client. An answer that its handler began by itself has none.
         ended: told of each scope after its handler, to log its usage, for example.
+        unscoped: the paths of routes that have no scope, as they were added: those of websockets, which last, such as
+            ``{"/rooms/{name}"}``.
+
+    Raises:
+        ConfigurationError: a limit is no number, or is negative, or the priority is none; or ``unscoped`` is one text.
     """
+    lasting = _paths(unscoped)
     allowance = Allowance(
         max_read_units=max_read_units,
         max_write_units=max_write_units,
@@ -135,11 +142,10 @@ def scope_middleware(
 
     @web.middleware
     async def open_scope(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.headers.get("Upgrade", "").lower() == "websocket":
+        path = _path_of_route(request)
+        if path in lasting:  # not what the client says, which would let it choose
             return await handler(request)
-        resource = request.match_info.route.resource
-        path = request.path if resource is None else resource.canonical
-        scope = allowance.open(session_of(request), f"{request.method} {path}")
+        scope = scope_of(session_of(request), f"{request.method} {path}", allowance)
         try:
             answer = await _within(scope, request, handler)
         except web.HTTPException as refusal:
@@ -157,6 +163,17 @@ def scope_middleware(
     return open_scope
 
 
+def _paths(unscoped: Collection[str]) -> frozenset[str]:
+    if isinstance(unscoped, str):
+        raise ConfigurationError(f"scope_middleware(unscoped={unscoped!r}): write {{{unscoped!r}}} for one path")
+    return frozenset(unscoped)
+
+
+def _path_of_route(request: web.Request) -> str:
+    resource = request.match_info.route.resource
+    return request.path if resource is None else resource.canonical
+
+
 def _tell(answer: web.StreamResponse, scope: Scope) -> None:
     answer.headers["Server-Timing"] = server_timing(scope.usage)
 
@@ -168,9 +185,14 @@ async def _within(scope: Scope, request: web.Request, handler: Handler) -> web.S
             return await handler(request)
     except ScopeTimeoutError as error:
         failed = _failed(error, 1)
-        if failed is None or request.writer.output_size > 0:  # an answer has begun: aiohttp closes the connection
+        if failed is None or _has_begun(request):
             raise
         return failed
+
+
+def _has_begun(request: web.Request) -> bool:
+    """Tell whether something of an answer was sent: no other can follow it, and aiohttp closes the connection."""
+    return request.writer.output_size > 0
 
 
 def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:

@@ -16,9 +16,9 @@ from dynamap_async.integrations.disconnects import SAFE_METHODS, CancelOnDisconn
 from dynamap_async.integrations.failures import failure_of
 from dynamap_async.integrations.missing import missing_extra
 from dynamap_async.integrations.pages import CursorPage, link_header
-from dynamap_async.integrations.scopes import Allowance, ScopeRequests
+from dynamap_async.integrations.scopes import ScopeRequests, scope_of
 from dynamap_async.operations import Page
-from dynamap_async.session import Scope, Session
+from dynamap_async.session import Allowance, Scope, Session
 
 try:
     from fastapi import Depends, FastAPI, Query, Request, Response
@@ -123,6 +123,9 @@ def scoped(
         timeout: seconds after which the path operation is cancelled, and ``ScopeTimeoutError`` is answered. It needs
             an ``async def`` path operation: a thread cannot be cancelled.
         priority: how urgent what it asks for is.
+
+    Raises:
+        ConfigurationError: a limit is no number, or is negative, or the priority is none.
     """
     allowance = Allowance(
         max_read_units=max_read_units,
@@ -134,7 +137,7 @@ def scoped(
 
     async def opened(connection: HTTPConnection, session: OpenSession) -> AsyncGenerator[Scope]:
         route = getattr(connection.scope.get("route"), "path", connection.url.path)
-        async with allowance.open(session, f"{connection.scope.get('method', 'WS')} {route}") as scope:
+        async with scope_of(session, f"{connection.scope.get('method', 'WS')} {route}", allowance) as scope:
             yield scope
 
     return opened

@@ -2,40 +2,29 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import ScopeTimeoutError
 from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send
 from dynamap_async.integrations.failures import failure_of
-from dynamap_async.session import Scope, Session
+from dynamap_async.session import Allowance, Scope, Session
 from dynamap_async.usage import Usage
 
 ScopeEnded = Callable[[Scope], None]
 """A function that is told of each scope when it has ended, to log its usage, for example."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
-    """What one web request may take; None for any amount."""
-
-    max_read_units: float | None = None
-    max_write_units: float | None = None
-    max_requests: int | None = None
-    timeout: float | None = None
-    priority: Priority | None = None
-
-    def open(self, session: Session, name: str) -> Scope:
-        """Return a scope of this size; raise ConfigurationError if it cannot be."""
-        return session.scope(
-            name,
-            max_read_units=self.max_read_units,
-            max_write_units=self.max_write_units,
-            max_requests=self.max_requests,
-            timeout=self.timeout,
-            priority=self.priority,
-        )
+def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:
+    """Return a scope of this size."""
+    return session.scope(
+        name,
+        max_read_units=allowance.max_read_units,
+        max_write_units=allowance.max_write_units,
+        max_requests=allowance.max_requests,
+        timeout=allowance.timeout,
+        priority=allowance.priority,
+    )
 
 
 def server_timing(usage: Usage) -> str:
@@ -82,6 +71,9 @@ class ScopeRequests:
             server_timing: whether each answer has a header Server-Timing with what was used until it began; it shows
                 your costs to every client.
             ended: told of each scope after the answer, to log its usage, for example.
+
+        Raises:
+            ConfigurationError: a limit is no number, or is negative, or the priority is none.
         """
         self._app: Final = app
         self._allowance: Final = Allowance(
@@ -100,7 +92,7 @@ class ScopeRequests:
         if connection["type"] != "http" or not isinstance(session, Session):
             await self._app(connection, receive, send)
             return
-        scope = self._allowance.open(session, f"{connection['method']} {connection['path']}")
+        scope = scope_of(session, f"{connection['method']} {connection['path']}", self._allowance)
         answer = _Answer(send, scope if self._server_timing else None)
         try:
             async with scope:

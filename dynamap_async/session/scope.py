@@ -1,6 +1,7 @@
 """Scopes: what is awaited inside of one is accounted for, budgeted and prioritised together."""
 
 import asyncio
+from dataclasses import dataclass
 from math import inf, isfinite
 from types import TracebackType
 from typing import Final, Self
@@ -14,6 +15,41 @@ from dynamap_async.session.runner import Runner
 from dynamap_async.usage import Usage
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What a scope may take, None for any amount, and how urgent it is.
+
+    Raises:
+        ConfigurationError: a limit is no number, or is negative, or the priority is none.
+    """
+
+    max_read_units: float | None = None
+    max_write_units: float | None = None
+    max_requests: int | None = None
+    timeout: float | None = None
+    """In seconds."""
+    priority: Priority | None = None
+    """None for that of the scope around it."""
+
+    def __post_init__(self) -> None:
+        for label in ("max_read_units", "max_write_units", "max_requests", "timeout"):
+            limit = getattr(self, label)
+            if limit is not None and not (isinstance(limit, int | float) and isfinite(limit) and limit >= 0):
+                raise ConfigurationError(f"scope({label}={limit!r}): write a number from 0 up, or None")
+        if self.priority is not None and not isinstance(self.priority, Priority):
+            names = ", ".join(f"Priority.{each.name}" for each in Priority)
+            raise ConfigurationError(f"scope(priority={self.priority!r}): write one of {names}, or None")
+
+    @property
+    def limits(self) -> Limits:
+        """The budget."""
+        return Limits(
+            read_halves=None if self.max_read_units is None else int(self.max_read_units * 2),
+            write_halves=None if self.max_write_units is None else int(self.max_write_units * 2),
+            requests=self.max_requests,
+        )
+
+
 class Scope:
     """One scope; ``session.scope`` makes it. Use it as ``async with``, once.
 
@@ -21,21 +57,13 @@ class Scope:
     Scopes that are opened after it was left are not inside of it.
     """
 
-    def __init__(
-        self,
-        executor: Executor,
-        name: str,
-        *,
-        limits: Limits,
-        timeout: float | None,
-        priority: Priority | None,
-    ) -> None:
+    def __init__(self, executor: Executor, name: str, allowance: Allowance) -> None:
         self.name: Final[str] = name
         """What errors call it."""
         self._executor: Final = executor
-        self._limits: Final = limits
-        self._timeout: Final = timeout
-        self._priority: Final = priority
+        self._limits: Final = allowance.limits
+        self._timeout: Final = allowance.timeout
+        self._priority: Final = allowance.priority
         self._account: Account | None = None
         self._cancelling: anyio.CancelScope | None = None
 
@@ -144,19 +172,13 @@ class Scopes:
         Cost: none of its own.
 
         Raises:
-            ConfigurationError: a limit is no number, or is negative.
+            ConfigurationError: a limit is no number, or is negative, or the priority is none.
         """
-        for label, limit in (
-            ("max_read_units", max_read_units),
-            ("max_write_units", max_write_units),
-            ("max_requests", max_requests),
-            ("timeout", timeout),
-        ):
-            if limit is not None and not (isfinite(limit) and limit >= 0):
-                raise ConfigurationError(f"scope({name!r}, {label}={limit!r}): write a number from 0 up, or None")
-        limits = Limits(
-            read_halves=None if max_read_units is None else int(max_read_units * 2),
-            write_halves=None if max_write_units is None else int(max_write_units * 2),
-            requests=max_requests,
+        allowance = Allowance(
+            max_read_units=max_read_units,
+            max_write_units=max_write_units,
+            max_requests=max_requests,
+            timeout=timeout,
+            priority=priority,
         )
-        return Scope(self._runner.executor, name, limits=limits, timeout=timeout, priority=priority)
+        return Scope(self._runner.executor, name, allowance)

@@ -482,7 +482,13 @@ async def test_an_inner_scope_is_as_urgent_as_the_one_around_it_unless_it_says_o
 
 
 @pytest.mark.parametrize("limit", ["max_read_units", "max_write_units", "max_requests", "timeout"])
-@pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), "5"])
 def test_a_limit_that_is_no_number_from_zero_up_is_refused(open_session, limit, value):
     with pytest.raises(ConfigurationError, match=limit):
         open_session().scope("s", **{limit: value})
+
+
+@pytest.mark.parametrize("priority", ["background", 2, 3])
+def test_a_priority_that_is_none_is_refused(open_session, priority):
+    with pytest.raises(ConfigurationError, match=r"write one of Priority\.INTERACTIVE, "):
+        open_session().scope("s", priority=priority)

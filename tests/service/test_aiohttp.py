@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from dynamap_async import Attr, Model, PartitionKey, RetryPolicy, SortKey, Version, attr
+from dynamap_async.errors import ConfigurationError
 from dynamap_async.integrations.aiohttp import (
     SCOPE,
     SESSION,
@@ -281,6 +282,41 @@ async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(make
             await answer.read()
 
 
+async def test_a_client_that_speaks_of_a_websocket_has_the_same_limits(make):
+    async with serving(notes_app(make, max_requests=3)) as client:
+        client.headers.update({"Connection": "Upgrade", "Upgrade": "websocket"})
+        assert (await asked(client, "GET", "/many"))[0] == 503
+
+
+async def test_one_path_that_is_no_collection_of_paths_is_refused():
+    with pytest.raises(ConfigurationError, match=r"write \{'/socket'\}"):
+        scope_middleware(unscoped="/socket")
+
+
+async def test_nothing_is_said_into_an_answer_that_has_begun(make, caplog):
+    async def export(request):
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        await request.app[SESSION].get(Note, "ada", 77)
+
+    async def talk(request):
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.send_str("hello")
+        await request.app[SESSION].get(Note, "ada", 77)
+
+    app = notes_app(make)
+    app.add_routes([web.get("/export", export), web.get("/talk", talk)])
+    async with serving(app) as client:
+        async with client.get("/export") as answer:
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await answer.read()
+        async with client.ws_connect("/talk") as socket:
+            assert await socket.receive_str() == "hello"
+            assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSED
+    assert caplog.text.count("ItemNotFoundError: there is no Note") == 2
+
+
 async def test_a_websocket_lasts_longer_than_requests_may(make):
     async def echo(request):
         socket = web.WebSocketResponse()
@@ -290,7 +326,7 @@ async def test_a_websocket_lasts_longer_than_requests_may(make):
             await socket.send_str(f"{message.data}, {SCOPE in request}")
         return socket
 
-    app = notes_app(make, timeout=0.05)
+    app = notes_app(make, timeout=0.05, unscoped={"/socket"})
     app.add_routes([web.get("/socket", echo)])
     async with serving(app) as client, client.ws_connect("/socket") as socket:
         await socket.send_str("hello")

@@ -4,6 +4,7 @@ from typing import Any
 
 import aiohttp
 import botocore
+from aiobotocore.client import AioBaseClient
 from botocore.exceptions import BotoCoreError, ChecksumError, ClientError, HTTPClientError, ParamValidationError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.model import OperationNotFoundError
@@ -40,6 +41,16 @@ class ClientTransport:
     """
 
     def __init__(self, client: AioClient) -> None:
+        """Take a client.
+
+        Raises:
+            ConfigurationError: it is none of aiobotocore's.
+        """
+        if not isinstance(client, AioBaseClient):
+            raise ConfigurationError(
+                f"client= takes an open client of aiobotocore, got {type(client).__module__}.{type(client).__name__}: "
+                'write async with aiobotocore.session.get_session().create_client("dynamodb") as client'
+            )
         self._client: Any = client
 
     @property

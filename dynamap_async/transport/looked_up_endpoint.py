@@ -41,7 +41,7 @@ def resolve_endpoint(given: str | None, region: str, config: Any, session: Any) 
 
     Source: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html
     """
-    url = given or _configured_endpoint(config, session)
+    url = _configured_endpoint(config, session) if given is None else given
     if url is None:
         url, region = asyncio.run(_service_endpoint(region, config, session))
     return to_endpoint(url, region)

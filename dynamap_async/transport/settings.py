@@ -69,7 +69,7 @@ def complete_settings(connection: Connection) -> Settings | None:
         ConfigurationError: the endpoint is not an address.
     """
     region, url = connection.region, connection.endpoint_url
-    if not region or not url or connection.credentials is None:
+    if not region or url is None or connection.credentials is None:
         return None
     if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(_REGION, region):
         return None

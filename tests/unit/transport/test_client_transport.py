@@ -1,9 +1,11 @@
 import contextlib
 
+import botocore.session
 import orjson
 import pytest
 import pytest_asyncio
 
+from dynamap_async import Session
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ConfigurationError,
@@ -74,6 +76,15 @@ async def test_client_that_sends_once_is_accepted_and_does(server, connect_clien
 async def test_client_of_another_service_is_refused(connect_client):
     with pytest.raises(ConfigurationError, match="'sqs'"):
         await connect_client(service="sqs")
+
+
+@pytest.mark.parametrize(
+    "make", [AioSession().create_client, botocore.session.get_session().create_client], ids=["not open", "synchronous"]
+)
+def test_what_is_no_open_client_of_aiobotocore_is_refused(make):
+    client = make("dynamodb", region_name="eu-west-1", **KEYS)
+    with contextlib.closing(getattr(client, "_coro", client)), pytest.raises(ConfigurationError, match="async with"):
+        Session(client=client)
 
 
 @pytest.mark.asyncio

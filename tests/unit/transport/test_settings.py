@@ -130,6 +130,12 @@ def test_endpoint_of_the_environment_can_be_ignored(monkeypatch):
     assert settings(aio_config=config).endpoint.host == "any:1"
 
 
+@pytest.mark.parametrize("look", [complete_settings, resolve_settings])
+def test_empty_endpoint_is_not_taken_for_aws_own(look):
+    with pytest.raises(ConfigurationError, match="the endpoint '' must look like"):
+        look(connection(endpoint_url=""))
+
+
 def test_endpoint_of_the_profile_is_used(aws_config_file):
     aws_config_file("[profile dev]\nservices = local\n[services local]\ndynamodb =\n  endpoint_url = http://dev:3\n")
     assert settings(credentials=None, profile="dev").endpoint.host == "dev:3"
@@ -137,7 +143,7 @@ def test_endpoint_of_the_profile_is_used(aws_config_file):
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://host", "http://", "http://u:p@host", "http://h?a", "http://h:x"]
+    "url", ["", "localhost:8000", "ftp://host", "http://", "http://u:p@host", "http://h?a", "http://h:x"]
 )
 def test_endpoint_that_is_no_http_address_is_refused(url):
     with pytest.raises(ConfigurationError, match="endpoint"):

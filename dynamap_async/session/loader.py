@@ -7,12 +7,13 @@ kept.
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import anyio
 
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
-from dynamap_async.executor import own_instance
+from dynamap_async.executor import Account, innermost, own_instance
 
 K_contra = TypeVar("K_contra", contravariant=True)
 V = TypeVar("V")
@@ -35,6 +36,8 @@ class _Promise(Generic[V]):
         self.waiting = 0
         self._read: Final = read
         self._task: asyncio.Task[V] | None = None
+        self._payer: Account | None = None
+        """Whose budget and time the task has: those of who began it."""
 
     @property
     def failed(self) -> bool:
@@ -46,7 +49,12 @@ class _Promise(Generic[V]):
         """Begin to wait: the reading begins with the first."""
         self.waiting += 1
         if self._task is None:
-            self._task = asyncio.create_task(self._read())
+            self._begin()
+
+    def _begin(self) -> asyncio.Task[V]:
+        self._payer = innermost()
+        self._task = asyncio.create_task(self._read())
+        return self._task
 
     def leave(self) -> asyncio.Task[V] | None:
         """End to wait; return the task of the reading where it was broken off, for nobody waits for it any more."""
@@ -59,13 +67,15 @@ class _Promise(Generic[V]):
     async def value(self) -> V:
         """Wait for the value, or raise an instance of the error of one's own."""
         while True:
-            task = self._task = self._task or asyncio.create_task(self._read())
+            task, payer = self._task or self._begin(), self._payer
             await asyncio.wait((task,))
-            if not task.cancelled():
+            error = None if task.cancelled() else task.exception()
+            if not task.cancelled() and (error is None or not _limited(payer) or payer is innermost()):
                 break
-            if self._task is task:  # a stranger cancelled it, and we still wait: it begins again, for all who do
+            if self._task is task:
+                # A stranger cancelled it, or it may have failed for the budget or the time of another scope than ours;
+                # and we still wait: it begins again, for all who do.
                 self._task = None
-        error = task.exception()
         if error is None:
             return task.result()
         raise own_instance(error) if isinstance(error, Exception) else error
@@ -211,6 +221,11 @@ class Loader(Generic[K_contra, V]):
             return self._joined(key)
         except DynamapError as error:  # of this key alone: it cannot be encoded
             return error
+
+
+def _limited(payer: Account | None) -> bool:
+    """Return whether a scope has a budget or a time, which others are not to fail for."""
+    return payer is not None and (payer.limited or payer.deadline < inf)
 
 
 async def _ended(broken_off: Sequence[asyncio.Task[Any]]) -> None:

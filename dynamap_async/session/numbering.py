@@ -5,12 +5,11 @@ cancelled meanwhile, leave a gap.
 """
 
 import asyncio
-import copy
 from contextvars import Context as ContextVariables
 from typing import Any, Final
 
 from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, TransactionCanceledError
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Executor, own_instance
 from dynamap_async.models import Definition, Role
 from dynamap_async.operations import Context, Reserve, TransactWrite, Write, counter_of
 
@@ -42,17 +41,18 @@ class Numbers:
         """
         partition = _partition(write)
         counter = counter_of(write.definition, partition)
-        waiting = self._waiting.get(counter)
-        if waiting is None:
-            waiting = self._waiting[counter] = []
-            task = asyncio.get_running_loop().create_task(
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[int] = loop.create_future()
+        if (waiting := self._waiting.get(counter)) is not None:
+            waiting.append(future)
+        else:
+            self._waiting[counter] = [future]  # before the task, which may begin at once and ends where nobody waits
+            task = loop.create_task(
                 self._serve(counter, write.definition, partition),
                 context=ContextVariables(),  # the first caller's context is not everybody's
             )
             self._serving.add(task)
             task.add_done_callback(self._serving.discard)
-        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        waiting.append(future)
         return await future
 
     async def _serve(self, counter: str, definition: Definition[Any], partition: tuple[Any, ...]) -> None:
@@ -76,7 +76,7 @@ class Numbers:
             failure = reserve.failed(error) if isinstance(error, ServiceError) else error
             for future in served:
                 if not future.done():
-                    future.set_exception(copy.copy(failure))
+                    future.set_exception(own_instance(failure))
         else:
             for future, number in zip(served, numbers, strict=True):
                 if not future.done():

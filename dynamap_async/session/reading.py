@@ -1,7 +1,6 @@
 """Reading any number of items into a list: each key is asked for once, each place has an instance of its own."""
 
 import asyncio
-import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -132,7 +131,7 @@ class ManyReads:
                 try:
                     self._results[asked.position] = await self._given(outcome(asked.operation, future), asked)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
-                    own = error if asked is first else copy.copy(error)
+                    own = error if asked is first else own_instance(error)
                     self._failures.append(ItemFailure(asked.position, asked.subject, own))
                 if self._flow.paces:
                     await self._flow.pace()

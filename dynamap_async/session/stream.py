@@ -163,7 +163,7 @@ class ItemStream(Generic[ItemT]):
         return self._checkpoint(positions)
 
     async def aclose(self) -> None:
-        """End the stream; no request is under way afterwards."""
+        """End the stream; no request is under way afterwards, but for one that another task is waiting for."""
         self._closed = True  # what was not given out stays, as it is what tells the checkpoint
         await self._pages.aclose()
 

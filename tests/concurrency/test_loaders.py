@@ -8,6 +8,7 @@ import pytest
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, RetryPolicy, SortKey, attr
 from dynamap_async.errors import (
     BatchError,
+    CapacityBudgetExceededError,
     ConnectionFailedError,
     EncodeError,
     InternalServerError,
@@ -17,6 +18,7 @@ from dynamap_async.errors import (
     Outcome,
     SessionClosedError,
     SessionStateError,
+    ThrottledError,
 )
 
 ONCE = RetryPolicy(max_attempts=1)
@@ -373,3 +375,38 @@ async def test_a_lost_connection_is_told_to_each(transport, open_session, model)
         loader = session.loader(model)
         errors = await settled(*(loader.load(("s", 1)) for _ in range(2)))
     assert [type(error) for error in errors] == [ConnectionFailedError] * 2
+
+
+async def within(session, load, **limits):
+    async with session.scope("some", **limits):
+        return await load(("s", 1))
+
+
+async def test_a_load_does_not_fail_for_the_budget_of_another_scope(open_session, served, model):
+    async with open_session() as session:
+        load = session.loader(model).load
+        small, large, free = await settled(
+            within(session, load, max_requests=0), within(session, load, max_requests=1), load(("s", 1))
+        )
+    assert isinstance(small, CapacityBudgetExceededError)
+    assert large is free
+    assert operations(served) == ["GetItem"]
+
+
+async def test_a_load_is_sent_again_for_whoever_has_the_time(open_session, served, model, throttled, no_jitter):
+    async with open_session(retry=RetryPolicy(base_delay_seconds=2)) as session:
+        load = session.loader(model).load
+        served.script(throttled())
+        short, long = await settled(within(session, load, timeout=1), load(("s", 1)))
+    assert isinstance(short, ThrottledError)
+    assert long.at == 1
+    assert operations(served) == ["GetItem"] * 2
+
+
+async def test_a_failure_that_no_scope_made_is_everybodys(open_session, transport, model, refusal):
+    transport.otherwise = lambda request: refusal(InternalServerError)
+    async with open_session(retry=ONCE) as session:
+        load = session.loader(model).load
+        failures = await settled(load(("s", 1)), within(session, load, max_requests=9), load(("s", 1)))
+    assert len({id(each) for each in failures}) == 3
+    assert operations(transport) == ["GetItem"]

@@ -6,7 +6,7 @@ import sys
 import anyio
 import pytest
 
-from dynamap_async import RetryPolicy
+from dynamap_async import Model, PartitionKey, RetryPolicy, attr
 from dynamap_async.errors import ConnectionFailedError, Outcome, SessionClosedError
 
 
@@ -80,6 +80,23 @@ def test_puts_fill_their_calls(run, transport, service, model):
     run(lambda session: together(session.put(model(sensor="t", at=n)) for n in range(1000)))
     assert operations(transport) == ["BatchWriteItem"] * 40
     assert len(service.items) == 2000
+
+
+def test_each_item_gets_a_number(run, transport):
+    class Ticket(Model, table="tickets"):
+        number: PartitionKey[int] = attr(autoincrement=True)
+
+    taken = []
+
+    def counter(request):
+        if request.operation != "UpdateItem":
+            return {}
+        taken.append(int(request.body["ExpressionAttributeValues"][":count"]["N"]))
+        return {"Attributes": {"n": {"N": str(sum(taken))}}}
+
+    transport.otherwise = counter
+    tickets = run(lambda session: together(session.create(Ticket()) for _ in range(3)))
+    assert sorted(ticket.number for ticket in tickets) == [1, 2, 3]
 
 
 def test_writes_of_one_key_keep_their_order(run, service, model):

@@ -185,6 +185,27 @@ async def test_an_error_after_a_read_is_that_items_own_in_calls_for_many(open_se
         assert (sorted(seen), len(failed.value.failures)) == ([12, 14], 1)
 
 
+class ForbiddenError(Exception):
+    """An error whose arguments are not its constructor's, as that of a web framework."""
+
+    def __init__(self, *, status):
+        super().__init__()
+        self.status = status
+
+
+async def test_an_error_after_a_read_of_a_repeated_key_is_each_places_own(open_session, stored):
+    def deny(item):
+        raise ForbiddenError(status=403)
+
+    stored(1)
+    async with open_session(after_read=[deny]) as session:
+        with pytest.raises(BatchError) as failed:
+            await session.get_many(Hooked, [("s", 0), ("s", 0)])
+    errors = [failure.error for failure in failed.value.failures]
+    assert [error.status for error in errors] == [403, 403]
+    assert errors[0] is not errors[1]
+
+
 async def test_a_cancelled_hook_loses_no_pair(open_session, stored):
     stored(1)
     entered = []

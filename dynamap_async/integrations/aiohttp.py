@@ -17,6 +17,7 @@ from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
 from dynamap_async.integrations.disconnects import SAFE_METHODS
 from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.pages import CursorPage, link_header
 from dynamap_async.integrations.scopes import Allowance, ScopeEnded, server_timing
 from dynamap_async.operations import Page
@@ -55,7 +56,11 @@ def session_context(make: Callable[[], Session], /) -> Callable[[web.Application
 
     Args:
         make: makes the session; called at each start, for a session is used once.
+
+    Raises:
+        ConfigurationError: it is no plain function.
     """
+    checked_make(make, "session_context")
 
     @asynccontextmanager
     async def opened(app: web.Application) -> AsyncGenerator[None]:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.integrations.making import checked_make
 from dynamap_async.session import Session
 
 __all__ = ["LambdaContext", "LambdaSession"]
@@ -65,11 +66,11 @@ class LambdaSession:
             loop_factory: makes the event loop, such as ``uvloop.new_event_loop``; asyncio's by default.
 
         Raises:
-            ConfigurationError: the margin is negative.
+            ConfigurationError: the margin is negative, or ``make`` is no plain function.
         """
         if margin_seconds < 0:
             raise ConfigurationError(f"margin_seconds={margin_seconds}: a margin is 0 or more")
-        self._make: Final = make
+        self._make: Final = checked_make(make, "LambdaSession")
         self._margin_seconds: Final = margin_seconds
         self._loop_factory: Final = loop_factory
         self._runner: asyncio.Runner | None = None

@@ -14,6 +14,7 @@ from dynamap_async.errors import ConfigurationError, DynamapError
 from dynamap_async.integrations.asgi import SCOPE, SESSION
 from dynamap_async.integrations.disconnects import SAFE_METHODS, CancelOnDisconnect
 from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.missing import missing_extra
 from dynamap_async.integrations.pages import CursorPage, link_header
 from dynamap_async.integrations.scopes import Allowance, ScopeRequests
@@ -56,7 +57,11 @@ def lifespan(make: Callable[[], Session], /) -> Callable[[Any], AbstractAsyncCon
 
     Args:
         make: makes the session; called at each start, for a session is used once.
+
+    Raises:
+        ConfigurationError: it is no plain function.
     """
+    checked_make(make, "lifespan")
 
     @asynccontextmanager
     async def opened(_app: Any) -> AsyncGenerator[Mapping[str, Any]]:

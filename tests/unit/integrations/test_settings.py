@@ -1,0 +1,37 @@
+"""What an integration is given is checked where it is given, not at the application's start or at a request."""
+
+import re
+
+import pytest
+
+from dynamap_async import Session
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.integrations.aiohttp import session_context
+from dynamap_async.integrations.awslambda import LambdaSession
+from dynamap_async.integrations.fastapi import ScopeRequests, lifespan
+
+
+async def asynchronous(*_given):
+    pytest.fail("called")
+
+
+class Telling:
+    async def __call__(self, scope):
+        pytest.fail("called")
+
+
+async def app(connection, receive, send):
+    pytest.fail("called")
+
+
+@pytest.mark.parametrize("given", [Session(), None, asynchronous], ids=["session", "nothing", "async"])
+@pytest.mark.parametrize("taker", [lifespan, session_context, LambdaSession], ids=lambda each: each.__name__)
+def test_what_makes_no_sessions_is_refused_with_what_to_write(taker, given):
+    with pytest.raises(ConfigurationError, match=re.escape(f"write {taker.__name__}(lambda: Session(...))")):
+        taker(given)
+
+
+@pytest.mark.parametrize("given", [asynchronous, Telling(), 5], ids=["async function", "async object", "number"])
+def test_what_cannot_be_told_of_scopes_is_refused(given):
+    with pytest.raises(ConfigurationError, match=r"ended=.*: write a plain function of one scope"):
+        ScopeRequests(app, ended=given)

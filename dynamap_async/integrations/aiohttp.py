@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
-from dynamap_async.integrations.disconnects import SAFE_METHODS
+from dynamap_async.integrations.disconnects import SAFE_METHODS, checked_methods
 from dynamap_async.integrations.failures import failure_of
 from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.pages import CursorPage, link_header
@@ -186,8 +186,11 @@ def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:
 
     Args:
         methods: whose handlers are cancelled all the same, in upper case.
+
+    Raises:
+        ConfigurationError: one of them is not in upper case, or they are one text.
     """
-    cancelled = frozenset(methods)
+    cancelled = checked_methods(methods)
 
     @web.middleware
     async def finish(request: web.Request, handler: Handler) -> web.StreamResponse:

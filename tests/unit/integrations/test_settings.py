@@ -6,9 +6,9 @@ import pytest
 
 from dynamap_async import Session
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.integrations.aiohttp import session_context
+from dynamap_async.integrations.aiohttp import finishing_middleware, session_context
 from dynamap_async.integrations.awslambda import LambdaSession
-from dynamap_async.integrations.fastapi import ScopeRequests, lifespan
+from dynamap_async.integrations.fastapi import CancelOnDisconnect, ScopeRequests, lifespan
 
 
 async def asynchronous(*_given):
@@ -35,3 +35,12 @@ def test_what_makes_no_sessions_is_refused_with_what_to_write(taker, given):
 def test_what_cannot_be_told_of_scopes_is_refused(given):
     with pytest.raises(ConfigurationError, match=r"ended=.*: write a plain function of one scope"):
         ScopeRequests(app, ended=given)
+
+
+@pytest.mark.parametrize("given", ["GET", "get", {"get"}, ["GET", "Post"], {5}, 5], ids=repr)
+@pytest.mark.parametrize(
+    "taker", [lambda methods: CancelOnDisconnect(app, methods), finishing_middleware], ids=["asgi", "aiohttp"]
+)
+def test_methods_that_no_request_has_are_refused_with_what_to_write(taker, given):
+    with pytest.raises(ConfigurationError, match=r"methods=.*methods=\{'GET'\}"):
+        taker(given)

@@ -148,16 +148,17 @@ def scoped(
 def add_error_handlers(app: FastAPI, *, retry_after_seconds: float = 1.0) -> None:
     """Let an application answer errors of the library by their meaning: 404, 409, 422, 503 and so on.
 
-    Errors that are the program's own fault stay what they are: FastAPI answers 500, and the server logs them.
+    Errors that are the program's own fault stay what they are: FastAPI answers 500, and the server logs them. Errors in
+    websockets stay what they are, too. An application that is mounted inside of another needs handlers of its own.
 
     Args:
         app: the application.
         retry_after_seconds: what the header Retry-After says, where waiting may help.
     """
 
-    async def answer(_request: Request, error: Exception) -> Response:
+    async def answer(connection: HTTPConnection, error: Exception) -> Response:
         failure = failure_of(error)
-        if failure is None:
+        if failure is None or not isinstance(connection, Request):  # a websocket takes no HTTP answer
             raise error
         headers = failure.headers(retry_after_seconds)
         return JSONResponse(failure.body(), status_code=failure.status, headers=headers)

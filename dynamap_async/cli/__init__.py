@@ -1,5 +1,7 @@
 """The command line, ``dynamap``. This file is its way in; it works, and helps, without the extras installed."""
 
+import errno
+import os
 import sys
 
 from dynamap_async.cli.extras import MissingExtraError
@@ -17,4 +19,12 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted: nothing was started.\n")
         sys.exit(130)
-    app()
+    try:
+        app()
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stderr.write(f"The output could not be written: {error.strerror}. Make room, or send it elsewhere.\n")
+        # What the buffer still holds would fail once more at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

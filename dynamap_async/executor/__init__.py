@@ -6,6 +6,7 @@ from dynamap_async.executor.chunks import Chunk
 from dynamap_async.executor.completed import CompletedPages
 from dynamap_async.executor.executor import Executor
 from dynamap_async.executor.merged import MergedPages
+from dynamap_async.executor.observers import is_async, name_of
 from dynamap_async.executor.pages import Pages, RawPage
 from dynamap_async.executor.pending import own_instance
 from dynamap_async.executor.segments import SegmentPages
@@ -23,7 +24,9 @@ __all__ = [
     "SegmentPages",
     "enter",
     "innermost",
+    "is_async",
     "leave",
+    "name_of",
     "own_instance",
     "together",
 ]

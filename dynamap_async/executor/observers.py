@@ -3,8 +3,8 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event, Observer
@@ -24,9 +24,9 @@ class Observers:
         self._observers: Final[tuple[Observer, ...]] = (given,) if callable(given) else tuple(given)
         self._failed: set[tuple[int, type[BaseException]]] = set()
         for observer in self._observers:
-            if not callable(observer) or _is_async(observer):
+            if not callable(observer) or is_async(observer):
                 raise ConfigurationError(
-                    f"Session(observer=...) got {_name(observer)}: an observer is a plain function of one event, or "
+                    f"Session(observer=...) got {name_of(observer)}: an observer is a plain function of one event, or "
                     "an object that can be called like one; it cannot be async, for no request waits for it"
                 )
 
@@ -49,17 +49,18 @@ class Observers:
         observer = self._observers[number]
         logger.warning(
             "observer %s failed with %s on %s; the request goes on, and the same error is not logged again",
-            _name(observer),
+            name_of(observer),
             type(error).__name__,
             type(event).__name__,
         )
         logger.debug("the traceback of the observer", exc_info=error)
 
 
-def _is_async(observer: Observer) -> bool:
-    return inspect.iscoroutinefunction(observer) or inspect.iscoroutinefunction(type(observer).__call__)
+def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether what a call of it returns must be awaited."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _name(observer: object) -> str:
-    """Return what an observer is called; its ``repr`` may hold anything."""
-    return str(getattr(observer, "__qualname__", type(observer).__qualname__))
+def name_of(function: object) -> str:
+    """Return what a function, or an object in its place, is called; its ``repr`` may hold anything."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))

@@ -15,10 +15,11 @@ from pydantic_core import to_json
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
-from dynamap_async.integrations.disconnects import SAFE_METHODS
+from dynamap_async.integrations.disconnects import SAFE_METHODS, checked_methods
 from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.pages import CursorPage, link_header
-from dynamap_async.integrations.scopes import ScopeEnded, scope_of, server_timing
+from dynamap_async.integrations.scopes import ScopeEnded, checked_ended, scope_of, server_timing
 from dynamap_async.operations import Page
 from dynamap_async.session import Allowance, Scope, Session
 
@@ -55,7 +56,11 @@ def session_context(make: Callable[[], Session], /) -> Callable[[web.Application
 
     Args:
         make: makes the session; called at each start, for a session is used once.
+
+    Raises:
+        ConfigurationError: it is no plain function.
     """
+    checked_make(make, "session_context")
 
     @asynccontextmanager
     async def opened(app: web.Application) -> AsyncGenerator[None]:
@@ -124,14 +129,15 @@ def scope_middleware(
         priority: how urgent what it asks for is.
         server_timing: whether each answer has a header Server-Timing with what was used; it shows your costs to every
             client. An answer that its handler began by itself has none.
-        ended: told of each scope after its handler, to log its usage, for example.
+        ended: told of each scope after its handler, to log its usage, for example; a plain function.
         unscoped: the paths of routes that have no scope, as they were added: those of websockets, which last, such as
             ``{"/rooms/{name}"}``.
 
     Raises:
-        ConfigurationError: a limit is no number, or is negative, or the priority is none; or ``unscoped`` is one text.
+        ConfigurationError: a limit is no number, or is negative, or the priority is none; ``unscoped`` is one text;
+            ``ended`` is async.
     """
-    lasting = _paths(unscoped)
+    lasting, told = _paths(unscoped), checked_ended(ended)
     allowance = Allowance(
         max_read_units=max_read_units,
         max_write_units=max_write_units,
@@ -147,18 +153,10 @@ def scope_middleware(
             return await handler(request)
         scope = scope_of(session_of(request), f"{request.method} {path}", allowance)
         try:
-            answer = await _within(scope, request, handler)
-        except web.HTTPException as refusal:
-            if server_timing:
-                _tell(refusal, scope)
-            raise
-        else:
-            if server_timing and not answer.prepared:
-                _tell(answer, scope)
-            return answer
+            return await _within(scope, request, handler, tell=server_timing)
         finally:
-            if ended is not None:
-                ended(scope)
+            if told is not None:
+                told(scope)
 
     return open_scope
 
@@ -178,16 +176,23 @@ def _tell(answer: web.StreamResponse, scope: Scope) -> None:
     answer.headers["Server-Timing"] = server_timing(scope.usage)
 
 
-async def _within(scope: Scope, request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _within(scope: Scope, request: web.Request, handler: Handler, *, tell: bool) -> web.StreamResponse:
+    answer: web.StreamResponse | None
     try:
         async with scope:
             request[SCOPE] = scope
-            return await handler(request)
+            answer = await handler(request)
     except ScopeTimeoutError as error:
-        failed = _failed(error, 1)
-        if failed is None or _has_begun(request):
+        answer = _failed(error, 1)
+        if answer is None or _has_begun(request):
             raise
-        return failed
+    except web.HTTPException as refusal:
+        if tell:
+            _tell(refusal, scope)
+        raise
+    if tell and not answer.prepared:
+        _tell(answer, scope)
+    return answer
 
 
 def _has_begun(request: web.Request) -> bool:
@@ -203,8 +208,11 @@ def finishing_middleware(methods: Collection[str] = SAFE_METHODS) -> Middleware:
 
     Args:
         methods: whose handlers are cancelled all the same, in upper case.
+
+    Raises:
+        ConfigurationError: one of them is not in upper case, or they are one text.
     """
-    cancelled = frozenset(methods)
+    cancelled = checked_methods(methods)
 
     @web.middleware
     async def finish(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -10,7 +10,8 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
-from dynamap_async.errors import ConfigurationError
+from dynamap_async.errors import ConfigurationError, SessionStateError
+from dynamap_async.integrations.making import checked_make
 from dynamap_async.session import Session
 
 __all__ = ["LambdaContext", "LambdaSession"]
@@ -18,6 +19,7 @@ __all__ = ["LambdaContext", "LambdaSession"]
 E = TypeVar("E")
 C = TypeVar("C", bound="LambdaContext")
 R = TypeVar("R")
+_OF_CONTEXT: Final = ("function_name", "get_remaining_time_in_millis")
 
 
 class LambdaContext(Protocol):
@@ -65,11 +67,11 @@ class LambdaSession:
             loop_factory: makes the event loop, such as ``uvloop.new_event_loop``; asyncio's by default.
 
         Raises:
-            ConfigurationError: the margin is negative.
+            ConfigurationError: the margin is negative, or ``make`` is no plain function.
         """
         if margin_seconds < 0:
             raise ConfigurationError(f"margin_seconds={margin_seconds}: a margin is 0 or more")
-        self._make: Final = make
+        self._make: Final = checked_make(make, "LambdaSession")
         self._margin_seconds: Final = margin_seconds
         self._loop_factory: Final = loop_factory
         self._runner: asyncio.Runner | None = None
@@ -80,10 +82,20 @@ class LambdaSession:
 
         What it awaits belongs to a scope with the function's name, which ends ``margin_seconds`` before the function's
         timeout.
+
+        Raises:
+            ConfigurationError: by the handler: its context is none of Lambda's.
+            SessionStateError: by the handler: it is called where an event loop is running.
         """
 
         @functools.wraps(function)
         def handle(event: E, context: C) -> R:
+            if not all(hasattr(context, name) for name in _OF_CONTEXT):
+                raise ConfigurationError(
+                    f"{context!r} is no context of Lambda: pass an object with function_name and "
+                    "get_remaining_time_in_millis()"
+                )
+
             async def invoked() -> R:
                 session = await self._opened()
                 # The loop learns which connections were closed while the process was frozen, before one is used.
@@ -103,11 +115,17 @@ class LambdaSession:
 
         Raises:
             ConfigurationError: the region or the credentials are missing.
+            SessionStateError: an event loop is running here.
         """
         self._run(self._opened)
 
     def close(self) -> None:
-        """Close the session and the event loop, as the end of the process does; the next invocation opens new ones."""
+        """Close the session and the event loop, as the end of the process does; the next invocation opens new ones.
+
+        Raises:
+            SessionStateError: an event loop is running here; the session stays as it is.
+        """
+        _refuse_inside_a_loop()
         atexit.unregister(self.close)
         runner, session = self._runner, self._session
         self._runner = self._session = None
@@ -125,6 +143,7 @@ class LambdaSession:
         return self._session
 
     def _run(self, function: Callable[[], Awaitable[R]]) -> R:
+        _refuse_inside_a_loop()
         if self._runner is None:
             self._runner = asyncio.Runner(loop_factory=self._loop_factory)
             atexit.register(self.close)
@@ -134,3 +153,15 @@ class LambdaSession:
 
         # A context of its own for each invocation: a runner's own would carry variables from one to the next.
         return self._runner.run(run(), context=contextvars.copy_context())
+
+
+def _refuse_inside_a_loop() -> None:
+    """Raise SessionStateError where an event loop is running: a second one cannot run beside it in one thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise SessionStateError(
+        "a LambdaSession runs an event loop of its own, and one is running here already: call the handler, open() and "
+        "close() from plain code, in a test from a plain `def` function"
+    )

@@ -1,11 +1,12 @@
 """Client disconnects: a pure ASGI middleware that ends the work for a client that has gone. It needs no package."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import anyio
 
+from dynamap_async.errors import ConfigurationError
 from dynamap_async.integrations.asgi import App, Connection, Message, Receive, Send
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -13,9 +14,27 @@ SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Source: https://www.rfc-editor.org/rfc/rfc9110#name-safe-methods
 """
-
-
 _ENDS: Final = ("http.response.body", "http.response.pathsend")
+
+
+def checked_methods(methods: Collection[str]) -> frozenset[str]:
+    """Return methods as a set.
+
+    Args:
+        methods: as they stand in requests: a text is a collection of its letters, and none of them is meant.
+
+    Raises:
+        ConfigurationError: it is no set of methods, or one is not in upper case, so that no request would have it.
+    """
+    if isinstance(methods, str) or not isinstance(methods, Iterable):
+        raise ConfigurationError(f"methods={methods!r} is not a set of HTTP methods; write methods={{'GET'}} for one")
+    given = tuple(methods)
+    for method in given:
+        if not isinstance(method, str) or method != method.upper():
+            raise ConfigurationError(
+                f"methods={methods!r}: {method!r} is not an HTTP method in upper case, as in methods={{'GET'}}"
+            )
+    return frozenset(given)
 
 
 class CancelOnDisconnect:
@@ -34,9 +53,12 @@ class CancelOnDisconnect:
         Args:
             app: any ASGI application.
             methods: whose handling is cancelled, in upper case.
+
+        Raises:
+            ConfigurationError: one of them is not in upper case, or they are one text.
         """
         self._app: Final = app
-        self._methods: Final = frozenset(methods)
+        self._methods: Final = checked_methods(methods)
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         """Handle a connection, as ASGI calls it."""

@@ -14,6 +14,7 @@ from dynamap_async.errors import ConfigurationError, DynamapError
 from dynamap_async.integrations.asgi import SCOPE, SESSION
 from dynamap_async.integrations.disconnects import SAFE_METHODS, CancelOnDisconnect
 from dynamap_async.integrations.failures import failure_of
+from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.missing import missing_extra
 from dynamap_async.integrations.pages import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeRequests, scope_of
@@ -56,7 +57,11 @@ def lifespan(make: Callable[[], Session], /) -> Callable[[Any], AbstractAsyncCon
 
     Args:
         make: makes the session; called at each start, for a session is used once.
+
+    Raises:
+        ConfigurationError: it is no plain function.
     """
+    checked_make(make, "lifespan")
 
     @asynccontextmanager
     async def opened(_app: Any) -> AsyncGenerator[Mapping[str, Any]]:
@@ -146,16 +151,17 @@ def scoped(
 def add_error_handlers(app: FastAPI, *, retry_after_seconds: float = 1.0) -> None:
     """Let an application answer errors of the library by their meaning: 404, 409, 422, 503 and so on.
 
-    Errors that are the program's own fault stay what they are: FastAPI answers 500, and the server logs them.
+    Errors that are the program's own fault stay what they are: FastAPI answers 500, and the server logs them. Errors in
+    websockets stay what they are, too. An application that is mounted inside of another needs handlers of its own.
 
     Args:
         app: the application.
         retry_after_seconds: what the header Retry-After says, where waiting may help.
     """
 
-    async def answer(_request: Request, error: Exception) -> Response:
+    async def answer(connection: HTTPConnection, error: Exception) -> Response:
         failure = failure_of(error)
-        if failure is None:
+        if failure is None or not isinstance(connection, Request):  # a websocket takes no HTTP answer
             raise error
         headers = failure.headers(retry_after_seconds)
         return JSONResponse(failure.body(), status_code=failure.status, headers=headers)

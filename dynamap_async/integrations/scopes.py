@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Final
 
 from dynamap_async.config import Priority
-from dynamap_async.errors import ScopeTimeoutError
+from dynamap_async.errors import ConfigurationError, ScopeTimeoutError
+from dynamap_async.executor import is_async, name_of
 from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send
 from dynamap_async.integrations.failures import failure_of
 from dynamap_async.session import Allowance, Scope, Session
@@ -13,6 +14,20 @@ from dynamap_async.usage import Usage
 
 ScopeEnded = Callable[[Scope], None]
 """A function that is told of each scope when it has ended, to log its usage, for example."""
+
+
+def checked_ended(ended: ScopeEnded | None) -> ScopeEnded | None:
+    """Return a function that is told of scopes as it is.
+
+    Raises:
+        ConfigurationError: it cannot be called, or is async: nothing would await it.
+    """
+    if ended is not None and (not callable(ended) or is_async(ended)):
+        raise ConfigurationError(
+            f"ended={name_of(ended)}: write a plain function of one scope; it cannot be async, for no answer waits "
+            "for it"
+        )
+    return ended
 
 
 def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:
@@ -70,10 +85,10 @@ class ScopeRequests:
             priority: how urgent what it asks for is.
             server_timing: whether each answer has a header Server-Timing with what was used until it began; it shows
                 your costs to every client.
-            ended: told of each scope after the answer, to log its usage, for example.
+            ended: told of each scope after the answer, to log its usage, for example; a plain function.
 
         Raises:
-            ConfigurationError: a limit is no number, or is negative, or the priority is none.
+            ConfigurationError: a limit is no number, or is negative, or the priority is none; ``ended`` is async.
         """
         self._app: Final = app
         self._allowance: Final = Allowance(
@@ -84,7 +99,7 @@ class ScopeRequests:
             priority=priority,
         )
         self._server_timing: Final = server_timing
-        self._ended: Final = ended
+        self._ended: Final = checked_ended(ended)
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         """Handle a connection, as ASGI calls it."""

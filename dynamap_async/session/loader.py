@@ -14,6 +14,7 @@ import anyio
 
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
 from dynamap_async.executor import Account, innermost, own_instance
+from dynamap_async.session.many import several
 
 K_contra = TypeVar("K_contra", contravariant=True)
 V = TypeVar("V")
@@ -138,11 +139,12 @@ class Loader(Generic[K_contra, V]):
 
         Raises:
             BatchError: some could not be loaded; ``results`` has all others.
+            OperationError: these are no keys.
             SessionStateError: the session is not open, was closed, or belongs to another event loop.
 
         Cost: that of ``load`` for each distinct key that was not loaded before.
         """
-        wanted = list(keys)
+        wanted = list(several(keys, "keys"))
         outcomes = await self._outcomes(wanted)
         failures = [
             ItemFailure(at, wanted[at], each) for at, each in enumerate(outcomes) if isinstance(each, Exception)
@@ -161,11 +163,12 @@ class Loader(Generic[K_contra, V]):
             One entry per key, in the order given: the value, or the error with which its reading failed.
 
         Raises:
+            OperationError: these are no keys.
             SessionStateError: the session is not open, was closed, or belongs to another event loop.
 
         Cost: that of ``load`` for each distinct key.
         """
-        return await Loader(self._source)._outcomes(list(keys))  # noqa: SLF001 - another of the same class
+        return await Loader(self._source)._outcomes(list(several(keys, "keys")))  # noqa: SLF001 - another of the same class
 
     def prime(self, key: K_contra, value: V, /, *, force: bool = False) -> None:
         """Remember a value that the program has already, so that it is not read.

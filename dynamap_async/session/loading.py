@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine, Hashable, Sequence
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, overload
 
-from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Condition, Expr
+from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.expressions import Condition, Expr, path_of
 from dynamap_async.models import Index, Key, Model
 from dynamap_async.operations import Find, Query, checked_model
 from dynamap_async.session.loader import Loader
@@ -62,6 +62,7 @@ class Loaders:
 
         Raises:
             OperationError: the settings contradict each other, or the service would refuse them.
+            ExpressionError: ``by`` is no field.
 
         Cost: nothing by itself; see ``Loader.load``. Queries of different keys are under way at the same time, as many
             as the session has connections.
@@ -103,8 +104,13 @@ class _ByField(Generic[M]):
         self._runner: Final = runner
         self._query: Final = query
         self._by: Final = by
+        self._path: Final = path_of(by)
 
     def ask(self, key: object, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, list[M]]]]:
+        if key is None and None in self._path.reads_as_none:  # to a query it means absence, of which no key is made
+            raise EncodeError("None is no value of a key, so no item has it; load only what is not None").at(
+                self._path.spelled, model=self._path.owner.__name__
+            )
         query = self._query.where(self._by == key)
         try:
             hash(key)

@@ -108,7 +108,7 @@ class ManyItems:
         """
         async with self.batch() as batch:
             put, plain = partial(Put, read_first=read_first), PlainWriting(self._runner, PlainPuts)
-            await batch.write(_several(items, "items"), put, progress, plain.of_instance)
+            await batch.write(several(items, "items"), put, progress, plain.of_instance)
         return batch.done
 
     @overload
@@ -155,11 +155,11 @@ class ManyItems:
             delete = partial(Delete, read_first=read_first)
             if keys is None:
                 plain = PlainWriting(self._runner, PlainDeletes).of_instance
-                await batch.write(_several(first, "items"), delete, progress, plain)
+                await batch.write(several(first, "items"), delete, progress, plain)
             else:
                 model = checked_model(first)
                 by_key = partial(PlainWriting(self._runner, PlainDeletesByKey).part, model=model)
-                await batch.write(_several(keys, "keys"), partial(of_key, delete, model), progress, by_key)
+                await batch.write(several(keys, "keys"), partial(of_key, delete, model), progress, by_key)
         return batch.done
 
     def batch(self) -> Batch:
@@ -171,7 +171,7 @@ def _is_several(subjects: object) -> bool:
     return isinstance(subjects, Iterable | AsyncIterable) and not isinstance(subjects, str | bytes | Model)
 
 
-def _several(subjects: T, what: str) -> T:
+def several(subjects: T, what: str) -> T:
     """Return an iterable of items or keys; an item and a text can be iterated over as well, and are not meant."""
     if not _is_several(subjects):
         raise OperationError(f"{subjects!r} is not an iterable of {what}; write [{subjects!r}] for one")
@@ -199,9 +199,9 @@ def _reads(
     if keys is None:
         if isinstance(first, type):
             raise OperationError(f"the keys are missing: write ({first.__name__}, keys)")
-        return _several(first, "Find operations"), _find_itself
+        return several(first, "Find operations"), _find_itself
 
     def find(model: type[Model], *key: Any) -> SingleRequest[Any]:
         return Find(model, *key, consistent_read=consistent_read)
 
-    return _several(keys, "keys"), partial(of_key, find, checked_model(first))
+    return several(keys, "keys"), partial(of_key, find, checked_model(first))

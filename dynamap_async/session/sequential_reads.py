@@ -1,5 +1,6 @@
 """``SequentialReads``: an observer that finds reads which wait for each other without need, as N+1 queries do."""
 
+import logging
 import sys
 import warnings
 from contextvars import ContextVar
@@ -10,6 +11,8 @@ from typing import Final
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event, RequestEnded, RequestQueued
 from dynamap_async.executor import Account, innermost
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
 
 _OURS: Final = __name__.partition(".")[0]
 _LOOPS: Final = frozenset({"asyncio", "anyio", "uvloop"})
@@ -61,7 +64,7 @@ class SequentialReads:
     ``Session(observer=SequentialReads())``, in development and in tests; it looks at the call stack of each read. A
     line is found when ``reads`` single reads were awaited there inside of one ``session.scope``, each asked for when
     the one before had ended, and after less time than that one took. The warning has the line's place:
-    ``SequentialReadsWarning``, once for each line.
+    ``SequentialReadsWarning``, once for each line; where a filter makes it an error, no read fails, and it is logged.
 
     It cannot know whether a key depends on the item before: such a line deserves a ``warnings.filterwarnings``.
     """
@@ -118,13 +121,24 @@ class SequentialReads:
         code, number = line
         found = SequentialRead(scope=scope, filename=code.co_filename, line=number, table=table, reads=self._reads)
         self._found[line] = found
-        warnings.warn_explicit(
-            f"in scope {scope!r}, {self._reads} items of {table} were read here one after the other; read them "
-            "together, by session.get_many(Model, keys), session.gather(...) or session.loader(Model)",
-            SequentialReadsWarning,
-            code.co_filename,
-            number,
-        )
+        try:
+            warnings.warn_explicit(
+                f"in scope {scope!r}, {self._reads} items of {table} were read here one after the other; read them "
+                "together, by session.get_many(Model, keys), session.gather(...) or session.loader(Model)",
+                SequentialReadsWarning,
+                code.co_filename,
+                number,
+            )
+        except SequentialReadsWarning:
+            # A filter makes it an error, which would break no read and be logged once for all lines. The scope's name
+            # may hold a key, and keys are not logged.
+            logger.warning(
+                "SequentialReadsWarning: %s:%d reads %d items of %s one after the other, and waits for each",
+                code.co_filename,
+                number,
+                self._reads,
+                table,
+            )
 
 
 def _awaiting(frame: FrameType | None) -> Line | None:

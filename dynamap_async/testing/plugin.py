@@ -7,21 +7,22 @@ test has an ``anyio_backend``. These are registered when first needed, so neithe
 """
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import pytest
 
-from dynamap_async import Model, Session
+from dynamap_async import Model, Session, Table
+from dynamap_async.operations import checked_model
 from dynamap_async.testing.choice import chosen_engine
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.prepared import Place, Prepared
 from dynamap_async.testing.request_log import RequestLog
-from dynamap_async.testing.seeding import Seed, read_items
+from dynamap_async.testing.seeding import Seed, items_of, read_items
 
 ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
@@ -116,7 +117,13 @@ def _dynamap_prepared(
     _dynamap_clock: FrozenClock,
 ) -> Prepared:
     models, seeds = _marked(request)
-    models = list(dict.fromkeys([*dynamap_models, *models]))
+    models = list(dict.fromkeys([*_models(dynamap_models, "dynamap_models"), *models]))
+    for name in sorted({"client", "transport"} & dynamap_settings.keys()):
+        pytest.fail(
+            f"dynamap_settings has {name!r}: dynamap_session sends through dynamap_faults, by a transport of its own; "
+            f"leave it out, or open a Session(..., {name}=...) in the test",
+            pytrace=False,
+        )
     return Prepared(
         place=_dynamap_place,
         settings=dynamap_settings,
@@ -145,9 +152,22 @@ def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any
     for mark in reversed(list(request.node.iter_markers("dynamap"))):
         if mark.args or set(mark.kwargs) - {"models", "seed"}:
             pytest.fail("pytest.mark.dynamap takes models=[...] and seed=..., and nothing else", pytrace=False)
-        models += mark.kwargs.get("models", ())
+        models += _models(mark.kwargs.get("models", ()), "models")
         seeds += [mark.kwargs["seed"]] if mark.kwargs.get("seed") is not None else []
     return models, seeds
+
+
+def _models(given: Any, where: str) -> list[Any]:
+    """Return the models, or tables, that a test names."""
+    if not _is_list(given):
+        one = given.__name__ if isinstance(given, type) else "Account"
+        pytest.fail(f"{where} is {given!r}: write a list, as in [{one}]", pytrace=False)
+    return [each if isinstance(each, Table) else checked_model(each) for each in given]
+
+
+def _is_list(given: object) -> bool:
+    """Return whether what is given can be read for each test: an iterator is empty after the first."""
+    return isinstance(given, Iterable) and not isinstance(given, str | Iterator)
 
 
 def _seed(marked: Any, models: Sequence[type[Model]], folder: Path) -> Seed:
@@ -156,9 +176,13 @@ def _seed(marked: Any, models: Sequence[type[Model]], folder: Path) -> Seed:
     if callable(marked):
         factory: Callable[[], Any] = marked
         return factory
+    if isinstance(marked, Iterator):
+        pytest.fail(
+            f"seed={marked!r} gives its items to the first test only: write a list, or a function that makes them",
+            pytrace=False,
+        )
     # A write moves an instance on, to its next version: each test begins with copies of its own.
-    items: list[Model] = [marked] if isinstance(marked, Model) else marked
-    return [item.model_copy(deep=True) for item in items]
+    return [item.model_copy(deep=True) for item in items_of(marked)]
 
 
 def _opened_by(request: pytest.FixtureRequest) -> str:

@@ -1,6 +1,6 @@
 """Seeding: the items that tables hold before a test begins, from instances, factories or JSON."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import GenericAlias
 from typing import Any, TypeAlias
@@ -33,7 +33,7 @@ async def seed(session: Session, *seeds: Seed) -> list[Model]:
 
     Cost: one BatchWriteItem for each 25 items; items of models with ``Unique`` or numbers are created one by one.
     """
-    items = [_checked(item) for each in seeds for item in _items(each)]
+    items = [item for each in seeds for item in items_of(each)]
     alone = [item for item in items if needs_own_table(definition_of(type(item)))]
     together = [item for item in items if not needs_own_table(definition_of(type(item)))]
     if together:
@@ -69,10 +69,16 @@ def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
     return [item for name in names for item in getattr(read, name)]
 
 
-def _items(seed: Any) -> Sequence[Any]:
+def items_of(seed: Seed) -> list[Model]:
+    """Return the items that a seed is, or makes.
+
+    Raises:
+        ConfigurationError: one of them is no instance of a model.
+    """
     # A model's class can be called as well, and needs arguments that nobody gives.
     made: Any = seed() if callable(seed) and not isinstance(seed, type) else seed
-    return tuple(made) if _is_several(made) else (made,)
+    several: Iterable[Any] = made if _is_several(made) else (made,)
+    return [_checked(item) for item in several]
 
 
 def _is_several(made: object) -> bool:

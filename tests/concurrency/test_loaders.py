@@ -1,6 +1,7 @@
 """Loaders: each key once, in order, whoever is cancelled; and none of the three faults of DataLoaders."""
 
 import asyncio
+import re
 
 import anyio
 import pytest
@@ -11,6 +12,7 @@ from dynamap_async.errors import (
     CapacityBudgetExceededError,
     ConnectionFailedError,
     EncodeError,
+    ExpressionError,
     InternalServerError,
     ItemValidationError,
     NoIndexError,
@@ -361,6 +363,35 @@ async def test_settings_are_checked_when_the_loader_is_made(open_session, model)
         open_session().loader(model, by=model.sensor, limit=0)
     with pytest.raises(OperationError):
         open_session().loader(dict)
+
+
+@pytest.mark.parametrize("by", ["city", Tweet.user == "ada", len], ids=["name", "condition", "function"])
+async def test_what_is_no_field_is_refused_when_the_loader_is_made(open_session, by):
+    with pytest.raises(ExpressionError, match=r"is not a field of a model: write Model\.field"):
+        open_session().loader(Tweet, by=by)
+
+
+@pytest.mark.parametrize("method", ["load_many", "load_each"])
+@pytest.mark.parametrize("given", ["ada", b"ada", None, 5], ids=repr)
+async def test_one_key_in_the_place_of_several_is_refused_with_what_to_write(open_session, method, given):
+    with pytest.raises(OperationError, match=re.escape(f"not an iterable of keys; write [{given!r}] for one")):
+        await getattr(open_session().loader(Tweet, by=Tweet.user), method)(given)
+
+
+@pytest.mark.parametrize(
+    ("by", "problem"),
+    [
+        (Tweet.city, "Tweet.city: None is no value of a key, so no item has it; load only what is not None"),
+        (Tweet.user, "Tweet.user: str expected, got None"),
+    ],
+    ids=["optional", "always there"],
+)
+async def test_none_as_a_parent_is_refused_as_what_it_is(transport, open_session, by, problem):
+    async with open_session() as session:
+        with pytest.raises(EncodeError) as caught:
+            await session.loader(Tweet, by=by).load(None)
+    assert str(caught.value) == problem
+    assert transport.requests == []
 
 
 async def test_a_changeable_key_is_refused(open_session, model):

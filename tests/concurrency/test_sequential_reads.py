@@ -149,15 +149,24 @@ async def test_nothing_is_kept_of_reads_that_have_ended(served, open_session, mo
     assert observer._waiting == {}
 
 
-async def test_a_warning_that_is_an_error_breaks_no_read(served, open_session, model, caplog):
+async def one_by_one_elsewhere(session, model):
+    for number in range(5):
+        await session.get(model, "s", number)  # another line
+
+
+async def test_a_warning_that_is_an_error_breaks_no_read_and_each_line_is_logged(served, open_session, model, caplog):
     observer = SequentialReads(reads=3)
     async with open_session(observer=observer) as session:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             async with session.scope("handler"):
                 await one_by_one(session, model, 5)
-    assert len(observer.found) == 1
-    assert "SequentialReadsWarning" in caplog.text
+                await one_by_one_elsewhere(session, model)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"SequentialReadsWarning: {HERE}:{found.line} reads 3 items of readings one after the other, and waits for each"
+        for found in observer.found
+    ]
+    assert len(observer.found) == 2
 
 
 def test_one_read_follows_no_other():

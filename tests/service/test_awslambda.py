@@ -13,7 +13,13 @@ from uuid import uuid4
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, RetryPolicy, Session, attr
-from dynamap_async.errors import ConfigurationError, ItemNotFoundError, ScopeTimeoutError, SessionClosedError
+from dynamap_async.errors import (
+    ConfigurationError,
+    ItemNotFoundError,
+    ScopeTimeoutError,
+    SessionClosedError,
+    SessionStateError,
+)
 from dynamap_async.integrations.awslambda import LambdaSession
 from dynamap_async.testing.engine import local_settings
 
@@ -152,6 +158,27 @@ def test_a_session_that_cannot_be_opened_is_tried_again(made):
             dynamo.open()
     assert len(made) == 2
     dynamo.close()
+
+
+@pytest.mark.parametrize("call", ["handler", "open", "close"])
+def test_inside_a_running_loop_everything_is_refused_and_the_session_stays(dynamo, visit, made, call):
+    calls = {"handler": lambda: visit({"page": "a"}, Context()), "open": dynamo.open, "close": dynamo.close}
+
+    async def inside():
+        with pytest.raises(SessionStateError, match="in a test from a plain `def` function"):
+            calls[call]()
+
+    assert visit({"page": "a"}, Context()) == 1
+    asyncio.run(inside())
+    assert visit({"page": "a"}, Context()) == 2
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("context", [None, {"function_name": "visits"}], ids=repr)
+def test_what_is_no_context_of_lambda_is_refused_before_a_session_is_opened(visit, made, context):
+    with pytest.raises(ConfigurationError, match="pass an object with function_name and get_remaining_time_in_millis"):
+        visit({"page": "a"}, context)
+    assert made == []
 
 
 def test_a_handler_keeps_its_name_and_its_words(visit):

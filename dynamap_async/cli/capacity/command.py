@@ -15,6 +15,8 @@ from dynamap_async.limits import TRANSACTION_ACTIONS
 _ITEM: Final = "The item"
 _READS: Final = "Reads and writes"
 _RATES: Final = "Rates and prices"
+_MOST: Final = 10**15
+"""The largest rate, price or number of items: far beyond any table, and what follows is still a number."""
 
 _Size: TypeAlias = Annotated[
     str | None,
@@ -122,6 +124,8 @@ def capacity(
 def _check(estimate: Estimate) -> None:
     if estimate.transactional and (estimate.items or 0) > TRANSACTION_ACTIONS:
         _refuse("--items", f"a transaction reads at most {TRANSACTION_ACTIONS} items; ask for fewer at a time")
+    if (estimate.items or 0) > _MOST:
+        _refuse("--items", f"{_MOST:.0e} items are the most that can be asked about")
     largest = max(estimate.size_bytes, estimate.old_size_bytes or 0)
     for size in estimate.index_sizes:
         if size > largest:
@@ -156,6 +160,8 @@ def _rate(option: str, rate: float | None) -> Fraction | None:
         return None
     if not math.isfinite(rate):
         _refuse(option, f"{rate} is not a rate; give a number from 0 on")
+    if rate > _MOST:
+        _refuse(option, f"{rate:g} is too high a rate; give at most {_MOST:.0e}")
     return Fraction(repr(rate))  # as it was typed: 0.1 is a tenth
 
 
@@ -164,6 +170,8 @@ def _prices(option: str, prices: tuple[float, float] | None) -> Prices | None:
         return None
     if not all(math.isfinite(price) and price >= 0 for price in prices):
         _refuse(option, "a price is a number from 0 on; give that of reads, then that of writes")
+    if max(prices) > _MOST:
+        _refuse(option, f"{max(prices):g} is too high a price; give at most {_MOST:.0e}")
     read, write = (Fraction(repr(price)) for price in prices)
     return Prices(read=read, write=write)
 

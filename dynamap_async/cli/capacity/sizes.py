@@ -6,15 +6,21 @@ import re
 from decimal import Decimal
 from typing import Any, Final, cast
 
-from dynamap_async.codec import check_item, decode_any, encode_any
-from dynamap_async.errors import DynamapError
-from dynamap_async.limits import ITEM_SIZE_BYTES
+from dynamap_async.codec import abbreviate, check_item, decode_any, encode_any
+from dynamap_async.errors import DecodeError, DynamapError
+from dynamap_async.limits import ITEM_SIZE_BYTES, NESTING_LEVELS
 from dynamap_async.wire import AttributeValue, WireItem
 
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024**2}
 # A comma separates thousands; where it would be a decimal point (3,5KB) the text is refused, not misread.
 _SIZE: Final = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)\s*(B|[KM](?:i?B)?|)", re.IGNORECASE)
-_TAGS: Final = frozenset({"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"})
+_CONTENTS: Final[dict[str, tuple[type[Any], str]]] = {
+    **dict.fromkeys(("S", "N", "B"), (str, "text")),
+    **dict.fromkeys(("BOOL", "NULL"), (bool, "true or false")),
+    **dict.fromkeys(("SS", "NS", "BS", "L"), (list, "an array")),
+    "M": (dict, "an object"),
+}
+_SETS: Final = frozenset({"SS", "NS", "BS"})
 
 
 def parse_size(text: str) -> int:
@@ -58,6 +64,8 @@ def measure(content: bytes) -> tuple[int, str]:
         size = check_item(_checked(members) if wire else _encoded(members))
     except DynamapError as error:
         raise ValueError(str(error)) from error
+    except RecursionError as error:
+        raise ValueError(f"value is nested too deep; DynamoDB stores {NESTING_LEVELS} levels") from error
     return size, "DynamoDB's JSON" if wire else "plain JSON"
 
 
@@ -67,12 +75,41 @@ def _is_wire(members: dict[str, Any]) -> bool:
 
 def _is_tagged(value: object) -> bool:
     names = list(cast("dict[str, Any]", value)) if isinstance(value, dict) else []
-    return len(names) == 1 and names[0] in _TAGS
+    return len(names) == 1 and names[0] in _CONTENTS
 
 
 def _checked(members: dict[str, AttributeValue]) -> WireItem:
+    _refuse_unstorable(members)
     # Through Python and back: what is malformed is refused, and numbers get the form that DynamoDB stores.
     return {name: encode_any(decode_any(value)) for name, value in members.items()}
+
+
+def _refuse_unstorable(members: dict[str, AttributeValue]) -> None:
+    """Raise DecodeError for what decoding lets pass, because DynamoDB never answers it."""
+    values: list[Any] = [*members.values()]
+    while values:
+        value = values.pop()
+        if not _is_tagged(value):
+            continue  # decoding says what is expected
+        [(tag, content)] = value.items()
+        kind, expected = _CONTENTS[tag]
+        if not isinstance(content, kind):
+            raise DecodeError(f"{tag} value {abbreviate(content)} is malformed: {expected} expected")
+        if tag in _SETS:
+            _refuse_unstorable_set(value, tag, content)
+        values += content if tag == "L" else content.values() if tag == "M" else ()
+
+
+def _refuse_unstorable_set(value: AttributeValue, tag: str, members: list[Any]) -> None:
+    if not members:
+        raise DecodeError(f"{tag} value [] is malformed: DynamoDB stores no empty set; leave the attribute out")
+    for member in members:
+        if not isinstance(member, str):
+            raise DecodeError(
+                f"{tag} value {abbreviate(members)} is malformed: texts expected, got {abbreviate(member)}"
+            )
+    if len(decode_any(value)) < len(members):
+        raise DecodeError(f"{tag} value {abbreviate(members)} is malformed: a set has each member once")
 
 
 def _encoded(members: dict[str, Any]) -> WireItem:

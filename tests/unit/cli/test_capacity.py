@@ -94,6 +94,19 @@ def test_number_keeps_all_digits_that_it_was_written_with():
         (b'{"n": NaN}', "NaN"),
         (b'{"n": {"N": "x"}}', "number"),
         (b'{"b": {"B": "?"}}', "malformed"),
+        (b'{"l": ' + b'{"L": [' * 400 + b"]}" * 400 + b"}", "nested too deep; DynamoDB stores 32 levels"),
+        (b'{"s": {"SS": []}}', "SS value .* DynamoDB stores no empty set; leave the attribute out"),
+        (b'{"s": {"SS": ["a", "b", "a"]}}', r"SS value \['a', 'b', 'a'\] is malformed: a set has each member once"),
+        (b'{"s": {"NS": ["1", "1.0"]}}', "NS value .* a set has each member once"),
+        (b'{"s": {"BS": ["AA==", "AA=="]}}', "BS value .* a set has each member once"),
+        (b'{"s": {"SS": "abc"}}', "SS value 'abc' is malformed: an array expected"),
+        (b'{"s": {"SS": ["a", 1]}}', "SS value .* is malformed: texts expected, got 1"),
+        (b'{"s": {"NS": [1]}}', "NS value .* is malformed: texts expected, got 1"),
+        (b'{"n": {"N": 1}}', "N value 1 is malformed: text expected"),
+        (b'{"m": {"M": [1]}}', r"M value \[1\] is malformed: an object expected"),
+        (b'{"l": {"L": "abc"}}', "L value 'abc' is malformed: an array expected"),
+        (b'{"l": {"L": ["a"]}}', "attribute value with exactly one known type expected, got 'a'"),
+        (b'{"m": {"M": {"l": {"L": [{"S": "a"}, {"SS": []}]}}}}', "SS value .* DynamoDB stores no empty set"),
         (b'{"a": "' + b"x" * 409_600 + b'"}', "at most 409,600"),
     ],
 )
@@ -162,6 +175,13 @@ def test_rate_is_exact_so_that_no_unit_too_many_is_provisioned(answer):
     assert found["to_provision"] == [{"name": "table", "read_units": 1, "write_units": 3}]
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["screen", "json"])
+def test_the_largest_question_has_an_answer(ask, form):
+    most = ["1e15", "1e15"]
+    rates = ["--items", "1" + "0" * 15, "--reads-per-second", most[0], "--writes-per-second", most[0]]
+    assert ask("--item-size", "400KB", *rates, "--on-demand", *most, "--provisioned", *most, *form).exit_code == 0
+
+
 def test_screen_shows_units_rates_and_money(ask):
     result = ask(
         "--item-size", "3.5KB", "--index", "200B", "--reads-per-second", "100", "--on-demand", "0.125", "0.625"
@@ -219,6 +239,15 @@ def test_screen_says_how_an_item_was_read(ask):
         (["--item-size", "1KB", "--index", "2KB"], "an index holds at most the whole item, 1,024 bytes"),
         (["--item-size", "1KB", "--reads-per-second", "-1"], "--reads-per-second"),
         (["--item-size", "1KB", "--writes-per-second", "inf"], "give a number from 0 on"),
+        (
+            ["--item-size", "1KB", "--reads-per-second", "1e308", "--items", "50"],
+            "1e+308 is too high a rate; give at most",
+        ),
+        (["--item-size", "1KB", "--items", "9" * 400], "1e+15 items are the most"),
+        (
+            ["--item-size", "1KB", "--reads-per-second", "1", "--provisioned", "1", "1e308"],
+            "1e+308 is too high a price; give at most 1e+15",
+        ),
         (["--item-size", "1KB", "--on-demand", "1", "2"], "a month needs a rate: add --reads-per-second"),
         (["--item-size", "1KB", "--provisioned", "1", "2"], "a month needs a rate"),
         (["--item-size", "1KB", "--reads-per-second", "1", "--on-demand", "-1", "2"], "a price is a number from 0 on"),

@@ -7,7 +7,15 @@ from fastapi import Depends, FastAPI, WebSocket
 from fastapi.testclient import TestClient
 
 from dynamap_async import Credentials, Scope, Session
-from dynamap_async.integrations.fastapi import CancelOnDisconnect, OpenSession, ScopeRequests, lifespan, scoped
+from dynamap_async.errors import ConfigurationError, ItemNotFoundError
+from dynamap_async.integrations.fastapi import (
+    CancelOnDisconnect,
+    OpenSession,
+    ScopeRequests,
+    add_error_handlers,
+    lifespan,
+    scoped,
+)
 
 
 @pytest.fixture
@@ -29,3 +37,21 @@ def test_a_websocket_has_the_session_and_a_scope_by_choice(app):
 
     with TestClient(app) as client, client.websocket_connect("/rooms/lobby") as socket:
         assert socket.receive_json() == ["Session", "WS /rooms/{name}", False]
+
+
+@pytest.mark.parametrize("accepted", [True, False], ids=["accepted", "not yet"])
+@pytest.mark.parametrize(
+    "error", [ItemNotFoundError("gone", model="Note"), ConfigurationError("wrong")], ids=lambda error: error.code
+)
+def test_an_error_of_a_websocket_reaches_the_server_as_it_is(app, error, accepted):
+    add_error_handlers(app)
+
+    @app.websocket("/rooms")
+    async def room(socket: WebSocket) -> None:
+        if accepted:
+            await socket.accept()
+        raise error
+
+    with TestClient(app) as client, pytest.raises(type(error)) as caught, client.websocket_connect("/rooms") as socket:
+        socket.receive_json()
+    assert caught.value is error

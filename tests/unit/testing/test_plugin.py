@@ -124,6 +124,54 @@ def test_a_marker_with_another_argument_is_refused(run, pytester):
     result.stdout.fnmatch_lines(["*takes models=*and seed=*, and nothing else*"])
 
 
+MARKED_WRONGLY = {
+    "models=Account": "models is <class *Account'>: write a list, as in [[]Account]",
+    "models='Account'": "models is 'Account': write a list, as in [[]Account]",
+    "models=5": "models is 5: write a list, as in [[]Account]",
+    "models=iter([Account])": "models is <list_iterator *: write a list, as in [[]Account]",
+    "models=['Account']": "*'Account' is not a model; write class*",
+    "seed=iter([])": "seed=<list_iterator * gives its items to the first test only: write a list, or a function *",
+    "seed=(each for each in ())": "seed=<generator * gives its items to the first test only: write a list, or *",
+    "seed=5": "*5 cannot be seeded: give instances of models, or functions that return them",
+    "seed=[[5]]": "*[[]5[]] cannot be seeded: give instances of models*",
+    "seed={'Account': []}": "*'Account' cannot be seeded: give instances of models*",
+    "seed=Account": "*Account'> cannot be seeded: give instances of models*",
+}
+
+
+def test_a_marker_with_a_wrong_value_is_refused_with_what_to_write(run, pytester):
+    marked = "\n\n@pytest.mark.dynamap({})\nasync def test_{}(dynamap_session): pass"
+    tests = [marked.format(wrong, number) for number, wrong in enumerate(MARKED_WRONGLY)]
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + "".join(tests))
+    result = run("--asyncio-mode=auto", "--tb=short")
+    result.assert_outcomes(errors=len(MARKED_WRONGLY))
+    result.stdout.fnmatch_lines([line for problem in MARKED_WRONGLY.values() for line in ("*ERROR at*", problem)])
+
+
+OVERRIDDEN_WRONGLY = {
+    "models(): return Account": "dynamap_models is <class *Account'>: write a list, as in [[]Account]",
+    "settings(): return {'transport': 5}": "dynamap_settings has 'transport': *leave it out, or open a Session(*",
+    "settings(): return {'client': 5}": "dynamap_settings has 'client': *leave it out, or open a Session(*",
+}
+
+
+def test_a_fixture_that_gives_something_wrong_is_refused_with_what_to_write(run, pytester):
+    overridden = """
+class Test{1}:
+    @pytest.fixture
+    def dynamap_{0}
+
+    async def test_it(self, dynamap_session): pass
+"""
+    tests = [
+        overridden.format(wrong.replace("()", "(self)"), number) for number, wrong in enumerate(OVERRIDDEN_WRONGLY)
+    ]
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + "".join(tests))
+    result = run("--asyncio-mode=auto")
+    result.assert_outcomes(errors=len(OVERRIDDEN_WRONGLY))
+    result.stdout.fnmatch_lines([*OVERRIDDEN_WRONGLY.values()])
+
+
 def test_the_option_wins_over_the_environment(run, pytester):
     pytester.makepyfile("def test_it(dynamodb_endpoint): assert dynamodb_endpoint == 'http://db.test:8000'")
     run("--dynamap-engine=http://db.test:8000").assert_outcomes(passed=1)

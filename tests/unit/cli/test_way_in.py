@@ -1,0 +1,21 @@
+"""The way in to `dynamap`: how the process ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", ["--version", "capacity --item-size 1KB", "capacity --item-size 1KB --json"])
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_output_that_cannot_be_written_is_told_in_one_line(monkeypatch, arguments, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    command = [sys.executable, "-c", "from dynamap_async.cli import main; main()", *arguments.split()]
+    with FULL.open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    line = "The output could not be written: No space left on device. Make room, or send it elsewhere.\n"
+    assert (ended.returncode, ended.stderr) == (1, line)

@@ -62,12 +62,13 @@ class Tables:
             LimitExceededError: too many tables are being created at once.
             TableWaitTimeoutError: a table was not ready in time.
             OperationError: ``wait=False`` for a model with time to live; a model has one table per period, and the
-                period is missing, or none has.
+                period is missing, or none has; what is given is no model, or no throughput.
 
         Cost: one CreateTable per table, DescribeTable until it is active (none where CreateTable says so already), one
             UpdateTimeToLive where it is declared; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
         """
+        _check_throughput(throughput)
         schemas = self._schemas(models, period)
         late = [schema.name for schema in schemas if schema.ttl_attribute is not None]
         if late and not wait:
@@ -135,6 +136,7 @@ class Tables:
             period: as for ``create``.
 
         Raises:
+            OperationError: what is given is no model, or no throughput.
             ResourceNotFoundError: a table does not exist.
             ResourceInUseError: a table is being created or changed.
             LimitExceededError: it was lowered too often.
@@ -144,6 +146,7 @@ class Tables:
             no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
+        _check_throughput(throughput)
         names = [schema.name for schema in self._schemas(models, period)]
         changed: list[str] = []
         for name in names:
@@ -208,10 +211,12 @@ class Tables:
                 await self._until_gone(name, timeout_seconds)
 
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
+        _check_models((model,))
         check_period((model,), period)
         return _schema(model, "described", period).prefixed(self._prefix).name
 
     def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
+        _check_models(models)
         check_period(models, period)
         by_name: dict[str, list[TableSchema]] = {}
         for model in models:
@@ -249,6 +254,20 @@ class Tables:
                 delay = min(delay * 2, _LONGEST_POLL_SECONDS)
             return
         raise _timeout(name, status, timeout_seconds, "gone")
+
+
+def _check_models(given: tuple[object, ...]) -> None:
+    for each in given:
+        if not isinstance(each, (type(Model), Table)):
+            raise OperationError(
+                f"{each!r} is neither a model nor a Table; give the class itself, and several one after the other: "
+                "create(Tweet, Follow)"
+            )
+
+
+def _check_throughput(given: object) -> None:
+    if given is not None and not isinstance(given, Throughput):
+        raise OperationError(f"throughput={given!r} is not a Throughput; write Throughput(read=10, write=2)")
 
 
 def _schema(given: type[Model] | Table, use: str, period: KeyValue | None) -> TableSchema:

@@ -4,14 +4,17 @@ import base64
 import binascii
 import hashlib
 import hmac
+import operator
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final, cast
 
 import orjson
 
 from dynamap_async.errors import CursorError
+from dynamap_async.operations.positions import is_position
 from dynamap_async.request import Positions
+from dynamap_async.schema import KeySchema
 from dynamap_async.wire import WireKey
 
 _VERSION: Final = 1
@@ -33,22 +36,22 @@ def encode_cursor(position: WireKey, binding: str, secret: bytes | None) -> str:
     return _sealed(position, binding, secret)
 
 
-def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, names: Collection[str]) -> WireKey:
+def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, keys: Sequence[KeySchema]) -> WireKey:
     """Return the position that a cursor holds.
 
     Args:
         cursor: the text.
         binding: what identifies the query.
         secret: what the cursor was signed with.
-        names: the attributes that make a position in the table or index.
+        keys: the keys of the table and of the index that is read.
 
     Raises:
         CursorError: the text is not a cursor of this query and this secret.
     """
     position = _opened(cursor, binding, secret)
     # Without a secret the digest is no proof, so the form is checked as well.
-    if position.keys() != set(names):
-        raise _foreign()
+    if not is_position(position, keys):
+        raise foreign()
     return cast("WireKey", position)
 
 
@@ -66,7 +69,13 @@ def encode_positions(positions: Positions, total: int, binding: str, secret: byt
 
 
 def decode_positions(
-    cursor: str, binding: str, secret: bytes | None, *, total: int, names: Collection[str]
+    cursor: str,
+    binding: str,
+    secret: bytes | None,
+    *,
+    total: int,
+    keys: Sequence[KeySchema],
+    known: Collection[str] = (),
 ) -> Positions:
     """Return the positions that a text holds.
 
@@ -75,27 +84,27 @@ def decode_positions(
         binding: what identifies the read.
         secret: what the text was signed with.
         total: how many parts there are.
-        names: the attributes that make a position.
+        keys: the keys of the table and of the index that is read.
+        known: the key attributes that positions lack, because the query itself tells them.
 
     Raises:
         CursorError: the text is not of this read in this many parts, or not of this secret.
     """
     state = _opened(cursor, binding, secret)
     try:
-        found, begun = state["total"], state["begun"]
+        found, begun = state["total"], operator.index(state["begun"])
         at = {int(number): position for number, position in state["at"].items()}
-        fits = all(number in range(begun) and _is_position(position, names) for number, position in at.items())
+        fits = all(
+            number in range(begun) and (position is None or is_position(position, keys, known))
+            for number, position in at.items()
+        )
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise _foreign() from None
+        raise foreign() from None
     if found != total:
         raise CursorError(f"the checkpoint is of {found} segments, and the scan has {total}; give .segments({found})")
     if not fits or begun not in range(total + 1):
-        raise _foreign()
+        raise foreign()
     return Positions(begun, at)
-
-
-def _is_position(position: Any, names: Collection[str]) -> bool:
-    return position is None or (isinstance(position, dict) and cast("WireKey", position).keys() == set(names))
 
 
 def _sealed(value: object, binding: str, secret: bytes | None) -> str:
@@ -113,11 +122,12 @@ def _opened(cursor: str, binding: str, secret: bytes | None) -> dict[str, Any]:
             f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it"
         )
     if not hmac.compare_digest(digest, _digest(body, binding, secret)):
-        raise _foreign()
+        raise foreign()
     return value
 
 
-def _foreign() -> CursorError:
+def foreign() -> CursorError:
+    """Return the error of a cursor that is not of this query."""
     return CursorError(
         "the cursor belongs to another query (table, index, direction, partition key or kind of conditions), or was "
         "signed with another cursor_secret; start again without it"

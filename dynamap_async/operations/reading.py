@@ -40,7 +40,7 @@ from dynamap_async.operations.revising import revised
 from dynamap_async.operations.route import Route, check_key_values
 from dynamap_async.operations.shards import gathering, places_of
 from dynamap_async.request import Position, Positions, Request
-from dynamap_async.schema import TableSchema
+from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import Body, WireItem, WireKey
 
 ItemT = TypeVar("ItemT")
@@ -63,6 +63,8 @@ class Reading(Generic[ItemT]):
     """Whether it is known without a request that nothing follows ``start``."""
     key_names: tuple[str, ...] = ()
     """The attributes that make a position in the table or index."""
+    keys: tuple[KeySchema, ...] = ()
+    """The keys that these are of: the table's and the index's."""
     binding: Callable[[], str] = field(default=str, repr=False)
     """Tells what identifies the query, for cursors; worked out only where one is made or read."""
     cursor_secret: bytes | None = field(default=None, repr=False)
@@ -190,6 +192,7 @@ def plan_anew(spec: ReadSpec, context: Context, *, counting: bool = False) -> Re
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
+        keys=(table.keys, route.keys),
         binding=lambda: binding_of(spec, covered.table.name, route),
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
@@ -225,9 +228,8 @@ def _route(
 
 
 def _go_on(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
-    begin = decode_positions(
-        checkpoint, reading.binding(), reading.cursor_secret, total=reading.total, names=reading.key_names
-    )
+    secret, total = reading.cursor_secret, reading.total
+    begin = decode_positions(checkpoint, reading.binding(), secret, total=total, keys=reading.keys)
     return replace(reading, begin=begin)
 
 

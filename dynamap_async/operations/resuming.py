@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import TypeVar
 
+from dynamap_async.codec import order_key
 from dynamap_async.operations.branches import partition_of
-from dynamap_async.operations.cursors import decode_cursor, decode_positions
+from dynamap_async.operations.cursors import decode_cursor, decode_positions, foreign
 from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.positions import side_of_range
 from dynamap_async.operations.reading import Reading
@@ -27,7 +28,10 @@ def resume(reading: Reading[ItemT], cursor: str | None) -> Reading[ItemT]:
         return reading
     if reading.branches:
         return _resume_branches(reading, cursor)
-    position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, names=reading.key_names)
+    position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, keys=reading.keys)
+    # Without a secret anybody can make a cursor up, and DynamoDB refuses a position in another partition.
+    if any(order_key(position[name]) != order_key(value) for name, value in partition_of(reading.plan).items()):
+        raise foreign()
     side = _side(reading.plan, position)
     if side < 0:
         return reading
@@ -40,8 +44,14 @@ def _side(plan: Plan, position: WireKey) -> int:
 
 
 def _resume_branches(reading: Reading[ItemT], cursor: str) -> Reading[ItemT]:
-    names = [name for name in reading.key_names if name not in partition_of(reading.branches[0])]
-    found = decode_positions(cursor, reading.binding(), reading.cursor_secret, total=reading.total, names=names)
+    found = decode_positions(
+        cursor,
+        reading.binding(),
+        reading.cursor_secret,
+        total=reading.total,
+        keys=reading.keys,
+        known=partition_of(reading.branches[0]),
+    )
     at: dict[int, WireKey | None] = {}
     for number, position in found.at.items():
         plan = reading.branches[number]

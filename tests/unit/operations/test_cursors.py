@@ -13,6 +13,7 @@ from dynamap_async.errors import CursorError
 from dynamap_async.operations import Context
 from dynamap_async.operations.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
 from dynamap_async.request import Positions
+from dynamap_async.schema import KeyAttribute, KeySchema
 
 POSITION = {"user_id": {"S": "a"}, "tweet_id": {"N": "5"}}
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -24,6 +25,12 @@ def reading(query, cursor=None, **context):
 
 def cursor_of(query, position=POSITION, **context):
     return reading(query, **context).cursor(position)
+
+
+def keys_of(position):
+    """Return a key of which each attribute of a position is a part."""
+    attributes = [KeyAttribute(name, tag) for name, value in position.items() for tag in value]
+    return (KeySchema((attributes[0],), tuple(attributes[1:])),)
 
 
 def raw(cursor):
@@ -39,14 +46,14 @@ def text(content):
     [
         {"a": {"S": "text"}},
         {"a": {"S": "a"}, "b": {"N": "-12345678901234567890123456789012345678"}},
-        {"a": {"B": "AP8="}, "b": {"B": ""}},
+        {"a": {"B": "AP8="}, "b": {"B": "AA=="}},
         {"a": {"S": "ключ \u0000 🦊"}, "b.c d#": {"S": "x"}},
     ],
 )
 @pytest.mark.parametrize("secret", [None, b"secret"])
 def test_a_cursor_gives_back_its_position(position, secret):
     cursor = encode_cursor(position, "binding", secret)
-    assert decode_cursor(cursor, "binding", secret, names=position.keys()) == position
+    assert decode_cursor(cursor, "binding", secret, keys=keys_of(position)) == position
 
 
 @pytest.mark.parametrize("secret", [None, b"secret"])
@@ -56,12 +63,13 @@ def test_the_positions_of_many_parts_come_back_and_not_if_a_character_is_changed
     at = {n: None if n % 7 == 3 else {name: {"S": f"key {n}"} for name in names} for n in range(unfinished)}
     positions = Positions(unfinished, at)
     cursor = encode_positions(positions, 1000, "binding", secret)
-    assert decode_positions(cursor, "binding", secret, total=1000, names=names) == positions
+    keys = keys_of({name: {"S": "key"} for name in names})
+    assert decode_positions(cursor, "binding", secret, total=1000, keys=keys) == positions
     assert len(cursor) < 1500
     for place in range(len(cursor)):
         changed = cursor[:place] + ("A" if cursor[place] != "A" else "B") + cursor[place + 1 :]
         with pytest.raises(CursorError):
-            decode_positions(changed, "binding", secret, total=1000, names=names)
+            decode_positions(changed, "binding", secret, total=1000, keys=keys)
 
 
 def test_a_forged_text_does_not_fill_the_memory(tweet):
@@ -202,10 +210,91 @@ def test_a_cursor_of_another_version_is_refused(tweet):
         reading(query, newer)
 
 
-def test_a_position_of_another_form_is_refused_even_where_nobody_signs(tweet):
+FORGED = [
+    {"user_id": {"S": "a"}},
+    {**POSITION, "more": {"S": "a"}},
+    *({**POSITION, "user_id": {"S": content}} for content in ("", "x" * 2049, "b", ["a"])),
+    {**POSITION, "user_id": {"B": "YQ=="}},
+    *({**POSITION, "tweet_id": value} for value in (None, 5, "5", [], {}, {"N": "5", "S": "5"}, {"S": "5"})),
+    *({**POSITION, "tweet_id": {"N": content}} for content in (None, 5, True, [], {}, "", "x", "NaN", "Infinity")),
+    *({**POSITION, "tweet_id": {"N": text}} for text in (" 5", "5\n", "1_0", "\u0665", ".", "e")),
+    *({**POSITION, "tweet_id": {"N": text}} for text in ("1e999", "1e-999", "9" * 39, "1e99999999999999999999")),
+]
+"""What is no position in the tweets of "a", whose key is a text and a number."""
+
+
+@pytest.mark.parametrize("position", FORGED, ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize("ranged", [False, True], ids=["all", "a range"])
+def test_what_cannot_be_a_position_is_refused_even_where_nobody_signs(tweet, position, ranged):
     query = Query(tweet).where(tweet.user_id == "a")
-    with pytest.raises(CursorError):
-        reading(query, cursor_of(query, {"user_id": {"S": "a"}}))
+    query = query.where(tweet.tweet_id.between(2, 6)) if ranged else query
+    with pytest.raises(CursorError, match="belongs to another query"):
+        reading(query, cursor_of(query, position))
+
+
+@pytest.mark.parametrize("number", ["5", "-5", "5.0", "0.5", "5E+1", "5e1", "1e-130", "9" * 38])
+def test_a_number_is_a_position_as_any_engine_writes_it(tweet, number):
+    query = Query(tweet).where(tweet.user_id == "a")
+    position = {**POSITION, "tweet_id": {"N": number}}
+    assert reading(query, cursor_of(query, position)).start == position
+
+
+@pytest.mark.parametrize(("content", "fits"), [("AP8=", True), ("", False), ("AP8", False), ("é", False), (255, False)])
+def test_a_binary_position_is_base64(content, fits):
+    class Blob(Model, table="blobs"):
+        id: PartitionKey[str]
+        digest: SortKey[bytes]
+
+    query = Query(Blob).where(Blob.id == "a", Blob.digest > b"\0")
+    cursor = cursor_of(query, {"id": {"S": "a"}, "digest": {"B": content}})
+    if fits:
+        assert reading(query, cursor).start
+    else:
+        with pytest.raises(CursorError, match="belongs to another query"):
+            reading(query, cursor)
+
+
+def test_a_position_in_an_index_has_the_forms_of_both_keys(tweet):
+    query = Query(tweet).where(tweet.city == "x").index(tweet.by_city_likes)
+    position = {"city": {"S": "x"}, "likes": {"N": "3"}, **POSITION}
+    assert reading(query, cursor_of(query, position)).start == position
+    for forged in ({"city": {"S": "y"}}, {"likes": {"S": "3"}}, {"user_id": {"S": ""}}, {"tweet_id": {"N": "x"}}):
+        with pytest.raises(CursorError, match="belongs to another query"):
+            reading(query, cursor_of(query, {**position, **forged}))
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"begun": 1, "at": {"0": {"tweet_id": {"N": "x"}}}},
+        {"begun": 1, "at": {"0": {"tweet_id": {}}}},
+        {"begun": 1, "at": {"0": {"tweet_id": 5}}},
+        {"begun": 1, "at": {"0": 5}},
+        {"begun": 1, "at": {"0": POSITION}},
+        {"begun": 1, "at": {"1": None}},
+        {"begun": 1, "at": []},
+        {"begun": 1.0, "at": {}},
+        {"begun": "1", "at": {}},
+        {"begun": 3, "at": {}},
+        {"begun": None, "at": {}},
+        {"at": {}},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_the_positions_of_several_queries_is_refused(tweet, state):
+    query = Query(tweet).where(tweet.user_id.is_in("a", "b"), tweet.tweet_id > 1)
+    right = {"total": 2, "begun": 1, "at": {"0": {"tweet_id": {"N": "5"}}}}
+    assert reading(query, cursor_of(query, right)).begin == Positions(1, {0: POSITION})
+    with pytest.raises(CursorError, match="belongs to another query"):
+        reading(query, cursor_of(query, {"total": 2, **state}))
+
+
+def test_a_checkpoint_with_what_cannot_be_a_position_is_refused(tweet):
+    scan = Scan(tweet).segments(2)
+    forged = {"user_id": {"S": "a"}, "tweet_id": {"N": "x"}}
+    checkpoint = scan.reading(Context()).checkpoint(Positions(1, {0: forged}))
+    with pytest.raises(CursorError, match="belongs to another query"):
+        scan.resume(checkpoint).reading(Context())
 
 
 @pytest.mark.parametrize(

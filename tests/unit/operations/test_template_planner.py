@@ -34,6 +34,7 @@ from dynamap_async.errors import (
     UnprojectedAttributeError,
 )
 from dynamap_async.operations import Context
+from dynamap_async.operations.branches import partition_of
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -450,7 +451,7 @@ def test_an_index_that_does_not_hold_a_part_that_has_to_be_checked_is_refused() 
 def resumed(first: Any, then: Any) -> Any:
     """Return the reading of one query that goes on where a page of another ended."""
     reading = first.page(size=1).reading(Context())
-    position = {name: {"S": "x"} for name in reading.key_names}
+    position = {name: {"S": "x"} for name in reading.key_names} | partition_of(reading.plan)
     return then.page(size=1, after=reading.cursor(position)).reading(Context())
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from dynamap_async.errors import ConfigurationError
@@ -21,7 +21,7 @@ class Observers:
         Raises:
             ConfigurationError: one of them is no plain function or object that can be called.
         """
-        self._observers: Final[tuple[Observer, ...]] = (given,) if callable(given) else tuple(given)
+        self._observers: Final[tuple[Observer, ...]] = _several(given)
         self._failed: set[tuple[int, type[BaseException]]] = set()
         for observer in self._observers:
             if not callable(observer) or is_async(observer):
@@ -54,6 +54,10 @@ class Observers:
             type(event).__name__,
         )
         logger.debug("the traceback of the observer", exc_info=error)
+
+
+def _several(given: Observer | Iterable[Observer]) -> tuple[Observer, ...]:
+    return tuple(given) if isinstance(given, Iterable) and not callable(given) else (given,)
 
 
 def is_async(function: Callable[..., Any]) -> bool:

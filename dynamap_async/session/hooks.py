@@ -108,7 +108,7 @@ async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
 
 
 def _callables(given: Iterable[Callable[..., object]], setting: str) -> tuple[Any, ...]:
-    hooks = (given,) if callable(given) else tuple(given)
+    hooks = tuple(given) if isinstance(given, Iterable) and not callable(given) else (given,)
     for hook in hooks:
         if given is hook or not callable(hook):
             raise ConfigurationError(f"{setting}={given!r} is not a list of functions; write {setting}=[function]")

@@ -16,7 +16,7 @@ from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition
 from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
-from dynamap_async.operations import Context, Create, Delete, Find, Get, Old, Operation, Put
+from dynamap_async.operations import Create, Delete, Find, Get, Old, Operation, Put
 from dynamap_async.session.counting import Counting
 from dynamap_async.session.declared import declared_limits
 from dynamap_async.session.hooks import SessionHooks
@@ -26,6 +26,7 @@ from dynamap_async.session.queries import Queries
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.saving import Saving
 from dynamap_async.session.scope import Scopes
+from dynamap_async.session.settings import check_settings, to_context
 from dynamap_async.session.statements import Statements
 from dynamap_async.session.transactions import Transactions
 from dynamap_async.session.updates import Updates
@@ -101,8 +102,9 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
             clock: the time of day in epoch seconds, which decides what is expired; tests give another.
 
         Raises:
-            ConfigurationError: two settings contradict each other, or an observer cannot be one.
+            ConfigurationError: a setting is of a wrong type or cannot work, or two contradict each other.
         """
+        check_settings(close_timeout_seconds, retry=retry, batching=batching, capacity=capacity)
         settings: dict[str, Any] = {"credentials": credentials, "aio_session": aio_session, "aio_config": aio_config}
         connection = Connection(region=region, endpoint_url=endpoint_url, profile=profile, **settings)
         self._batching = batching or BatchPolicy()
@@ -110,8 +112,7 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         declared = partial(declared_limits, table_prefix)
         chosen = _transport(connection, client, transport)
         self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
-        splices = type(chosen) is WireTransport  # what is derived from it may look at bodies
-        context = Context(table_prefix=table_prefix, cursor_secret=_secret(cursor_secret), clock=clock, splices=splices)
+        context = to_context(table_prefix, cursor_secret, clock, chosen)
         self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
         self._close_timeout_seconds = close_timeout_seconds
         self.tables = Tables(self._executor, self._runner.context)
@@ -290,13 +291,6 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
             OperationError: one of them cannot be awaited.
         """
         return tuple(await together(awaitables))
-
-
-def _secret(given: str | bytes | None) -> bytes | None:
-    secret = given.encode() if isinstance(given, str) else given
-    if secret is not None and not secret:
-        raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
-    return secret
 
 
 def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:

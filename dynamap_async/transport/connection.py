@@ -2,14 +2,27 @@
 
 from __future__ import annotations  # aiobotocore, which the annotations name, is not loaded here
 
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.transport.credentials import checked_credentials
 
 if TYPE_CHECKING:
     from dynamap_async.transport.aio import AioConfig, AioSession
+
+_KINDS: Final = (
+    ("region", "builtins", "str", '"eu-west-1"'),
+    ("endpoint_url", "builtins", "str", '"http://localhost:8000"'),
+    ("profile", "builtins", "str", '"dev"'),
+    ("credentials", "dynamap_async.config", "Credentials", "Credentials(access_key_id=..., secret_access_key=...)"),
+    ("aio_session", "aiobotocore.session", "AioSession", 'AioSession(profile="dev")'),
+    ("aio_config", "botocore.config", "Config", "AioConfig(max_pool_connections=100)"),
+)
+"""Setting, module and name of the class that it is of, and an example. What is of a class has loaded its module, so
+none is loaded to find out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +30,7 @@ class Connection:
     """Where DynamoDB is and who asks; whatever is left out is looked up as aiobotocore does.
 
     Raises:
-        ConfigurationError: two of the settings contradict each other.
+        ConfigurationError: one of the settings is of a wrong type, or cannot work; or two contradict each other.
     """
 
     region: str | None = None
@@ -39,6 +52,13 @@ class Connection:
     """HTTP settings: pool size, timeouts, proxies, client certificate. Its retries are not used: ours are."""
 
     def __post_init__(self) -> None:
+        for setting, module, name, example in _KINDS:
+            value: object = getattr(self, setting)
+            if value is not None and not isinstance(value, getattr(sys.modules.get(module), name, ())):
+                # Its value is not shown: it may be a secret.
+                raise ConfigurationError(f"{setting} is given a {type(value).__name__}; write {setting}={example}")
+        if self.credentials is not None:
+            checked_credentials(self.credentials)
         if self.profile is not None and self.aio_session is not None:
             raise ConfigurationError(
                 "profile and aio_session contradict each other: an aio_session brings its own profile, "
@@ -47,9 +67,18 @@ class Connection:
         if self.profile is not None and self.credentials is not None:
             raise ConfigurationError("profile and credentials both say who asks: pass one of them")
         config: Any = self.aio_config
+        if config is not None and not _is_pool(config.max_pool_connections):
+            raise ConfigurationError(
+                f"AioConfig(max_pool_connections={config.max_pool_connections!r}): requests need connections to be "
+                "sent over; write a whole number from 1 on"
+            )
         configured = None if config is None else config.region_name
         if self.region is not None and configured is not None and self.region != configured:
             raise ConfigurationError(
                 f"region={self.region!r} and AioConfig(region_name={configured!r}) contradict each other: "
                 "pass one of them"
             )
+
+
+def _is_pool(connections: object) -> bool:
+    return isinstance(connections, int) and connections >= 1

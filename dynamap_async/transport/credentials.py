@@ -1,8 +1,9 @@
-"""Who asks: what every source of credentials offers, and the one of a fixed access key."""
+"""Who asks: what every source of credentials offers, what can be one's, and the one of a fixed access key."""
 
 from typing import Protocol
 
 from dynamap_async.config import Credentials
+from dynamap_async.errors import ConfigurationError
 
 
 class CredentialSource(Protocol):
@@ -42,3 +43,23 @@ class FixedCredentials:
     async def renew(self, rejected: Credentials) -> bool:
         """Return False: there is nothing to fetch others from."""
         return False
+
+
+def checked_credentials(credentials: Credentials) -> Credentials:
+    """Return credentials as they are.
+
+    Raises:
+        ConfigurationError: a part of them can be in no header, such as one that was read from a file with its line
+            break. The message names the part and not its value.
+    """
+    for name in ("access_key_id", "secret_access_key", "session_token"):
+        value: object = getattr(credentials, name)
+        if value is None and name == "session_token":
+            continue
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{name} of the credentials is a {type(value).__name__}; give text")
+        if value != value.strip() or not value.isprintable():
+            raise ConfigurationError(
+                f"{name} of the credentials has a line break, a space at an end or a control character; strip() it"
+            )
+    return credentials

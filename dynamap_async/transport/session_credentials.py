@@ -7,6 +7,7 @@ from botocore.credentials import RefreshableCredentials
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.transport.credentials import checked_credentials
 
 _MISSING = (
     "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, choose a profile, give the "
@@ -34,7 +35,7 @@ class SessionCredentials:
         """Return what the session holds now.
 
         Raises:
-            ConfigurationError: there are none, or they could not be refreshed.
+            ConfigurationError: there are none, they could not be refreshed, or cannot be sent.
         """
         try:
             credentials = await self._session.get_credentials()
@@ -45,12 +46,10 @@ class SessionCredentials:
         if frozen is None:
             raise ConfigurationError(_MISSING)
         if self._current is None or frozen != self._frozen:
-            self._frozen, self._current = (
-                frozen,
-                Credentials(
-                    access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
-                ),
+            found = Credentials(
+                access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token
             )
+            self._frozen, self._current = frozen, checked_credentials(found)
         return self._current
 
     async def renew(self, rejected: Credentials) -> bool:

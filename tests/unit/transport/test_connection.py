@@ -1,4 +1,8 @@
+import re
+import sys
+
 import pytest
+from botocore.config import Config
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
@@ -19,6 +23,53 @@ def test_contradictory_settings_are_refused_with_a_remedy(facts, named):
     with pytest.raises(ConfigurationError) as raised:
         Connection(**facts)
     assert named in str(raised.value)
+
+
+WRONG = [
+    ({"region": 5}, 'region is given a int; write region="eu-west-1"'),
+    ({"endpoint_url": b"http://localhost:8000"}, 'endpoint_url is given a bytes; write endpoint_url="http://'),
+    ({"profile": ["dev"]}, 'profile is given a list; write profile="dev"'),
+    ({"credentials": ("AKID", "hidden")}, "credentials is given a tuple; write credentials=Credentials(access_key_id="),
+    ({"credentials": Credentials}, "credentials is given a type; write credentials=Credentials(access_key_id="),
+    ({"aio_session": 5}, 'aio_session is given a int; write aio_session=AioSession(profile="dev")'),
+    ({"aio_session": AioConfig()}, "aio_session is given a AioConfig; write aio_session=AioSession("),
+    ({"aio_config": {}}, "aio_config is given a dict; write aio_config=AioConfig(max_pool_connections=100)"),
+]
+
+
+@pytest.mark.parametrize(("facts", "message"), WRONG, ids=lambda each: str(each)[:60])
+def test_what_cannot_be_a_setting_is_refused_with_a_remedy(facts, message):
+    with pytest.raises(ConfigurationError, match=re.escape(message)) as raised:
+        Connection(**facts)
+    assert "hidden" not in str(raised.value)
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.5, "5", None])
+def test_a_pool_without_connections_is_refused(number):
+    with pytest.raises(ConfigurationError, match=re.escape(f"AioConfig(max_pool_connections={number!r}): requests")):
+        Connection(aio_config=AioConfig(max_pool_connections=number))
+
+
+def test_a_setting_of_an_unloaded_class_is_refused_without_loading_it(monkeypatch):
+    for module in ("aiobotocore.session", "botocore.config"):
+        monkeypatch.delitem(sys.modules, module)
+    for facts in ({"aio_session": 5}, {"aio_config": {}}):
+        with pytest.raises(ConfigurationError, match="is given a"):
+            Connection(**facts)
+    assert not {"aiobotocore.session", "botocore.config"} & sys.modules.keys()
+
+
+@pytest.mark.parametrize("part", ["access_key_id", "secret_access_key", "session_token"])
+@pytest.mark.parametrize("value", ["hidden\n", " hidden", "hid\rden", "hidden\0", b"hidden", 5], ids=repr)
+def test_credentials_that_no_header_can_hold_are_refused_by_the_name_of_the_part(part, value):
+    parts = {"access_key_id": "AKID", "secret_access_key": "hidden", part: value}
+    with pytest.raises(ConfigurationError, match=f"^{part} of the credentials ") as raised:
+        Connection(credentials=Credentials(**parts))
+    assert "hid" not in str(raised.value)
+
+
+def test_plain_configuration_of_botocore_is_taken():
+    assert Connection(aio_config=Config(read_timeout=5)).aio_config.read_timeout == 5
 
 
 def test_explicit_credentials_may_stand_beside_a_session():

@@ -66,6 +66,14 @@ async def test_credentials_of_the_environment_are_found(monkeypatch):
 
 
 @pytest.mark.asyncio
+async def test_credentials_that_were_read_with_their_line_break_are_refused(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDENV\n")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    with pytest.raises(ConfigurationError, match="^access_key_id of the credentials has a line break"):
+        await SessionCredentials(AioSession()).current()
+
+
+@pytest.mark.asyncio
 async def test_missing_credentials_name_the_remedies():
     with pytest.raises(ConfigurationError, match="credentials=Credentials"):
         await SessionCredentials(AioSession()).current()

@@ -1,0 +1,63 @@
+"""A setting that cannot work is named, with a remedy, where it is given and not where it is first used."""
+
+import re
+
+import pytest
+
+from dynamap_async import BatchPolicy, CapacityPolicy, RetryPolicy, Session
+from dynamap_async.errors import ConfigurationError
+
+
+async def async_clock():
+    """Stand for a clock that nobody awaits."""
+
+
+WRONG = [
+    ({"batching": False}, "batching=False is not a BatchPolicy; write batching=BatchPolicy(enabled=False)"),
+    ({"retry": 5}, "retry=5 is not a RetryPolicy; write retry=RetryPolicy(max_attempts=3)"),
+    ({"retry": BatchPolicy()}, "is not a RetryPolicy"),
+    ({"retry": RetryPolicy}, "is not a RetryPolicy"),
+    (
+        {"capacity": "describe"},
+        "capacity='describe' is not a CapacityPolicy; write capacity=CapacityPolicy(limits=\"describe\")",
+    ),
+    ({"table_prefix": 5}, 'table_prefix=5 is no text; write table_prefix="shop-dev-"'),
+    ({"close_timeout_seconds": -1}, "close_timeout_seconds=-1: write a number of seconds from 0 up"),
+    ({"close_timeout_seconds": float("nan")}, "close_timeout_seconds=nan: write a number"),
+    ({"close_timeout_seconds": "5"}, "close_timeout_seconds='5': write a number"),
+    ({"close_timeout_seconds": None}, "close_timeout_seconds=None: write a number"),
+    ({"clock": 5}, "clock=5 is no plain function that returns epoch seconds; write clock=time.time"),
+    ({"clock": async_clock}, "is no plain function that returns epoch seconds"),
+    ({"observer": 5}, "an observer is a plain function of one event"),
+    ({"before_write": 5}, "before_write=5 is not a list of functions; write before_write=[function]"),
+    ({"after_read": 5}, "after_read=5 is not a list of functions; write after_read=[function]"),
+    ({"cursor_secret": 5}, "cursor_secret is given a int; give text or bytes"),
+    ({"cursor_secret": ["hidden"]}, "cursor_secret is given a list; give text or bytes"),
+    ({"cursor_secret": b""}, "cursor_secret is empty, so anybody could sign with it"),
+    ({"credentials": ("AKID", "hidden")}, "credentials is given a tuple; write credentials=Credentials("),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), WRONG, ids=lambda each: str(each)[:60])
+def test_a_setting_that_cannot_work_is_refused_when_the_session_is_made(settings, message):
+    with pytest.raises(ConfigurationError, match=re.escape(message)) as raised:
+        Session(**settings)
+    assert "hidden" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"batching": BatchPolicy(), "retry": RetryPolicy(), "capacity": CapacityPolicy()},
+        {"batching": None, "retry": None, "capacity": None, "cursor_secret": None},
+        {"close_timeout_seconds": 0},
+        {"close_timeout_seconds": float("inf")},
+        {"cursor_secret": "text"},
+        {"cursor_secret": b"bytes"},
+        {"observer": iter([print])},
+        {"after_read": (print,)},
+    ],
+    ids=str,
+)
+def test_a_setting_that_can_work_is_taken(settings):
+    Session(**settings)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from dynamap_async.errors import ModelDefinitionError, OperationError
+from dynamap_async.errors import DamagedResponseError, ModelDefinitionError, OperationError, Outcome
 from dynamap_async.limits import TAGS_PER_TABLE
 from dynamap_async.request import Request
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema, Throughput
@@ -146,6 +146,24 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         created_at=None if created is None else datetime.fromtimestamp(float(created), UTC),
         ttl_status=time_to_live.get("TimeToLiveStatus"),
     )
+
+
+def description_of(name: str, answer: Body, ttl: Body | None = None) -> TableDescription:
+    """Return what DescribeTable says of the table of this name.
+
+    Raises:
+        DamagedResponseError: the answer is not of DynamoDB's form.
+    """
+    try:
+        return read_description(answer, ttl)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedResponseError(
+            f"DescribeTable on table {name!r}: the answer is not of the form that DynamoDB documents; check the "
+            "endpoint: this may be no DynamoDB",
+            outcome=Outcome.UNKNOWN,
+            operation="DescribeTable",
+            table=name,
+        ) from error
 
 
 def is_made(answer: Body) -> bool:

@@ -15,9 +15,9 @@ from dynamap_async.tables.periods import check_period, table_in
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
+    description_of,
     is_made,
     merged,
-    read_description,
     table_request,
     throughput_request,
 )
@@ -150,7 +150,7 @@ class Tables:
         names = [schema.name for schema in self._schemas(models, period)]
         changed: list[str] = []
         for name in names:
-            described = read_description(await self._executor.send(table_request("DescribeTable", name)))
+            described = description_of(name, await self._executor.send(table_request("DescribeTable", name)))
             request = throughput_request(described, throughput)
             if request is not None:
                 await self._executor.send(request)
@@ -178,7 +178,7 @@ class Tables:
         """
         name = self._name(model, period)
         answer = await self._executor.send(table_request("DescribeTable", name))
-        return read_description(answer, await describe_time_to_live(self._executor, name))
+        return description_of(name, answer, await describe_time_to_live(self._executor, name))
 
     async def delete(
         self,
@@ -226,7 +226,7 @@ class Tables:
 
     async def _described(self, name: str) -> TableDescription | None:
         try:
-            return read_description(await self._executor.send(table_request("DescribeTable", name)))
+            return description_of(name, await self._executor.send(table_request("DescribeTable", name)))
         except ResourceNotFoundError:
             return None
 

@@ -49,7 +49,9 @@ def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapE
         # A load balancer on the way speaks HTML, or nothing.
         facts = {"message": "the answer is not DynamoDB's own"}
     else:
-        return damaged(request, f"the answer (status {answer.status}) is no JSON object")
+        # What is cut off on its way from DynamoDB still says that it is JSON.
+        foreign = "json" not in answer.headers.get("Content-Type", "")
+        return damaged(request, f"the answer (status {answer.status}) is no JSON object", foreign=foreign)
     return service_error(
         request,
         code=error_code(facts, answer.headers.get("x-amzn-errortype"), answer.status),

@@ -99,7 +99,7 @@ class ClientTransport:
         media_type = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("content-type", "json")
         if "json" not in media_type:
             # botocore takes a body that is no JSON for an empty object.
-            raise damaged(request, f"the answer is {media_type}")
+            raise damaged(request, f"the answer is {media_type}", foreign=True)
         content: Body = to_wire_form(answer, operation.output_shape)
         return content
 

@@ -46,10 +46,18 @@ def place_of(request: Request) -> str:
     return f"{request.operation} on table {request.table!r}" if request.table else request.operation
 
 
-def damaged(request: Request, reason: str) -> DamagedResponseError:
-    """Return the error of an answer that cannot be believed."""
+def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedResponseError:
+    """Return the error of an answer that cannot be believed.
+
+    Args:
+        request: what was asked.
+        reason: what is wrong with the answer.
+        foreign: it seems to come from another server than DynamoDB.
+    """
+    consequence = ", so whether it was carried out is unknown" if request.writes else ""
+    remedy = "; check the endpoint and the proxy: this may be no DynamoDB" if foreign else ""
     return DamagedResponseError(
-        f"{place_of(request)}: {reason}, so whether it was carried out is unknown",
+        f"{place_of(request)}: {reason}{consequence}{remedy}",
         outcome=Outcome.UNKNOWN,
         operation=request.operation,
         table=request.table,

@@ -2,6 +2,7 @@ import asyncio
 import datetime
 import email.utils
 import time
+from dataclasses import replace
 
 import orjson
 import pytest
@@ -151,6 +152,31 @@ async def test_damaged_answer_leaves_the_outcome_unknown(server, connect, get_it
         await transport.send(get_item)
     assert raised.value.outcome is Outcome.UNKNOWN
     assert len(server.requests) == 1
+
+
+DOUBT = "; check the endpoint and the proxy: this may be no DynamoDB"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("reply", "end"),
+    [
+        ({"body": b"<html>welcome</html>", "headers": {"Content-Type": "text/html"}}, DOUBT),
+        ({"body": b"<html>no such page</html>", "status": 404, "headers": {"Content-Type": "text/html"}}, DOUBT),
+        ({"body": b"no such page", "status": 404}, DOUBT),
+        ({"body": b'{"Item": ', "headers": {"Content-Type": "application/x-amz-json-1.0"}}, ""),
+    ],
+    ids=["html", "html 404", "text 404", "json that is cut off"],
+)
+@pytest.mark.parametrize("writes", [False, True], ids=["a read", "a write"])
+async def test_an_answer_of_another_server_says_to_check_the_endpoint(server, connect, get_item, reply, end, writes):
+    server.then(**reply)
+    transport = await connect()
+    with pytest.raises(DamagedResponseError) as raised:
+        await transport.send(replace(get_item, writes=writes))
+    what = f"the answer (status {reply.get('status', 200)}) is no JSON object"
+    unknown = ", so whether it was carried out is unknown" if writes else ""
+    assert str(raised.value) == f"GetItem on table 'tweets': {what}{unknown}{end}"
 
 
 @pytest.mark.asyncio

@@ -98,12 +98,12 @@ class Executor:
         self._reads.deadline = self._writes.deadline = backend.current_effective_deadline
         try:
             await self._transport.open()
+            self._slots.open(self._transport.max_connections)
         except BaseException:
             self._closed = True
             with anyio.CancelScope(shield=True), contextlib.suppress(Exception):
                 await self._transport.close()
             raise
-        self._slots.open(self._transport.max_connections)
 
     def send(self, request: Request) -> Coroutine[Any, Any, Body]:
         """Carry out a request and return its answer.

@@ -12,6 +12,7 @@ from collections import deque
 from typing import Final
 
 from dynamap_async.config import Priority
+from dynamap_async.errors import ConfigurationError
 
 _KEPT: Final = {Priority.INTERACTIVE: 0, Priority.BATCH: 8, Priority.BACKGROUND: 2}
 """One of so many slots is kept for what is more urgent; 0 for none."""
@@ -36,7 +37,15 @@ class Slots:
         """How many slots background work may hold, as far as it has come since it began."""
 
     def open(self, total: int) -> None:
-        """Set how many slots there are; before, there are none."""
+        """Set how many slots there are; before, there are none.
+
+        Raises:
+            ConfigurationError: there would be none, so that nothing could be sent.
+        """
+        if total < 1:
+            raise ConfigurationError(
+                f"max_pool_connections={total}: requests need connections to be sent over; write a number from 1 on"
+            )
         self._free = total
         for priority, part in _KEPT.items():
             self._most[priority] = max(1, total - -(-total // part)) if part else total

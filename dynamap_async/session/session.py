@@ -294,16 +294,15 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
 
 
 def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:
-    given = transport
-    if client is not None:
-        from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
-
-        given = ClientTransport(client)
-    if given is None:
+    if client is None and transport is None:
         return WireTransport(connection)
     if connection != Connection() or None not in (client, transport):
         raise ConfigurationError(
             "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
             "credentials, aio_session and aio_config, and give one of the two"
         )
-    return given
+    if transport is not None:
+        return transport
+    from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
+
+    return ClientTransport(client)

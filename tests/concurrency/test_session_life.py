@@ -23,6 +23,14 @@ def throttled():
     return ThrottledError("slow down", service_code="ThrottlingException", operation="PutItem", table="t", status=400)
 
 
+async def test_a_transport_without_connections_is_refused_and_closed(transport, open_session):
+    transport.max_connections = 0
+    with pytest.raises(ConfigurationError, match="max_pool_connections=0"):
+        async with open_session():
+            pass
+    assert transport.closed == 1
+
+
 async def use(session, model):
     await session.find(model, "s", 1)
 

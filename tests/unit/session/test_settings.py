@@ -38,7 +38,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), WRONG, ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize(("settings", "message"), WRONG, ids=[", ".join(each) for each, _ in WRONG])
 def test_a_setting_that_cannot_work_is_refused_when_the_session_is_made(settings, message):
     with pytest.raises(ConfigurationError, match=re.escape(message)) as raised:
         Session(**settings)
@@ -57,7 +57,7 @@ def test_a_setting_that_cannot_work_is_refused_when_the_session_is_made(settings
         {"observer": iter([print])},
         {"after_read": (print,)},
     ],
-    ids=str,
+    ids=", ".join,
 )
 def test_a_setting_that_can_work_is_taken(settings):
     Session(**settings)

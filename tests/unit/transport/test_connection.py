@@ -37,7 +37,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "message"), WRONG, ids=lambda each: str(each)[:60])
+@pytest.mark.parametrize(("facts", "message"), WRONG, ids=[", ".join(each) for each, _ in WRONG])
 def test_what_cannot_be_a_setting_is_refused_with_a_remedy(facts, message):
     with pytest.raises(ConfigurationError, match=re.escape(message)) as raised:
         Connection(**facts)

@@ -5,7 +5,22 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from dynamap_async import Attr, Create, Delete, Find, Get, Model, PartitionKey, Put, Query, SortKey, TransactWrite, attr
+from dynamap_async import (
+    Attr,
+    Create,
+    Delete,
+    Find,
+    Get,
+    Model,
+    PartitionKey,
+    Put,
+    Query,
+    Save,
+    SortKey,
+    TransactWrite,
+    Update,
+    attr,
+)
 from dynamap_async.errors import (
     EncodeError,
     ExpressionError,
@@ -25,6 +40,14 @@ class Note(Model, table="notes"):
 
 class Plain(Model, table="plains"):
     id: PartitionKey[str]
+
+
+class Cart(Model, table="carts"):
+    id: PartitionKey[str]
+    lines: Attr[list[str]] = attr(default_factory=list)
+
+    def __len__(self):
+        return len(self.lines)
 
 
 class Loose(Model):
@@ -112,6 +135,15 @@ def test_a_delete_names_the_whole_key(operation):
     assert request.body == {"TableName": "dev-notes", "Key": KEY}
     assert (request.operation, request.writes, request.conditional) == ("DeleteItem", True, False)
     assert operation.result({}) is None
+
+
+@pytest.mark.parametrize("kind", [Delete, Put, Create, Save, Update])
+def test_an_item_whose_truth_is_false_is_an_item(kind):
+    empty = Cart(id="1")
+    assert not empty
+    operation = kind(empty)
+    assert operation.item is empty
+    assert operation.definition.model is Cart
 
 
 def test_a_conditional_delete_asks_for_the_stored_item():

@@ -6,7 +6,20 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator, Field, field_validator
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, TimeToLive, Update, Version, attr
+from dynamap_async import (
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Prefix,
+    SortKey,
+    Table,
+    TimeToLive,
+    TransactWrite,
+    Update,
+    Version,
+    attr,
+)
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     EncodeError,
@@ -303,6 +316,31 @@ def test_an_upsert_stores_the_defaults_that_create_would_store():
 def test_an_upsert_that_could_not_be_read_is_refused():
     with pytest.raises(OperationError, match=r"may make a new Required, which needs at: .*if_not_exists\(value\)"):
         Update(Required, "a").set(Required.status, "x").upsert().request(CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("discriminator", "kinds"), [("kind", ("dog", "cat")), (Prefix("sk"), ("DOG#", "CAT#"))], ids=["marker", "prefix"]
+)
+def test_an_upsert_makes_no_item_of_an_abstract_base(discriminator, kinds):
+    zoo = Table("zoo", partition_key="pk", sort_key="sk", discriminator=discriminator)
+
+    class Animal(Model, table=zoo, abstract=True):
+        name: PartitionKey[str]
+        sk: SortKey[str]
+        keeper: Attr[str | None] = attr(default=None)
+
+    class Dog(Animal, kind=kinds[0]):
+        pass
+
+    class Cat(Animal, kind=kinds[1]):
+        pass
+
+    update = Update(Animal, "rex", "DOG#1").set(Animal.keeper, "ada")
+    assert update.request(CONTEXT).operation == "UpdateItem"
+    for build in (lambda: update.upsert().request(CONTEXT), lambda: TransactWrite([update.upsert()]).request(CONTEXT)):
+        with pytest.raises(OperationError, match="none is of Animal alone, which is abstract; update it as Dog or Cat"):
+            build()
+    assert Update(Dog, "rex", "DOG#1").set(Dog.keeper, "ada").upsert().request(CONTEXT).operation == "UpdateItem"
 
 
 def test_a_field_that_is_changed_in_part_gets_no_default():

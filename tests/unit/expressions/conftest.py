@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from dynamap_async import JSON_TEXT, Attr, Model, PartitionKey, SortKey, attr
 from dynamap_async.expressions import Placeholders, render_condition
@@ -25,6 +26,17 @@ class Address(Model):
     city: Attr[str] = attr(name="c.t y#")
     street: Attr[Street | None] = attr(default=None)
     labels: Attr[set[str]] = attr(default_factory=set)
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
 
 
 class Thing(Model, table="things"):
@@ -50,6 +62,8 @@ class Thing(Model, table="things"):
     addresses: Attr[list[Address]] = attr(default_factory=list)
     document: Attr[dict[str, Any]] = attr(default_factory=dict, stored_as=JSON_TEXT)
     anything: Attr[Any] = attr(default=None)
+    pet: Attr[Pet | None] = attr(default=None)
+    pets: Attr[list[Pet]] = attr(default_factory=list)
     reserved: Attr[str] = attr(name="status", default="")
     other: Attr[str] = attr(default="")
 

@@ -124,6 +124,8 @@ PATHS = [
     case(lambda t: t.options["a.b c#"] == 1, "<options>.<a.b c#> = :v0", N("1")),
     case(lambda t: t.options["status"] == 1, "<options>.<status> = :v0", N("1")),
     case(lambda t: t.anything["a"][0]["b"] == 1, "<anything>.<a>[0].<b> = :v0", N("1")),
+    case(lambda t: t.pet["kind"] == "dog", "<pet>.<kind> = :v0", S("dog")),
+    case(lambda t: t.pets[1]["kind"].is_in("cat", "dog"), "<pets>[1].<kind> IN (:v0, :v1)", S("cat"), S("dog")),
     case(lambda t: t.reserved == "x", "<status> = :v0", S("x")),
     case(lambda t: path(t.address.street).size() > 0, "size(<address>.<street>) > :v0", N("0")),
 ]

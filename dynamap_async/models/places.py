@@ -12,7 +12,7 @@ from inspect import isclass
 from types import GenericAlias
 from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Discriminator, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator
@@ -32,6 +32,7 @@ from dynamap_async.models.annotations import (
     without_none,
 )
 from dynamap_async.models.markers import stored_name
+from dynamap_async.models.members import is_required_member
 
 Validate: TypeAlias = Callable[[Any], Any]
 
@@ -72,6 +73,8 @@ class PartPlace:
 
     owner: type[BaseModel]
     annotation: Any
+    required: bool = False
+    """Whether what it is a part of cannot do without it."""
 
     def validator(self) -> Validate | None:
         """Return what validates a value."""
@@ -140,16 +143,40 @@ def start_number(path: Path) -> object:
 
 def must_be_there(path: Path) -> bool:
     """Return whether an item without anything at a path cannot be read any more."""
-    place = place_of(path)
-    if not isinstance(place, FieldPlace) or not place.info.is_required():
+    *before, last = path.steps
+    if not before:
+        return _is_needed(place_of(path))
+    outer = place_of(Path(path.owner, tuple(before), path.spelled, path.converter))
+    if outer is None:
         return False
-    return not is_optional(place.annotation) and set_type(place.annotation) is None
+    kind = bare(without_none(bare(outer.annotation)))
+    if not is_union(kind):
+        return _is_needed(_inside(outer.owner, kind, last))
+    found = _among(outer.owner, kind, last)
+    return last in _tellers(outer, kind) or (bool(found) and all(map(_is_needed, found)))
 
 
 def is_frozen(path: Path) -> bool:
     """Return whether the model says that the field keeps its first value: ``Field(frozen=True)``."""
     place = place_of(path)
     return isinstance(place, FieldPlace) and bool(place.info.frozen)
+
+
+def _is_needed(place: Place | None) -> bool:
+    if isinstance(place, PartPlace):
+        return place.required
+    if place is None or not place.info.is_required():
+        return False
+    return not is_optional(place.annotation) and set_type(place.annotation) is None
+
+
+def _tellers(place: Place, union: Any) -> set[str]:
+    """Return the stored names of the members by which the models of a union are told apart."""
+    metadata = [*(field_metadata(place.info) if isinstance(place, FieldPlace) else ()), *unwrap(place.annotation)[1]]
+    metadata += unwrap(without_none(bare(place.annotation)))[1]
+    names = {each.discriminator for each in metadata if isinstance(each, Discriminator)}
+    fields = [kind.__pydantic_fields__ for each in get_args(union) if is_kind_of(kind := bare(each), BaseModel)]
+    return {stored_name(name, each[name]) for each in fields for name in names if name in each}
 
 
 def _validator(place: Place) -> Validate | None:
@@ -195,7 +222,7 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     """Return the place of one part of a value; None where that depends on the value."""
     kind = bare(without_none(bare(annotation)))
     if is_union(kind):
-        found = [each for member in get_args(kind) if (each := _inside(owner, member, step)) is not None]
+        found = _among(owner, kind, step)
         return found[0] if len(found) == 1 else None
     if is_root_model(kind):
         return _inside(kind, kind.model_fields["root"].annotation, step)
@@ -204,7 +231,8 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     arguments = get_args(kind)
     if is_kind_of(kind, tuple) and arguments and isinstance(step, int):
         variadic = len(arguments) == 2 and arguments[1] is Ellipsis
-        return PartPlace(owner, arguments[0 if variadic else step])
+        found = arguments[:1] if variadic else arguments[step : step + 1]
+        return PartPlace(owner, found[0], required=not variadic) if found else None
     if is_kind_of(kind, Mapping) and len(arguments) == 2:
         return PartPlace(owner, arguments[1])
     if is_kind_of(kind, Sequence) and len(arguments) == 1 and isinstance(step, int):
@@ -212,15 +240,25 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     return _member(owner, kind, step)
 
 
+def _among(owner: type[BaseModel], union: Any, step: str | int) -> list[Place]:
+    """Return the places of one part of the values of a union, in those of its members that have it."""
+    return [each for member in get_args(union) if (each := _inside(owner, member, step)) is not None]
+
+
 def _member(owner: type[BaseModel], kind: Any, step: str | int) -> Place | None:
-    """Return the place of a member of a dataclass or a typed dict."""
+    """Return the place of a member of a dataclass, a typed dict or a named tuple."""
     if get_origin(kind) is not None or not isclass(kind):
         return None
     try:
         hints = get_type_hints(kind, include_extras=True)
     except (NameError, TypeError):  # names local to a function
         return None
-    return PartPlace(owner, hints[step]) if step in hints else None
+    if isinstance(step, int):  # a named tuple is stored as a list, and each position counts
+        names: tuple[str, ...] = getattr(kind, "_fields", ())
+        return PartPlace(owner, hints.get(names[step], Any), required=True) if step < len(names) else None
+    if step not in hints:
+        return None
+    return PartPlace(owner, hints[step], required=is_required_member(kind, step, hints[step]))
 
 
 def _type_validator(annotation: Any, owner: type[BaseModel]) -> Validate:

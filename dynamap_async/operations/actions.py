@@ -74,7 +74,8 @@ def removing(definition: Definition[Any], field: object) -> Action:
     path = target(definition, field)
     if must_be_there(path):
         raise ExpressionError(
-            f"{path} is required, so an item without it could not be read; give the field a default, or allow None",
+            f"{path} is required, so an item without it could not be read; set it to another value, or give the field "
+            "a default, or allow None",
             expression=str(path),
         )
     return Remove(path)

@@ -217,6 +217,7 @@ REFUSED = [
     (lambda u, t: u.delete(t.tags, {1}), EncodeError, r"Thing\.tags"),
     (lambda u, t: u.delete(t.price, {1}), ExpressionError, "not a set that DynamoDB knows"),
     (lambda u, t: u.remove(t.address.city), ExpressionError, r"Thing\.address\.city is required, so an item without"),
+    (lambda u, t: u.remove(t.pet["kind"]), ExpressionError, r"Thing\.pet\['kind'\] is required, .* set it to another"),
 ]
 REFUSED = [pytest.param(*each, id=str(number)) for number, each in enumerate(REFUSED)]
 

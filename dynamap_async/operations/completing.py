@@ -124,11 +124,18 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
     """Give an instance what an update changed of its item, and remember that it is stored."""
     fields = {attribute: definition.fields[definition.field_names[attribute]] for attribute in found}
     values = {
-        fields[attribute].name: absent_value(definition.model, fields[attribute])
-        if stored is REMOVED
-        else value_of(fields[attribute], stored)
+        fields[attribute].name: value_of(fields[attribute], stored)
         for attribute, stored in found.items()
+        if stored is not REMOVED
     }
+    if len(values) < len(fields):
+        removed = {field.name: field for attribute, field in fields.items() if found[attribute] is REMOVED}
+        others = {**vars(item), **values}
+        whole = definition.fields.keys() <= others.keys()
+        for name in definition.fields:  # in the order in which Pydantic makes defaults of the values before them
+            if name in removed:
+                made = absent_value(definition.model, removed[name], others if whole else None)
+                others[name] = values[name] = made
     if is_whole(item):
         remember(item, changed(known(item, definition), found))
     give(item, values)

@@ -411,6 +411,20 @@ def test_an_item_takes_over_constants_without_an_answer():
     assert item == Job(id="a", state="x", version=8)
 
 
+def test_an_item_gets_the_default_that_is_made_of_its_other_values():
+    class Derived(Model, table="derived"):
+        id: PartitionKey[str]
+        size: Attr[int] = attr(default=2)
+        slug: Attr[Annotated[str, Field(default_factory=lambda values: f"{values['id']}-{values['size']}")]]
+        title: Attr[Annotated[str, Field(default_factory=lambda values: values["slug"].upper())]]
+
+    item = Derived(id="a", size=1, slug="old", title="Old")
+    update = Update(item).remove(Derived.title, Derived.slug, Derived.size).returning("nothing")
+    update.request(CONTEXT)
+    update.result({})
+    assert item == Derived(id="a", size=2, slug="a-2", title="A-2")
+
+
 def test_an_item_keeps_its_version_where_its_values_are_unknown():
     item = Job(id="a", version=7)
     update = Update(item).add(Job.tries, 1).returning("nothing")

@@ -56,6 +56,7 @@ class Thing(Model, table="things"):
     tags_or_none: Attr[set[str] | None] = attr(default=None)
     tags_or_default: Attr[set[str] | None] = attr(default_factory=lambda: {"x"})
     history: Attr[list[str]] = attr(default_factory=list)
+    pair: Attr[tuple[int, str]] = attr(default=(0, ""))
     matrix: Attr[list[list[int]]] = attr(default_factory=list)
     options: Attr[dict[str, int]] = attr(default_factory=dict)
     address: Attr[Address | None] = attr(default=None)

@@ -258,6 +258,11 @@ REFUSED = [
     (lambda t: t.tags.begins_with("x"), ExpressionError, "Thing.tags.begins_with"),
     (lambda t: t.rank.contains(1), ExpressionError, "Thing.rank holds int, which has no parts"),
     (lambda t: t.name.contains(1), ExpressionError, "Thing.name.contains"),
+    (
+        lambda t: t.pair.contains(1),
+        ExpressionError,
+        r"positions have types of their own.* Thing.pair\[0\] == 1",
+    ),
     (lambda t: t.tags.contains(1), EncodeError, r"Thing.tags.contains\(\): str expected, got int 1"),
     (lambda t: t.history.contains(None), EncodeError, "Thing.history.contains"),
     (lambda t: t.name.is_in(), ExpressionError, r"Thing.name.is_in\(\) takes 1 to 100 values, not 0"),

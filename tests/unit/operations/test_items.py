@@ -38,6 +38,10 @@ class Note(Model, table="notes"):
     text: Attr[str] = attr(name="body", default="")
 
 
+class Longer(Note, table="longer-notes"):
+    tags: Attr[dict[str, int]] = attr(default_factory=dict)
+
+
 class Plain(Model, table="plains"):
     id: PartitionKey[str]
 
@@ -218,6 +222,19 @@ def test_a_condition_on_another_model_is_refused(build):
         build(NOTE, where=Plain.id == "a")
     with pytest.raises(ExpressionError, match="is not a condition"):
         build(NOTE, where=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        (lambda: Longer.text == "x", "write Note.text"),
+        (lambda: Longer.tags["a"] == 1, "Note has no such field, so name one that it has, or make it .* on Longer"),
+        (lambda: Plain.id == "a", "Note has no such field"),
+    ],
+)
+def test_the_remedy_for_a_condition_on_another_model_names_a_field_that_there_is(condition, hint):
+    with pytest.raises(ExpressionError, match=hint):
+        Delete(Note, "ada", 0, where=condition())
 
 
 def test_an_item_over_400_kilobytes_is_refused():

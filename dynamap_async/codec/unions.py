@@ -111,6 +111,8 @@ def union_of(
             value has and whose encoder takes it.
         alike: makes the decoder of a stored type that several members use; None makes one that gives plain values.
     """
+    if alike is None and sum("M" in member.tags for member in members) > 1:
+        members = list(map(_whole, members))
     label = " | ".join(dict.fromkeys(member.label for member in members))
     by_tag: dict[str, list[Converter]] = {}
     for member in members:
@@ -183,9 +185,11 @@ def _either(parts: Sequence[Converter]) -> Converter:
     nullable = False
     kinds: dict[Converter, None] = {}
     for part in parts:
-        optional_part = isinstance(part, Union) and len(part.members) == 1 and "NULL" in part.tags
-        nullable = nullable or optional_part
-        kinds[part.members[0] if optional_part else part] = None
+        if isinstance(part, Union) and len(part.members) == 1 and "NULL" in part.tags:
+            nullable = True
+            kinds[part.members[0]] = None
+        else:
+            kinds[part] = None
     if len(kinds) == 1:
         return parts[0] if len(parts) == 1 or not nullable else optional(next(iter(kinds)))
     made = union_of(list(kinds), alike=_first_decoder)
@@ -206,6 +210,15 @@ def _first_decoder(members: Sequence[Converter]) -> Decode:
         return closest(value)
 
     return decode
+
+
+def _whole(member: Converter) -> Converter:
+    """Return the converter of an alternative that tells its values from those of others by what members they have."""
+    if isinstance(member, Nested):
+        return member.whole
+    if not isinstance(member, Deferred):
+        return member
+    return Deferred(member.label, lambda: _whole(member.target), tags=member.tags, types=member.types)
 
 
 def _target(member: Converter) -> Converter:

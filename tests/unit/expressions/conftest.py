@@ -30,6 +30,7 @@ class Address(Model):
 
 class Cat(BaseModel):
     kind: Literal["cat"] = "cat"
+    toys: set[str] = set()
 
 
 class Dog(BaseModel):
@@ -65,6 +66,7 @@ class Thing(Model, table="things"):
     anything: Attr[Any] = attr(default=None)
     pet: Attr[Pet | None] = attr(default=None)
     pets: Attr[list[Pet]] = attr(default_factory=list)
+    untold: Attr[Cat | Street | None] = attr(default=None)
     reserved: Attr[str] = attr(name="status", default="")
     other: Attr[str] = attr(default="")
 

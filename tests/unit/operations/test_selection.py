@@ -22,6 +22,7 @@ class Address(Model):
     city: Attr[str] = attr(name="c")
     zip: Attr[int | None] = attr(default=None)
     labels: Attr[set[str]] = attr(default_factory=set)
+    marks: Attr[set[str]] = attr(default_factory=lambda: {"x"})
 
 
 class Cat(BaseModel):
@@ -93,6 +94,9 @@ def decoded(selected, *items):
         (Thing.pet["kind"], {"pet": {"M": {"kind": {"S": "dog"}}}}, "dog"),
         (Thing.pet["value"], {"pet": {"M": {"kind": {"S": "dog"}, "value": {"S": "x"}}}}, "x"),
         (Thing.pet["born"], {"pet": {"M": {"born": {"S": "2024-06-01"}}}}, date(2024, 6, 1)),
+        (Thing.address.labels, {"address": {"M": {"c": {"S": "x"}}}}, set()),
+        (Thing.address.labels, {}, set()),
+        (Thing.address.marks, {}, None),
         (Thing.addresses[0].city, {"addresses": {"L": [{"M": {"c": {"S": "x"}}}]}}, "x"),
     ],
 )

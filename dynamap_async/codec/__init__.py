@@ -1,5 +1,6 @@
 """Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no Pydantic, no I/O, no event loop."""
 
+from dynamap_async.codec.anything import anything, through
 from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
 from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Part, deepest
@@ -40,7 +41,7 @@ from dynamap_async.codec.sizes import (
 )
 from dynamap_async.codec.straight_decoding import StraightPages
 from dynamap_async.codec.straight_encoding import StraightEncoder, straight_encoder
-from dynamap_async.codec.unions import Union, anything, optional, tagged_union, through, union_of
+from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
 
 __all__ = [
     "ALL_TAGS",

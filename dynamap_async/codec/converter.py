@@ -12,7 +12,8 @@ ALL_TAGS: Final[frozenset[Tag]] = frozenset(("S", "N", "B", "BOOL", "NULL", "SS"
 MISFITS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
 """What ``Converter.decode`` raises for a stored form that is not the expected one."""
 
-_CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
+CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
+"""The stored types whose values have parts."""
 
 
 def tag_of(decode: Callable[[AttributeValue], Any]) -> Any:
@@ -114,7 +115,7 @@ class Converter:
     @property
     def levels(self) -> int | None:
         """How many lists and maps stand inside each other in a value at most; None where nobody knows."""
-        return None if self.tags & _CONTAINERS else 0
+        return None if self.tags & CONTAINERS else 0
 
     @property
     def document(self) -> bool:

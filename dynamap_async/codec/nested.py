@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from dynamap_async.codec.containers import Decode
 from dynamap_async.codec.converter import MISFITS, Converter, Inline, Part, Usual, Writer, one_deeper
+from dynamap_async.codec.dropping import or_nothing, without_empty
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight_decoding import Expressions, StraightPages, written
@@ -48,18 +49,31 @@ class Field(NamedTuple):
     getter: Callable[[Any], Any] | None = None
     """Takes the member out of the value; None takes the attribute ``name``. A LookupError leaves the member out."""
 
+    drops_empty: bool = False
+    """Whether an empty set is left out, because its absence reads back as one; else it is stored as an empty list."""
+
 
 class Nested(Converter):
     """The converter of a nested model, dataclass or typed dict."""
 
-    __slots__ = ("_document", "_keeps", "fields", "stored_names")
+    __slots__ = ("_document", "_keeps", "fields", "stored_names", "whole")
 
-    def __init__(self, fields: Sequence[Field], *, keeps: bool, document: bool = False, **contract: Any) -> None:
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        *,
+        keeps: bool,
+        document: bool = False,
+        whole: "Nested | None" = None,
+        **contract: Any,
+    ) -> None:
         super().__init__(**contract)
         self.fields: dict[str, Field] = {field.name: field for field in fields}
         """The members, by their names in Python."""
         self.stored_names: frozenset[str] = frozenset(field.stored for field in fields)
         """Their names in the stored map."""
+        self.whole: Nested = whole or self
+        """The converter that stores every member, for unions whose values are told apart by what members they have."""
         self._document = document
         self._keeps = keeps
 
@@ -104,6 +118,22 @@ def nested_of(
         in_dict: whether a value's ``__dict__`` holds its members under their names.
     """
     encode = _encoder(label, fields, accepts, extras)
+    if in_dict and extras is None:
+        encode = _of_dict(fields, accepts[0], encode)
+    whole: Nested | None = None
+    dropped = [field.stored for field in fields if field.drops_empty]
+    if dropped:
+        encode = without_empty(encode, dropped)
+        whole = nested_of(
+            label,
+            [field._replace(drops_empty=False) for field in fields],
+            accepts=accepts,
+            extras=extras,
+            build=build,
+            absent=absent,
+            document=document,
+            in_dict=in_dict,
+        )
     decode = _decoder(fields, keep=extras is not None)
     if absent:
         decode = _filled(decode, absent)
@@ -113,9 +143,10 @@ def nested_of(
         fields,
         document=document,
         keeps=extras is not None,
+        whole=whole,
         label=label,
         tags=_MAP,
-        encode=_of_dict(fields, accepts[0], encode) if in_dict and extras is None else encode,
+        encode=encode,
         inline=_inline(fields, accepts[0]) if in_dict and extras is None else None,
         decode=decode if build is None else _built(decode, build),
         types=accepts,
@@ -180,7 +211,15 @@ def _of_dict(
 
 
 def _inline(fields: Sequence[Field], kind: type) -> Inline:
-    parts = [Part(field.name, field.stored, field.converter) for field in fields]
+    parts = [
+        Part(
+            field.name,
+            field.stored,
+            field.converter,
+            or_nothing(field.converter.encode) if field.drops_empty else None,
+        )
+        for field in fields
+    ]
 
     def write(value: str, writer: Writer) -> Usual:
         members = f"{writer.function(parts)}({value}.__dict__)"

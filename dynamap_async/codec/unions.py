@@ -1,4 +1,4 @@
-"""Converters that choose: None or a value, one of several types, one of several nested models, anything.
+"""Converters that choose: None or a value, one of several types, one of several nested models.
 
 A value is encoded by its run-time type and decoded by its stored type. Members that share a stored type cannot be
 told apart on reading: ``shared_tags`` names these types, and the plain value is left for Pydantic to judge. Nested
@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import ALL_TAGS, Converter, Inline, Usual, Writer, deepest
+from dynamap_async.codec.containers import Decode
+from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Inline, Usual, Writer, deepest
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.nested import Nested
-from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.plain import decode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight_decoding import Expressions, written
-from dynamap_async.errors import DecodeError, EncodeError
+from dynamap_async.errors import DecodeError, EncodeError, ExpressionError
 from dynamap_async.wire import AttributeValue, Tag
 
 _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
@@ -34,13 +35,30 @@ class Union(Converter):
         """Stored types that several members use, so that they read back as plain values."""
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
-        """Return the part of the first member that has it."""
-        return next((found for member in self.members if (found := member.step(part)) is not None), None)
+        """Return the part of the members that have it.
+
+        Raises:
+            ExpressionError: they store it under different names.
+        """
+        if len(self.members) == 1:
+            return self.members[0].step(part)
+        able = [member for member in self.members if member.tags & CONTAINERS]
+        found = [each for member in able if (each := member.step(part)) is not None]
+        if not found:
+            return None
+        steps = list(dict.fromkeys(step for step, _ in found))
+        if len(steps) > 1:
+            raise ExpressionError(
+                f"{self.label} stores {part!r} as {' or '.join(map(repr, steps))}, so no expression can name it; give "
+                f"it one stored name, as in attr(name={steps[0]!r})"
+            )
+        return steps[0], _either([converter for _, converter in found])
 
     @property
     def member(self) -> Converter | None:
-        """The members of the first alternative that has members."""
-        return next((found for member in self.members if (found := member.member) is not None), None)
+        """The members of the alternatives that have members."""
+        found = [inner for each in self.members if (inner := each.member) is not None]
+        return _either(found) if found else None
 
     @property
     def levels(self) -> int | None:
@@ -79,21 +97,30 @@ def optional(inner: Converter) -> Converter:
     )
 
 
-def union_of(members: Sequence[Converter], *, choose: Callable[[Any], Converter | None] | None = None) -> Union:
+def union_of(
+    members: Sequence[Converter],
+    *,
+    choose: Callable[[Any], Converter | None] | None = None,
+    alike: Callable[[Sequence[Converter]], Decode] | None = None,
+) -> Union:
     """Return the converter of a union.
 
     Args:
         members: the alternatives, exact, in the order in which they are tried.
         choose: picks the member that stores a value; None, or a result of None, picks the first whose types the
             value has and whose encoder takes it.
+        alike: makes the decoder of a stored type that several members use; None makes one that gives plain values.
     """
-    label = " | ".join(member.label for member in members)
+    if alike is None and sum("M" in member.tags for member in members) > 1:
+        members = list(map(_whole, members))
+    label = " | ".join(dict.fromkeys(member.label for member in members))
     by_tag: dict[str, list[Converter]] = {}
     for member in members:
         for tag in member.tags:
             by_tag.setdefault(tag, []).append(member)
     kinds = [kind for member in members for kind in member.types]
-    decoders = {tag: found[0].decode if len(found) == 1 else _shared_decoder(found) for tag, found in by_tag.items()}
+    shared = alike or _shared_decoder
+    decoders = {tag: found[0].decode if len(found) == 1 else shared(found) for tag, found in by_tag.items()}
 
     def decode(value: Any) -> Any:
         [tag] = value
@@ -153,59 +180,54 @@ def tagged_union(
     )
 
 
-class _Anything(Converter):
-    __slots__ = ()
-
-    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
-        """Return the part itself: anything may have any part."""
-        return part, self
-
-    @property
-    def member(self) -> Converter:
-        """Anything."""
-        return self
-
-
-def anything() -> Converter:
-    """Return the converter of Any and object: see ``encode_any`` and ``decode_any``."""
-    return _Anything(label="Any", tags=ALL_TAGS, encode=encode_any, decode=decode_any)
+def _either(parts: Sequence[Converter]) -> Converter:
+    """Return the converter of a part that several alternatives have, each of its own type."""
+    nullable = False
+    kinds: dict[Converter, None] = {}
+    for part in parts:
+        if isinstance(part, Union) and len(part.members) == 1 and "NULL" in part.tags:
+            nullable = True
+            kinds[part.members[0]] = None
+        else:
+            kinds[part] = None
+    if len(kinds) == 1:
+        return parts[0] if len(parts) == 1 or not nullable else optional(next(iter(kinds)))
+    made = union_of(list(kinds), alike=_first_decoder)
+    return optional(made) if nullable else made
 
 
-def through(
-    label: str,
-    to_plain: Callable[[Any], Any],
-    from_plain: Callable[[Any], Any] | None = None,
-    *,
-    types: tuple[type, ...] = (object,),
-    tags: frozenset[Tag] = ALL_TAGS,
-) -> Converter:
-    """Return the converter of a type that only Pydantic knows, stored as the JSON-like data it is dumped to.
-
-    Args:
-        label: the type's name.
-        to_plain: dumps a value to text, numbers, lists and dicts.
-        from_plain: loads it again; None gives the plain data.
-        types: the Python types that are stored.
-        tags: the stored types that can result, if known.
-    """
-
-    def encode(value: Any) -> AttributeValue:
-        try:
-            plain = to_plain(value)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise refusal(label, value, str(error)) from error
-        return encode_any(plain)
+def _first_decoder(members: Sequence[Converter]) -> Decode:
+    """Return what decodes as the first member does that can: nobody judges the value of a part afterwards."""
+    closest = _shared_decoder(members)
+    others = [member for member in members if not isinstance(_target(member), Nested)]
 
     def decode(value: Any) -> Any:
-        plain = decode_any(value)
-        return plain if from_plain is None else from_plain(plain)
+        for member in others:
+            try:
+                return member.decode(value)
+            except MISFITS:
+                continue
+        return closest(value)
 
-    return _Anything(label=label, tags=tags, encode=encode, decode=decode, types=types)
+    return decode
 
 
-def _shared_decoder(members: Sequence[Converter]) -> Callable[[AttributeValue], Any]:
+def _whole(member: Converter) -> Converter:
+    """Return the converter of an alternative that tells its values from those of others by what members they have."""
+    if isinstance(member, Nested):
+        return member.whole
+    if not isinstance(member, Deferred):
+        return member
+    return Deferred(member.label, lambda: _whole(member.target), tags=member.tags, types=member.types)
+
+
+def _target(member: Converter) -> Converter:
+    return member.target if isinstance(member, Deferred) else member
+
+
+def _shared_decoder(members: Sequence[Converter]) -> Decode:
     def decode(value: Any) -> Any:
-        targets = [member.target if isinstance(member, Deferred) else member for member in members]
+        targets = [_target(member) for member in members]
         nested = [member for member in targets if isinstance(member, Nested)]
         if len(nested) < len(targets):
             return decode_any(value)

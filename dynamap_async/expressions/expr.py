@@ -90,7 +90,10 @@ class _Readable(Generic[T_co]):
         elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():
             pass
         else:
-            raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, which has no parts")
+            problem = "which has no parts"
+            if "L" in path.converter.tags:  # a tuple
+                problem = f"whose positions have types of their own; compare one, as in {path}[0] == {part!r}"
+            raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
         return Function("contains", path, (Value(stored),))
 
     if TYPE_CHECKING:

@@ -20,7 +20,14 @@ from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, Time
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
 from dynamap_async.models.parts import Parts
 from dynamap_async.models.periods import Calendar, Periods
-from dynamap_async.models.places import is_frozen, must_be_there, start_number, validated, validated_members
+from dynamap_async.models.places import (
+    drops_empty,
+    is_frozen,
+    must_be_there,
+    start_number,
+    validated,
+    validated_members,
+)
 from dynamap_async.models.shards import Sharding, Shards
 from dynamap_async.models.shared import UNMARKED, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, refuse_partial, remember
@@ -75,6 +82,7 @@ __all__ = [
     "decoder_for",
     "definition_of",
     "difference",
+    "drops_empty",
     "faults_of",
     "fields",
     "fits",

@@ -62,14 +62,26 @@ class FieldEncoders:
         return found
 
     def present(self, values: Mapping[str, Any]) -> WireItem:
-        """Return the attributes of those fields that have a value; errors do not say which one it is."""
+        """Return the attributes of those fields that have a value.
+
+        Raises:
+            EncodeError: a value cannot be stored; the error names the model and the field.
+        """
         if len(values) >= len(self._members):
             try:
                 return self._straight(values)
             except (EncodeError, KeyError, RecursionError):
                 pass  # one is missing after all, or its own error is raised below
-        encoded = {stored: encode(values[name]) for name, stored, encode in self._members if name in values}
-        return {stored: value for stored, value in encoded.items() if value is not None}
+        found: WireItem = {}
+        for name, stored, encode in self._members:
+            if name in values:
+                try:
+                    value = encode(values[name])
+                except EncodeError as error:
+                    raise error.at(name, model=self._model) from error.__cause__
+                if value is not None:
+                    found[stored] = value
+        return found
 
     def _unusable(self, values: Mapping[str, Any], name: str, error: Exception) -> Exception:
         if isinstance(error, RecursionError):

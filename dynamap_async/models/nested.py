@@ -23,6 +23,7 @@ from dynamap_async.models.callers import caller_names
 from dynamap_async.models.compiling import Compiler, IncompleteModelError, deferred
 from dynamap_async.models.fallback import Adapter, builder, through
 from dynamap_async.models.markers import stored_name
+from dynamap_async.models.members import drops_empty_set
 from dynamap_async.models.settings import SETTINGS
 from dynamap_async.wire import Tag
 
@@ -57,7 +58,8 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         raise IncompleteModelError(model)
     inner = compiler.inside(model)
     fields = [
-        codec.Field(name, stored_name(name, info), _field(inner, info)) for name, info in model.model_fields.items()
+        codec.Field(name, stored_name(name, info), _field(inner, info), drops_empty=drops_empty_set(info))
+        for name, info in model.model_fields.items()
     ]
     keeps_extras = model.model_config.get("extra") == "allow"
     return codec.nested_of(
@@ -78,15 +80,15 @@ def _field(compiler: Compiler, info: FieldInfo) -> Converter:
 
 
 def _absent_values(fields: dict[str, FieldInfo]) -> dict[str, Callable[[], Any]]:
-    """Return what required fields read as from a map without them, where that is not an error."""
-    required = {name: info.annotation for name, info in fields.items() if info.is_required()}
-    kinds = {name: set_type(annotation) for name, annotation in required.items()}
-    nothing: Callable[[], Any] = type(None)
-    return {
-        name: nothing if is_optional(annotation) else kinds[name] or nothing
-        for name, annotation in required.items()
-        if kinds[name] is not None or is_optional(annotation)
-    }
+    """Return what fields read as from a map without them, where that is neither an error nor a default of their own."""
+    found: dict[str, Callable[[], Any]] = {}
+    for name, info in fields.items():
+        kind = set_type(info.annotation)
+        if info.is_required() and is_optional(info.annotation):
+            found[name] = type(None)
+        elif kind is not None and (info.is_required() or drops_empty_set(info)):
+            found[name] = kind  # a default that is empty too, so that other models can be made of the value
+    return found
 
 
 class _Root(Converter):

@@ -7,18 +7,17 @@ model (a model validator, other fields) has no say.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from inspect import isclass
 from types import GenericAlias
 from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic.errors import PydanticUserError
+from pydantic import BaseModel, Discriminator, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaValidator
 
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
+from dynamap_async.models.alone import field_schema, type_validator
 from dynamap_async.models.annotations import (
     bare,
     field_metadata,
@@ -32,6 +31,7 @@ from dynamap_async.models.annotations import (
     without_none,
 )
 from dynamap_async.models.markers import stored_name
+from dynamap_async.models.members import drops_empty_set, is_required_member
 
 Validate: TypeAlias = Callable[[Any], Any]
 
@@ -57,9 +57,9 @@ class FieldPlace:
         """Return what validates a value; None where Pydantic takes only what it decodes itself."""
         if is_encoded((*field_metadata(self.info), *unwrap(without_none(bare(self.annotation)))[1])):
             return None
-        found = _field_schema(self.owner, self.name)
+        found = field_schema(self.owner, self.name)
         if found is None:
-            return _type_validator(self.annotation, self.owner)
+            return type_validator(self.annotation, self.owner)
         schema, config = found
         validate = SchemaValidator(cast("Any", schema), config).validate_python
         name = self.name
@@ -72,10 +72,12 @@ class PartPlace:
 
     owner: type[BaseModel]
     annotation: Any
+    required: bool = False
+    """Whether what it is a part of cannot do without it."""
 
     def validator(self) -> Validate | None:
         """Return what validates a value."""
-        return _type_validator(self.annotation, self.owner)
+        return type_validator(self.annotation, self.owner)
 
 
 Place: TypeAlias = FieldPlace | PartPlace
@@ -140,16 +142,65 @@ def start_number(path: Path) -> object:
 
 def must_be_there(path: Path) -> bool:
     """Return whether an item without anything at a path cannot be read any more."""
-    place = place_of(path)
-    if not isinstance(place, FieldPlace) or not place.info.is_required():
+    if len(path.steps) == 1:
+        return _is_needed(place_of(path))
+    outer, last = _outside(path), path.steps[-1]
+    if outer is None:
         return False
-    return not is_optional(place.annotation) and set_type(place.annotation) is None
+    kind = _kind(outer)
+    if not is_union(kind):
+        return _is_needed(_inside(outer.owner, kind, last))
+    found = _among(outer.owner, kind, last)
+    return last in _tellers(outer, kind) or (bool(found) and all(map(_is_needed, found)))
+
+
+def drops_empty(path: Path, *, in_unions: bool = True) -> bool:
+    """Return whether an empty set at a path inside a field is left out, because its absence reads back as one.
+
+    Args:
+        path: the path.
+        in_unions: what to say of a member of one of several models; where these are told apart by what members they
+            have, it is stored.
+    """
+    place = place_of(path)
+    if not isinstance(place, FieldPlace) or not drops_empty_set(place.info):
+        return False
+    outer = _outside(path)
+    return outer is not None and (in_unions or not is_union(_kind(outer)))
 
 
 def is_frozen(path: Path) -> bool:
     """Return whether the model says that the field keeps its first value: ``Field(frozen=True)``."""
     place = place_of(path)
     return isinstance(place, FieldPlace) and bool(place.info.frozen)
+
+
+def _outside(path: Path) -> Place | None:
+    """Return the place of what a path is a part of; None for a field of the model, or where nobody knows."""
+    outer = path.steps[:-1]
+    return place_of(Path(path.owner, outer, path.spelled, path.converter)) if outer else None
+
+
+def _kind(place: Place) -> Any:
+    return bare(without_none(bare(place.annotation)))
+
+
+def _is_needed(place: Place | None) -> bool:
+    if isinstance(place, PartPlace):
+        return place.required
+    if place is None or not place.info.is_required():
+        return False
+    return not is_optional(place.annotation) and set_type(place.annotation) is None
+
+
+def _tellers(place: Place, union: Any) -> set[str]:
+    """Return the stored names of the members by which the models of a union are told apart."""
+    metadata = [*(field_metadata(place.info) if isinstance(place, FieldPlace) else ()), *unwrap(place.annotation)[1]]
+    metadata += unwrap(without_none(bare(place.annotation)))[1]
+    tellers = [each.discriminator for each in metadata if isinstance(each, Discriminator)]
+    names = {each for each in tellers if isinstance(each, str)}
+    fields = [kind.__pydantic_fields__ for each in get_args(union) if is_kind_of(kind := bare(each), BaseModel)]
+    return {stored_name(name, each[name]) for each in fields for name in names if name in each}
 
 
 def _validator(place: Place) -> Validate | None:
@@ -195,7 +246,7 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     """Return the place of one part of a value; None where that depends on the value."""
     kind = bare(without_none(bare(annotation)))
     if is_union(kind):
-        found = [each for member in get_args(kind) if (each := _inside(owner, member, step)) is not None]
+        found = _among(owner, kind, step)
         return found[0] if len(found) == 1 else None
     if is_root_model(kind):
         return _inside(kind, kind.model_fields["root"].annotation, step)
@@ -204,7 +255,8 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     arguments = get_args(kind)
     if is_kind_of(kind, tuple) and arguments and isinstance(step, int):
         variadic = len(arguments) == 2 and arguments[1] is Ellipsis
-        return PartPlace(owner, arguments[0 if variadic else step])
+        position = 0 if variadic else step
+        return PartPlace(owner, arguments[position], required=not variadic) if position < len(arguments) else None
     if is_kind_of(kind, Mapping) and len(arguments) == 2:
         return PartPlace(owner, arguments[1])
     if is_kind_of(kind, Sequence) and len(arguments) == 1 and isinstance(step, int):
@@ -212,48 +264,22 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     return _member(owner, kind, step)
 
 
+def _among(owner: type[BaseModel], union: Any, step: str | int) -> list[Place]:
+    """Return the places of one part of the values of a union, in those of its members that have it."""
+    return [each for member in get_args(union) if (each := _inside(owner, member, step)) is not None]
+
+
 def _member(owner: type[BaseModel], kind: Any, step: str | int) -> Place | None:
-    """Return the place of a member of a dataclass or a typed dict."""
+    """Return the place of a member of a dataclass, a typed dict or a named tuple."""
     if get_origin(kind) is not None or not isclass(kind):
         return None
     try:
         hints = get_type_hints(kind, include_extras=True)
     except (NameError, TypeError):  # names local to a function
         return None
-    return PartPlace(owner, hints[step]) if step in hints else None
-
-
-def _type_validator(annotation: Any, owner: type[BaseModel]) -> Validate:
-    config: Any = {**owner.model_config, "arbitrary_types_allowed": True}
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(annotation, config=config)
-    except PydanticUserError as error:
-        if error.code != "type-adapter-config-unused":
-            raise
-        adapter = TypeAdapter(annotation)
-    return partial(adapter.validator.validate_python, by_name=True)
-
-
-def _field_schema(owner: type[BaseModel], name: str) -> tuple[dict[str, Any], Any] | None:
-    """Return the schema of one field alone, with its validators, and its model's settings; None if it is not found.
-
-    Source: https://docs.pydantic.dev/latest/api/pydantic_core_schema/
-    """
-    schema: Any = owner.__pydantic_core_schema__
-    definitions: list[Any] = []
-    config: Any = None
-    while schema is not None and schema["type"] != "model-fields":
-        if schema["type"] == "definitions":
-            definitions = schema["definitions"]
-        if schema["type"] == "definition-ref":
-            schema = next((each for each in definitions if each.get("ref") == schema["schema_ref"]), None)
-            continue
-        if schema["type"] == "model":
-            config = schema.get("config")
-        schema = schema.get("schema")
-    if schema is None or name not in schema["fields"]:
+    if isinstance(step, int):  # a named tuple is stored as a list, and each position counts
+        names: tuple[str, ...] = getattr(kind, "_fields", ())
+        return PartPlace(owner, hints.get(names[step], Any), required=True) if step < len(names) else None
+    if step not in hints:
         return None
-    # By the field's name: aliases are for JSON, not for programs.
-    field: dict[str, Any] = {key: value for key, value in schema["fields"][name].items() if key != "validation_alias"}
-    alone: dict[str, Any] = {"type": "model-fields", "fields": {name: field}}
-    return ({"type": "definitions", "schema": alone, "definitions": definitions} if definitions else alone), config
+    return PartPlace(owner, hints[step], required=is_required_member(kind, step, hints[step]))

@@ -30,6 +30,7 @@ from dynamap_async.models import (
     Definition,
     FieldPlan,
     Role,
+    drops_empty,
     is_frozen,
     must_be_there,
     start_number,
@@ -74,7 +75,8 @@ def removing(definition: Definition[Any], field: object) -> Action:
     path = target(definition, field)
     if must_be_there(path):
         raise ExpressionError(
-            f"{path} is required, so an item without it could not be read; give the field a default, or allow None",
+            f"{path} is required, so an item without it could not be read; set it to another value, or give the field "
+            "a default, or allow None",
             expression=str(path),
         )
     return Remove(path)
@@ -165,6 +167,8 @@ def stored_at(definition: Definition[Any], path: Path, value: object) -> Attribu
     fitting: Any = validated(path, value)
     whole = len(path.steps) == 1
     empty = fitting is None or (_is_set(fitting) and not fitting)
+    if empty and not whole and fitting is not None and drops_empty(path, in_unions=False):
+        return None
     try:
         stored = stored_empty(_plan(definition, path), fitting) if whole and empty else path.converter.encode(fitting)
     except RecursionError:

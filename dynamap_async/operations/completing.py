@@ -29,7 +29,7 @@ from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, sta
 from dynamap_async.operations.stamps import begun, touched
 from dynamap_async.operations.unchanged import absent_value
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.wire import AttributeValue
+from dynamap_async.wire import AttributeValue, WireItem
 
 
 def completed(spec: UpdateSpec) -> tuple[Action, ...]:
@@ -63,12 +63,27 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
     actions += rewritten
     if spec.upserts:
         given.update(field.name for field in definition.key_fields())
-        for name, marker in (definition.kinds.marker if definition.kinds is not None else {}).items():
+        for name, marker in _marker(definition).items():
             given.add(definition.field_names.get(name, name))
             path = Path(definition.model, (name,), name, text())
             actions.append(Set(path, Call("if_not_exists", (path, Value(marker)))))
         actions += _starts(spec, given, actions)
     return tuple(actions)
+
+
+def _marker(definition: Definition[Any]) -> WireItem:
+    """Return what a new item is stored with so that it is told to be of the model."""
+    kinds = definition.kinds
+    if kinds is None:
+        return {}
+    if kinds.kind is None:
+        name = definition.model.__name__
+        members = " or ".join(each.__name__ for each in kinds.family.values()) or f"a subclass of {name}"
+        raise OperationError(
+            f"upsert() may make a new item, and none is of {name} alone, which is abstract; update it as {members}, or "
+            "drop upsert()"
+        )
+    return kinds.marker
 
 
 def _adds_nothing(definition: Definition[Any]) -> bool:
@@ -109,11 +124,18 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
     """Give an instance what an update changed of its item, and remember that it is stored."""
     fields = {attribute: definition.fields[definition.field_names[attribute]] for attribute in found}
     values = {
-        fields[attribute].name: absent_value(definition.model, fields[attribute])
-        if stored is REMOVED
-        else value_of(fields[attribute], stored)
+        fields[attribute].name: value_of(fields[attribute], stored)
         for attribute, stored in found.items()
+        if stored is not REMOVED
     }
+    if len(values) < len(fields):
+        removed = {field.name: field for attribute, field in fields.items() if found[attribute] is REMOVED}
+        others = {**vars(item), **values}
+        whole = definition.fields.keys() <= others.keys()
+        for name in definition.fields:  # in the order in which Pydantic makes defaults of the values before them
+            if name in removed:
+                made = absent_value(definition.model, removed[name], others if whole else None)
+                others[name] = values[name] = made
     if is_whole(item):
         remember(item, changed(known(item, definition), found))
     give(item, values)

@@ -69,8 +69,11 @@ class Delete(Write[None]):
             ExpressionError: the condition is not about this model.
         """
         values = tuple(value for value in (partition, sort) if value is not None)
+        # Never by the truth of the instance: an empty cart, which has a length of its own, is false.
         self._item = target if isinstance(target, Model) else None
-        self._definition: Definition[Any] = definition_of(checked_model(type(target) if self._item else target))
+        self._definition: Definition[Any] = definition_of(
+            checked_model(target) if self._item is None else type(self._item)
+        )
         self._definition.require_table("deleted")
         self._expected: int | None = None
         self._read_first = read_first

@@ -1,6 +1,7 @@
 """What an operation is: an immutable value that knows its request and how to read the answer, and does no I/O."""
 
 import math
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -131,12 +132,22 @@ def own_path(model: type[Model], path: Path) -> Path:
         ExpressionError: it is another model's.
     """
     if path.owner is not model and not issubclass(model, path.owner):
+        name, owner = model.__name__, path.owner.__name__
         raise ExpressionError(
-            f"{path} is a field of {path.owner.__name__}, but the operation is on {model.__name__}; "
-            f"write {model.__name__}.{path.spelled}",
+            f"{path} is a field of {owner}, but the operation is on {name}; "
+            + (
+                f"write {name}.{path.spelled}"
+                if _field_name(path) in model.__pydantic_fields__
+                else f"{name} has no such field, so name one that it has, or make it an operation on {owner}"
+            ),
             expression=str(path),
         )
     return path
+
+
+def _field_name(path: Path) -> str:
+    """Return the field that a path begins with, as the program spells it."""
+    return re.split(r"[.\[]", path.spelled, maxsplit=1)[0]
 
 
 def positive(number: object, what: str) -> int:

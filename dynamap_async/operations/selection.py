@@ -6,13 +6,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from dynamap_async.codec import MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError
 from dynamap_async.expressions import Path
-from dynamap_async.models import Absence, FieldPlan, Model, definition_of
+from dynamap_async.models import Absence, FieldPlan, Model, definition_of, drops_empty
 from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=Model)
 Steps: TypeAlias = tuple[str | int, ...]
 
 _NULL: Final[AttributeValue] = {"NULL": True}
+_EMPTY: Final[AttributeValue] = {"L": []}
 
 
 def whole_items(model: type[M]) -> Callable[[Sequence[WireItem]], list[M]]:
@@ -74,13 +75,18 @@ class SelectionDecoder:
         found = _walk(item, selected.place)
         try:
             if found is None:
-                # A part may be absent because what it is a part of is: no default of its own then applies.
-                return None if len(path.steps) > 1 else self._absent(selected)
+                return self._absent_part(path) if len(path.steps) > 1 else self._absent(selected)
             if found == _NULL and len(path.steps) == 1:
                 return self._null(selected)
             return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode(found)
         except MISFITS as error:
             raise self._failure(item, path, error) from error
+
+    @staticmethod
+    def _absent_part(path: Path) -> Any:
+        # A part may be absent because what it is a part of is: no default of its own then applies. Whether that is
+        # why, an answer does not tell; but an empty set is stored by its absence.
+        return path.converter.decode(_EMPTY) if drops_empty(path) else None
 
     def _absent(self, selected: _Selected) -> Any:
         match selected.field.absence:
@@ -115,7 +121,7 @@ class SelectionDecoder:
 
 
 def _empty_set(selected: _Selected) -> Any:
-    return selected.path.converter.decode({"L": []})
+    return selected.path.converter.decode(_EMPTY)
 
 
 def _place_in_answer(steps: Steps, projected: Sequence[Steps]) -> Steps:

@@ -18,12 +18,18 @@ from dynamap_async.wire import AttributeValue
 _NULL = Value({"NULL": True})
 
 
-def absent_value(model: type[BaseModel], field: FieldPlan) -> Any:
-    """Return what a field reads as from an item without the attribute."""
+def absent_value(model: type[BaseModel], field: FieldPlan, others: Mapping[str, Any] | None = None) -> Any:
+    """Return what a field reads as from an item without the attribute.
+
+    Args:
+        model: the class.
+        field: the field.
+        others: the values of the item's other fields, of which a default factory may make its own.
+    """
     info = model.__pydantic_fields__[field.name]
-    if field.required or info.default_factory_takes_validated_data:
+    if field.required or (info.default_factory_takes_validated_data and others is None):
         return field.of_absence()
-    default: Any = info.get_default(call_default_factory=True)
+    default: Any = info.get_default(call_default_factory=True, validated_data=None if others is None else dict(others))
     return (
         validated(Path(model, (field.stored,), field.name, field.converter), default)
         if info.validate_default

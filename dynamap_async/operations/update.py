@@ -12,6 +12,7 @@ from dynamap_async.expressions import Action, Condition, is_repeatable
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
 from dynamap_async.operations.exactly_once import ExactlyOnce
+from dynamap_async.operations.misfits import explained_misfit
 from dynamap_async.operations.operation import Context
 from dynamap_async.operations.rendered import rendered
 from dynamap_async.operations.resharding import resharded, shards_as_read
@@ -252,7 +253,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def failed(self, error: ServiceError) -> Exception:
         """Return the error with the stored item; that of an update of nothing says that there is no item."""
-        explained = super().failed(error)
+        explained = super().failed(explained_misfit(error, self.spec.actions))
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
         return self._not_found(error) if missing and not self.spec.upserts else explained
 

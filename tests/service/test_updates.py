@@ -1,6 +1,7 @@
 """Updates as DynamoDB itself carries them out, and the promises of other mappers' tests about them."""
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any
@@ -30,6 +31,11 @@ class Address(Model):
     street: Attr[Street | None] = attr(default=None)
 
 
+class Shelf(Model):
+    tags: Attr[set[str]] = attr(default_factory=set)
+    numbers: Attr[set[int]]
+
+
 class Thing(Model, table="things"):
     id: PartitionKey[str]
     rank: SortKey[int] = attr(name="the rank")
@@ -51,6 +57,11 @@ class Thing(Model, table="things"):
     address: Attr[Address | None] = attr(default=None)
     places: Attr[list[Address]] = attr(default_factory=list)
     anything: Attr[Any] = attr(default=None)
+    shelf: Attr[Shelf | None] = attr(default=None)
+    tags_or_none: Attr[set[str] | None] = attr(default=None)
+    tags_by_name: Attr[dict[str, set[str]]] = attr(default_factory=dict)
+    number_or_none: Attr[int | None] = attr(default=1)
+    words_or_none: Attr[list[str] | None] = attr(default_factory=lambda: ["x"])
     status: Attr[str] = attr(default="new")
     by_status = GlobalIndex(partition_key="status")
 
@@ -182,6 +193,46 @@ async def test_arithmetic_on_a_missing_number_is_refused_by_dynamodb(things):
     await update(things).remove(Thing.count)
     with pytest.raises(RequestRejectedError):
         await update(things).set(Thing.count, Thing.count + 1)
+
+
+OTHER_WORDS = pytest.mark.engine_fault("native", "says otherwise than the service that an operand is of a wrong type")
+
+
+@pytest.mark.asyncio
+async def test_members_are_added_to_the_empty_set_of_a_nested_model_and_taken_from_it(things):
+    await things.put(Thing(id="a", rank=1, shelf=Shelf(numbers=set())))
+    assert (await things.get(Thing, "a", 1)).shelf == Shelf(numbers=set())
+    grown = await update(things).add(Thing.shelf.tags, {"x"}).delete(Thing.shelf.numbers, {1})
+    assert grown.shelf == Shelf(tags={"x"}, numbers=set())
+    emptied = await update(things).set(Thing.shelf.tags, set()).add(Thing.shelf.numbers, {1})
+    assert emptied.shelf == Shelf(numbers={1})
+    again = await update(things).add(Thing.shelf.tags, {"y"}).delete(Thing.shelf.numbers, {1})
+    assert again.shelf == Shelf(tags={"y"}, numbers=set())
+    assert await things.query(Thing).where(Thing.id == "a", Thing.shelf.numbers == set()).count() == 1
+    [found] = await things.query(Thing).where(Thing.id == "a").select(Thing.shelf.tags, Thing.shelf.numbers)
+    assert found == ({"y"}, set())
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda u: u.add(Thing.tags_or_none, {"x"}), "tags_or_none"),
+        (lambda u: u.delete(Thing.tags_or_none, {"x"}), "tags_or_none"),
+        (lambda u: u.add(Thing.tags_by_name["a"], {"x"}), r"tags_by_name\['a'\]"),
+        pytest.param(lambda u: u.add(Thing.number_or_none, 1), "number_or_none", marks=OTHER_WORDS),
+        pytest.param(
+            lambda u: u.set(Thing.words_or_none, Thing.words_or_none.append(["x"])), "words_or_none", marks=OTHER_WORDS
+        ),
+    ],
+)
+@pytest.mark.asyncio
+async def test_adding_to_what_is_stored_as_null_or_as_a_list_is_refused_with_the_remedy(things, make, name):
+    nothing = {"tags_or_none": set(), "number_or_none": None, "words_or_none": None}
+    await things.put(Thing(id="a", rank=1, tags_by_name={"a": set()}, **nothing))
+    with pytest.raises(RequestRejectedError) as caught:
+        await make(update(things))
+    notes = "\n".join(getattr(caught.value, "__notes__", ()))
+    assert re.search(rf"if that is what Thing\.{name} holds, give it a value first: \.set\(", notes)
 
 
 @pytest.mark.asyncio

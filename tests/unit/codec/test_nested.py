@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dynamap_async import codec
+from dynamap_async.codec import Part, straight_encoder
 from dynamap_async.errors import EncodeError
 
 
@@ -72,6 +73,51 @@ def test_member_that_the_value_leaves_out_is_not_stored():
         accepts=(dict,),
     )
     assert typed_dict.encode({"title": "Alien"}) == {"M": {"title": {"S": "Alien"}}}
+
+
+@dataclass
+class Shelf:
+    name: str = "a"
+    tags: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+
+
+SHELF = codec.nested_of(
+    "Shelf",
+    [
+        codec.Field("name", "name", codec.text()),
+        codec.Field("tags", "t", codec.set_of(codec.text()), drops_empty=True),
+        codec.Field("others", "others", codec.set_of(codec.text())),
+    ],
+    accepts=(Shelf,),
+    in_dict=True,
+)
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [SHELF.encode, lambda shelf: straight_encoder("Shelf", [Part("shelf", "s", SHELF)])({"shelf": shelf})["s"]],
+    ids=["alone", "straight"],
+)
+@pytest.mark.parametrize(
+    ("shelf", "sets"),
+    [
+        (Shelf(), {"others": {"L": []}}),
+        (Shelf(tags={"x"}), {"t": {"SS": ["x"]}, "others": {"L": []}}),
+        (Shelf(others={"x"}), {"others": {"SS": ["x"]}}),
+    ],
+)
+def test_an_empty_set_is_left_out_where_its_field_says_so(encode, shelf, sets):
+    assert encode(shelf) == {"M": {"name": {"S": "a"}, **sets}}
+    assert SHELF.whole.encode(Shelf())["M"].keys() == {"name", "t", "others"}
+
+
+def test_an_empty_set_of_one_of_several_models_is_stored_where_only_its_members_tell_the_model():
+    assert codec.union_of([LINE, SHELF]).encode(Shelf()) == SHELF.whole.encode(Shelf())
+    assert codec.union_of([codec.text(), SHELF]).encode(Shelf()) == SHELF.encode(Shelf())
+    assert codec.tagged_union({"a": SHELF}, discriminator=lambda shelf: shelf.name, stored=["name"]).encode(
+        Shelf()
+    ) == SHELF.encode(Shelf())
 
 
 def test_misfit_in_a_field_is_read_plainly_and_the_others_keep_their_names():

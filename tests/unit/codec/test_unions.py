@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from dynamap_async import codec
-from dynamap_async.errors import EncodeError
+from dynamap_async.errors import EncodeError, ExpressionError
 
 
 class Kind(enum.Enum):
@@ -170,6 +170,70 @@ def test_value_without_a_known_discriminator_is_refused(value):
 def test_tagged_union_leads_to_the_parts_of_its_members():
     assert PET.step("name") == DOG.step("name")
     assert PET.step("other") is None
+
+
+def either(*converters, part="part"):
+    """Return the part of a union of one nested model for each converter, which has it under the same name."""
+    members = [
+        codec.nested_of(f"M{at}", [codec.Field(part, part, converter)], accepts=(type(f"M{at}", (), {}),))
+        for at, converter in enumerate(converters)
+    ]
+    return codec.union_of(members).step(part)[1]
+
+
+@pytest.mark.parametrize(
+    ("converters", "value", "stored"),
+    [
+        ((codec.literal_of(["cat"]), codec.literal_of(["dog"])), "cat", {"S": "cat"}),
+        ((codec.literal_of(["cat"]), codec.literal_of(["dog"])), "dog", {"S": "dog"}),
+        ((codec.integer(), codec.binary()), 5, {"N": "5"}),
+        ((codec.integer(), codec.binary()), b"x", {"B": "eA=="}),
+        ((codec.date(), codec.date()), date(2024, 6, 1), {"S": "2024-06-01"}),
+        ((codec.uuid(), codec.date()), date(2024, 6, 1), {"S": "2024-06-01"}),
+        ((codec.optional(codec.integer()), codec.text()), None, {"NULL": True}),
+        ((codec.integer(), codec.optional(codec.text())), "x", {"S": "x"}),
+        ((codec.list_of(codec.integer()), codec.list_of(codec.text())), ["x"], {"L": [{"S": "x"}]}),
+    ],
+)
+def test_a_part_that_several_members_have_is_of_any_of_their_types(converters, value, stored):
+    part = either(*converters)
+    assert (part.encode(value), part.decode(stored)) == (stored, value)
+
+
+def test_a_part_that_is_of_none_of_the_types_is_refused_with_all_of_them():
+    part = either(codec.literal_of(["cat"]), codec.literal_of(["dog"]), codec.literal_of(["dog"]))
+    with pytest.raises(EncodeError, match=r"^Literal\['cat'\] \| Literal\['dog'\] expected, got str 'cow'$"):
+        part.encode("cow")
+
+
+@pytest.mark.parametrize(("stored", "members"), [({"l": {"N": "9"}}, {"lives": 9}), ({"n": {"S": "x"}}, {"name": "x"})])
+def test_a_nested_part_is_that_of_the_member_whose_fields_it_has(stored, members):
+    part = either(codec.optional(CAT), codec.optional(DOG))
+    assert part.decode({"M": stored}) == members
+
+
+def test_a_part_that_is_the_same_in_all_members_stays_what_it_is():
+    home = codec.nested_of("Home", [codec.Field("city", "city", codec.text())], accepts=(object,), document=True)
+    assert either(home, home) is home
+    assert either(codec.optional(home), codec.optional(home)).document
+    assert either(home, codec.optional(home)).document
+
+
+def test_members_of_several_alternatives_are_of_any_of_their_types():
+    member = codec.union_of([codec.list_of(codec.integer()), codec.list_of(codec.text()), codec.boolean()]).member
+    assert (member.encode(5), member.encode("x")) == ({"N": "5"}, {"S": "x"})
+    assert codec.union_of([codec.integer(), codec.text()]).member is None
+
+
+def test_a_part_that_is_stored_under_several_names_is_refused():
+    other = codec.nested_of("Other", [codec.Field("name", "title", codec.text())], accepts=(date,))
+    with pytest.raises(ExpressionError, match=r"Dog \| Other stores 'name' as 'n' or 'title', so no expression"):
+        codec.union_of([DOG, other]).step("name")
+
+
+def test_text_beside_a_nested_model_has_no_part_of_its_own():
+    path = codec.through("Path", str, tags=frozenset({"S"}))
+    assert codec.union_of([path, DOG]).step("name") == DOG.step("name")
 
 
 def test_anything_stores_plain_values_and_has_any_part():

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from dynamap_async import JSON_TEXT, Attr, Model, PartitionKey, SortKey, attr
 from dynamap_async.expressions import Placeholders, render_condition
@@ -27,6 +28,18 @@ class Address(Model):
     labels: Attr[set[str]] = attr(default_factory=set)
 
 
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    toys: set[str] = set()
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
+
+
 class Thing(Model, table="things"):
     id: PartitionKey[str]
     rank: SortKey[int]
@@ -44,12 +57,16 @@ class Thing(Model, table="things"):
     tags_or_none: Attr[set[str] | None] = attr(default=None)
     tags_or_default: Attr[set[str] | None] = attr(default_factory=lambda: {"x"})
     history: Attr[list[str]] = attr(default_factory=list)
+    pair: Attr[tuple[int, str]] = attr(default=(0, ""))
     matrix: Attr[list[list[int]]] = attr(default_factory=list)
     options: Attr[dict[str, int]] = attr(default_factory=dict)
     address: Attr[Address | None] = attr(default=None)
     addresses: Attr[list[Address]] = attr(default_factory=list)
     document: Attr[dict[str, Any]] = attr(default_factory=dict, stored_as=JSON_TEXT)
     anything: Attr[Any] = attr(default=None)
+    pet: Attr[Pet | None] = attr(default=None)
+    pets: Attr[list[Pet]] = attr(default_factory=list)
+    untold: Attr[Cat | Street | None] = attr(default=None)
     reserved: Attr[str] = attr(name="status", default="")
     other: Attr[str] = attr(default="")
 

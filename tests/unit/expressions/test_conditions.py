@@ -124,6 +124,8 @@ PATHS = [
     case(lambda t: t.options["a.b c#"] == 1, "<options>.<a.b c#> = :v0", N("1")),
     case(lambda t: t.options["status"] == 1, "<options>.<status> = :v0", N("1")),
     case(lambda t: t.anything["a"][0]["b"] == 1, "<anything>.<a>[0].<b> = :v0", N("1")),
+    case(lambda t: t.pet["kind"] == "dog", "<pet>.<kind> = :v0", S("dog")),
+    case(lambda t: t.pets[1]["kind"].is_in("cat", "dog"), "<pets>[1].<kind> IN (:v0, :v1)", S("cat"), S("dog")),
     case(lambda t: t.reserved == "x", "<status> = :v0", S("x")),
     case(lambda t: path(t.address.street).size() > 0, "size(<address>.<street>) > :v0", N("0")),
 ]
@@ -256,6 +258,11 @@ REFUSED = [
     (lambda t: t.tags.begins_with("x"), ExpressionError, "Thing.tags.begins_with"),
     (lambda t: t.rank.contains(1), ExpressionError, "Thing.rank holds int, which has no parts"),
     (lambda t: t.name.contains(1), ExpressionError, "Thing.name.contains"),
+    (
+        lambda t: t.pair.contains(1),
+        ExpressionError,
+        r"positions have types of their own.* Thing.pair\[0\] == 1",
+    ),
     (lambda t: t.tags.contains(1), EncodeError, r"Thing.tags.contains\(\): str expected, got int 1"),
     (lambda t: t.history.contains(None), EncodeError, "Thing.history.contains"),
     (lambda t: t.name.is_in(), ExpressionError, r"Thing.name.is_in\(\) takes 1 to 100 values, not 0"),

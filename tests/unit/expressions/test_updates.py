@@ -51,7 +51,6 @@ SETS = [
     case(lambda u, t: u.set(t.options["a.b"], 5), "SET <options>.<a.b> = :v0", N("5")),
     case(lambda u, t: u.set(t.address.city, "x"), "SET <address>.<c.t y#> = :v0", S("x")),
     case(lambda u, t: u.set(t.address.street.number, None), "SET <address>.<street>.<number> = :v0", NULL),
-    case(lambda u, t: u.set(t.address.labels, set()), "SET <address>.<labels> = :v0", L()),
     case(lambda u, t: u.set(t.addresses[2].city, "x"), "SET <addresses>[2].<c.t y#> = :v0", S("x")),
     case(
         lambda u, t: u.set(t.name, "x").set(t.other, "x").set(t.note, "y"),
@@ -136,6 +135,8 @@ CLAUSES = [
         N("2"),
     ),
     case(lambda u, t: u.delete(t.tags, {"a"}), "DELETE <tags> :v0", SS("a")),
+    case(lambda u, t: u.set(t.address.labels, set()), "REMOVE <address>.<labels>"),
+    case(lambda u, t: u.set(t.untold["toys"], set()), "SET <untold>.<toys> = :v0", L()),
     case(lambda u, t: u.remove(t.note), "REMOVE <note>"),
     case(lambda u, t: u.remove(t.name, t.history[1], t.history[3]), "REMOVE <name>, <history>[1], <history>[3]"),
     case(lambda u, t: u.remove(t.options["x"], t.address.street), "REMOVE <options>.<x>, <address>.<street>"),
@@ -217,6 +218,7 @@ REFUSED = [
     (lambda u, t: u.delete(t.tags, {1}), EncodeError, r"Thing\.tags"),
     (lambda u, t: u.delete(t.price, {1}), ExpressionError, "not a set that DynamoDB knows"),
     (lambda u, t: u.remove(t.address.city), ExpressionError, r"Thing\.address\.city is required, so an item without"),
+    (lambda u, t: u.remove(t.pet["kind"]), ExpressionError, r"Thing\.pet\['kind'\] is required, .* set it to another"),
 ]
 REFUSED = [pytest.param(*each, id=str(number)) for number, each in enumerate(REFUSED)]
 

@@ -1,11 +1,11 @@
 """None and empty sets: left out where absence reads back the same, NULL otherwise, never lost."""
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from dynamap_async import Attr, Model, attr
 from dynamap_async.models import Absence, definition_of
@@ -122,11 +122,67 @@ def test_absent_members_of_a_nested_model_read_as_in_a_whole_item(base, strict, 
     assert (found.a, found.b, found.c) == (None, set(), None)
 
 
+@dataclass
+class Plain:
+    tags: set[str] = field(default_factory=set)
+
+
 class Settings(Model):
     theme: Attr[str | None] = attr(default=None)
     tags: Attr[set[str]] = attr(default_factory=set)
+    needed: Attr[set[int]] = attr(name="n")
+    frozen: frozenset[str] = frozenset()
+    dates: Attr[set[dt.date]] = attr(default_factory=set)
+    others: Attr[set[str]] = attr(default_factory=lambda: {"x"})
+    tags_or_none: Attr[set[str] | None] = attr(default=None)
+    plain: Plain = Plain()
 
 
-def test_nested_none_is_null_and_a_nested_empty_set_an_empty_list(make_model, stored) -> None:
-    item = make_model(Settings)(value=Settings())
-    assert stored(item) == {"M": {"theme": NULL, "tags": {"L": []}}}
+class Loose(Settings):
+    model_config = ConfigDict(extra="allow")
+
+
+NOTHING = {"needed": set(), "others": set(), "tags_or_none": set()}
+STORED_NOTHING = {"theme": NULL, "others": {"L": []}, "tags_or_none": {"L": []}, "plain": {"M": {"tags": {"L": []}}}}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("model", [Settings, Loose])
+def test_nested_none_is_null_and_a_nested_empty_set_left_out_where_it_reads_back(
+    model, strict, make_model, stored, read_back
+) -> None:
+    item = make_model(list[model], strict=strict)(value=[model(**NOTHING)])
+    assert stored(item) == {"L": [{"M": STORED_NOTHING}]}
+    assert read_back(item).value == item.value
+
+
+def test_a_nested_set_that_is_not_empty_is_stored_beside_empty_ones(make_model, stored) -> None:
+    item = make_model(Settings)(value=Settings(**{**NOTHING, "needed": {1}, "dates": {dt.date(2024, 6, 1)}}))
+    assert stored(item) == {"M": {**STORED_NOTHING, "n": {"NS": ["1"]}, "dates": {"SS": ["2024-06-01"]}}}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_nested_empty_set_that_was_stored_as_a_list_is_read(strict, make_model, load) -> None:
+    names = ("tags", "n", "frozen", "dates")
+    value = {"M": {**STORED_NOTHING, **{name: {"L": []} for name in names}}}
+    assert load(make_model(Settings, strict=strict), key={"S": "k"}, value=value).value == Settings(**NOTHING)
+
+
+class Left(BaseModel):
+    size: int = 0
+
+
+class Right(BaseModel):
+    size: int = 0
+    tags: set[str] = set()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("annotation", [Left | Right, list[Left | Right | None], dict[str, Left | Right | int]])
+def test_models_that_are_told_apart_by_their_members_keep_their_empty_sets(
+    annotation, strict, make_model, read_back
+) -> None:
+    value: Any = Right()
+    if annotation != Left | Right:
+        value = [value] if getattr(annotation, "__origin__", None) is list else {"a": value}
+    assert read_back(make_model(annotation, strict=strict)(value=value)).value == value

@@ -89,9 +89,11 @@ def test_keys_that_always_fit_are_not_looked_at(monkeypatch):
     assert looked == [({"S": ""}, "partition")]
 
 
+TRIP: dict[str, Any] = {"id": "1", "place": Place(city="Rome")}
+
+
 def encoded(**changes: Any) -> Any:
-    values = {"id": "1", "place": Place(city="Rome")}
-    return definition_of(Trip).items.encode(Trip(**values), changes)
+    return definition_of(Trip).items.encode(Trip(**TRIP), changes)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,12 @@ def encoded(**changes: Any) -> Any:
 def test_what_cannot_be_stored_is_named(changes, path):
     with pytest.raises(EncodeError, match=rf"Trip\.{path}: "):
         encoded(**changes)
+
+
+@pytest.mark.parametrize("values", [{"score": None}, {"id": "1", "score": None}, {**vars(Trip(**TRIP)), "score": None}])
+def test_what_cannot_be_stored_of_some_fields_is_named_too(values):
+    with pytest.raises(EncodeError, match=r"^Trip\.score: float or int expected, got None$"):
+        definition_of(Trip).items.encode_values(values)
 
 
 def test_an_instance_of_a_subclass_is_stored_by_the_fields_of_its_declared_class():

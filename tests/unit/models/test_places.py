@@ -3,9 +3,9 @@
 import gc
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NotRequired, Required, TypeVar
 
 import pytest
 from pydantic import (
@@ -58,9 +58,37 @@ class Member(TypedDict, total=False):
     name: Short
 
 
+class Exact(TypedDict):
+    name: str
+    note: NotRequired[str]
+    late: Required[str]
+
+
+class Named(NamedTuple):
+    name: str
+    size: int = 0
+
+
 @dataclass
 class Point:
     x: Annotated[int, Field(ge=0)]
+    y: int = 0
+    z: list[int] = field(default_factory=list)
+    w: int = Field(default=0)
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    name: str = ""
+    weight: int
+    legs: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    name: str = ""
+    weight: int
+    legs: int = 4
 
 
 class Tree(Model):
@@ -95,6 +123,10 @@ class Whole(Model, table="wholes"):
     point: Attr[Point | None] = attr(default=None)
     tree: Attr[Tree] = attr(default_factory=Tree)
     both: Attr[Inner | Other | None] = attr(default=None)
+    exact: Attr[Exact | None] = attr(default=None)
+    named: Attr[Named | None] = attr(default=None)
+    pet: Attr[Annotated[Cat | Dog, Field(discriminator="kind")] | None] = attr(default=None)
+    pets: Attr[list[Annotated[Cat | Dog, Field(discriminator="kind")]]] = attr(default_factory=list)
     anything: Attr[Any] = attr(default=None)
     encoded: Attr[Json[dict[str, int]] | None] = attr(default=None)
 
@@ -202,6 +234,25 @@ def test_members_of_a_set_are_judged_one_by_one():
         (lambda: Whole.short, False),
         (lambda: Whole.many[0], False),
         (lambda: Whole.mapping["x"], False),
+        (lambda: Whole.pair[0], True),
+        (lambda: Whole.longer[0], False),
+        (lambda: Whole.named[0], True),
+        (lambda: Whole.typed["name"], False),
+        (lambda: Whole.exact["name"], True),
+        (lambda: Whole.exact["note"], False),
+        (lambda: Whole.exact["late"], True),
+        (lambda: Whole.point["x"], True),
+        (lambda: Whole.point["y"], False),
+        (lambda: Whole.point["z"], False),
+        (lambda: Whole.point["w"], False),
+        (lambda: Whole.both["size"], False),
+        (lambda: Whole.both["code"], True),
+        (lambda: Whole.pet["kind"], True),
+        (lambda: Whole.pet["name"], False),
+        (lambda: Whole.pet["weight"], True),
+        (lambda: Whole.pet["legs"], False),
+        (lambda: Whole.pets[0]["kind"], True),
+        (lambda: Whole.anything["x"], False),
     ],
 )
 def test_only_required_fields_must_be_there(expression, needed):

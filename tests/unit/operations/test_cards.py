@@ -25,6 +25,7 @@ from dynamap_async import (
     include,
 )
 from dynamap_async.errors import ItemValidationError, OperationError, UnprojectedAttributeError
+from dynamap_async.models import definition_of
 from dynamap_async.operations import Context
 from dynamap_async.operations.planning import plan_reading
 
@@ -46,6 +47,14 @@ class Place(BaseModel):
 
 class Street(BaseModel):
     street: str
+
+
+class Shelf(Model):
+    tags: Attr[set[str]] = attr(default_factory=set)
+
+
+class Bare(BaseModel):
+    tags: set[str]
 
 
 class Tweet(Model, table="tweets"):
@@ -320,3 +329,17 @@ def test_a_card_with_a_table_takes_names_and_forms_from_the_model_that_is_read()
 def test_an_instance_of_a_card_with_a_table_is_not_written(write):
     with pytest.raises(OperationError, match="read from a part of its item"):
         write(read(Stored)).request(Context())
+
+
+def test_the_empty_set_of_a_nested_model_is_one_for_another_model_too():
+    class Shelves(Model, table="shelves"):
+        id: PartitionKey[str]
+        first: Attr[Shelf]
+
+    class Card(BaseModel):
+        first: Bare
+
+    item = definition_of(Shelves).items.encode(Shelves(id="a", first=Shelf()))
+    assert item["first"] == {"M": {}}
+    [card] = Query(Shelves).where(Shelves.id == "a").into(Card).reading(Context()).decode([item])
+    assert card == Card(first=Bare(tags=set()))

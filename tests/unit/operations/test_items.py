@@ -5,7 +5,22 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from dynamap_async import Attr, Create, Delete, Find, Get, Model, PartitionKey, Put, Query, SortKey, TransactWrite, attr
+from dynamap_async import (
+    Attr,
+    Create,
+    Delete,
+    Find,
+    Get,
+    Model,
+    PartitionKey,
+    Put,
+    Query,
+    Save,
+    SortKey,
+    TransactWrite,
+    Update,
+    attr,
+)
 from dynamap_async.errors import (
     EncodeError,
     ExpressionError,
@@ -23,8 +38,20 @@ class Note(Model, table="notes"):
     text: Attr[str] = attr(name="body", default="")
 
 
+class Longer(Note, table="longer-notes"):
+    tags: Attr[dict[str, int]] = attr(default_factory=dict)
+
+
 class Plain(Model, table="plains"):
     id: PartitionKey[str]
+
+
+class Cart(Model, table="carts"):
+    id: PartitionKey[str]
+    lines: Attr[list[str]] = attr(default_factory=list)
+
+    def __len__(self):
+        return len(self.lines)
 
 
 class Loose(Model):
@@ -114,6 +141,15 @@ def test_a_delete_names_the_whole_key(operation):
     assert operation.result({}) is None
 
 
+@pytest.mark.parametrize("kind", [Delete, Put, Create, Save, Update])
+def test_an_item_whose_truth_is_false_is_an_item(kind):
+    empty = Cart(id="1")
+    assert not empty
+    operation = kind(empty)
+    assert operation.item is empty
+    assert operation.definition.model is Cart
+
+
 def test_a_conditional_delete_asks_for_the_stored_item():
     request = Delete(Note, "ada", 0, where=Note.text != "keep").request(CONTEXT)
     assert request.conditional
@@ -186,6 +222,19 @@ def test_a_condition_on_another_model_is_refused(build):
         build(NOTE, where=Plain.id == "a")
     with pytest.raises(ExpressionError, match="is not a condition"):
         build(NOTE, where=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "hint"),
+    [
+        (lambda: Longer.text == "x", "write Note.text"),
+        (lambda: Longer.tags["a"] == 1, "Note has no such field, so name one that it has, or make it .* on Longer"),
+        (lambda: Plain.id == "a", "Note has no such field"),
+    ],
+)
+def test_the_remedy_for_a_condition_on_another_model_names_a_field_that_there_is(condition, hint):
+    with pytest.raises(ExpressionError, match=hint):
+        Delete(Note, "ada", 0, where=condition())
 
 
 def test_an_item_over_400_kilobytes_is_refused():

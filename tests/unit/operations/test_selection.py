@@ -1,8 +1,11 @@
 """Selections: the tuples that projected items become."""
 
+from datetime import date
 from enum import Enum
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from dynamap_async import Attr, Model, PartitionKey, Query, attr
 from dynamap_async.errors import ItemValidationError
@@ -19,6 +22,19 @@ class Address(Model):
     city: Attr[str] = attr(name="c")
     zip: Attr[int | None] = attr(default=None)
     labels: Attr[set[str]] = attr(default_factory=set)
+    marks: Attr[set[str]] = attr(default_factory=lambda: {"x"})
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"] = "cat"
+    value: int = 0
+    born: date | None = None
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+    value: str = ""
+    born: date | None = None
 
 
 class Thing(Model, table="things"):
@@ -35,6 +51,7 @@ class Thing(Model, table="things"):
     colour: Attr[Colour] = attr(default=Colour.RED)
     address: Attr[Address | None] = attr(default=None)
     addresses: Attr[list[Address]] = attr(default_factory=list)
+    pet: Attr[Annotated[Cat | Dog, Field(discriminator="kind")] | None] = attr(default=None)
 
 
 def decoded(selected, *items):
@@ -74,6 +91,12 @@ def decoded(selected, *items):
         (Thing.address.city, {"address": NULL}, None),
         (Thing.address.zip, {"address": {"M": {"zip": NULL}}}, None),
         (Thing.address.labels, {"address": {"M": {"labels": {"L": []}}}}, set()),
+        (Thing.pet["kind"], {"pet": {"M": {"kind": {"S": "dog"}}}}, "dog"),
+        (Thing.pet["value"], {"pet": {"M": {"kind": {"S": "dog"}, "value": {"S": "x"}}}}, "x"),
+        (Thing.pet["born"], {"pet": {"M": {"born": {"S": "2024-06-01"}}}}, date(2024, 6, 1)),
+        (Thing.address.labels, {"address": {"M": {"c": {"S": "x"}}}}, set()),
+        (Thing.address.labels, {}, set()),
+        (Thing.address.marks, {}, None),
         (Thing.addresses[0].city, {"addresses": {"L": [{"M": {"c": {"S": "x"}}}]}}, "x"),
     ],
 )

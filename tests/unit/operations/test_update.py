@@ -6,7 +6,20 @@ from typing import Annotated
 import pytest
 from pydantic import AfterValidator, Field, field_validator
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, TimeToLive, Update, Version, attr
+from dynamap_async import (
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Prefix,
+    SortKey,
+    Table,
+    TimeToLive,
+    TransactWrite,
+    Update,
+    Version,
+    attr,
+)
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     EncodeError,
@@ -305,6 +318,31 @@ def test_an_upsert_that_could_not_be_read_is_refused():
         Update(Required, "a").set(Required.status, "x").upsert().request(CONTEXT)
 
 
+@pytest.mark.parametrize(
+    ("discriminator", "kinds"), [("kind", ("dog", "cat")), (Prefix("sk"), ("DOG#", "CAT#"))], ids=["marker", "prefix"]
+)
+def test_an_upsert_makes_no_item_of_an_abstract_base(discriminator, kinds):
+    zoo = Table("zoo", partition_key="pk", sort_key="sk", discriminator=discriminator)
+
+    class Animal(Model, table=zoo, abstract=True):
+        name: PartitionKey[str]
+        sk: SortKey[str]
+        keeper: Attr[str | None] = attr(default=None)
+
+    class Dog(Animal, kind=kinds[0]):
+        pass
+
+    class Cat(Animal, kind=kinds[1]):
+        pass
+
+    update = Update(Animal, "rex", "DOG#1").set(Animal.keeper, "ada")
+    assert update.request(CONTEXT).operation == "UpdateItem"
+    for build in (lambda: update.upsert().request(CONTEXT), lambda: TransactWrite([update.upsert()]).request(CONTEXT)):
+        with pytest.raises(OperationError, match="none is of Animal alone, which is abstract; update it as Dog or Cat"):
+            build()
+    assert Update(Dog, "rex", "DOG#1").set(Dog.keeper, "ada").upsert().request(CONTEXT).operation == "UpdateItem"
+
+
 def test_a_field_that_is_changed_in_part_gets_no_default():
     text = text_of(note().set(Note.extra["a"], 1).upsert().request(CONTEXT))[0]
     assert text.startswith("SET extra.a = 1, ")
@@ -371,6 +409,20 @@ def test_an_item_takes_over_constants_without_an_answer():
     update.request(CONTEXT)
     assert update.result({}) is None
     assert item == Job(id="a", state="x", version=8)
+
+
+def test_an_item_gets_the_default_that_is_made_of_its_other_values():
+    class Derived(Model, table="derived"):
+        id: PartitionKey[str]
+        size: Attr[int] = attr(default=2)
+        slug: Attr[Annotated[str, Field(default_factory=lambda values: f"{values['id']}-{values['size']}")]]
+        title: Attr[Annotated[str, Field(default_factory=lambda values: values["slug"].upper())]]
+
+    item = Derived(id="a", size=1, slug="old", title="Old")
+    update = Update(item).remove(Derived.title, Derived.slug, Derived.size).returning("nothing")
+    update.request(CONTEXT)
+    update.result({})
+    assert item == Derived(id="a", size=2, slug="a-2", title="A-2")
 
 
 def test_an_item_keeps_its_version_where_its_values_are_unknown():

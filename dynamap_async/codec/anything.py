@@ -1,0 +1,59 @@
+"""Converters of values that nothing is known of: anything at all, and what only Pydantic knows."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dynamap_async.codec.converter import ALL_TAGS, Converter
+from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.refusals import refusal
+from dynamap_async.wire import AttributeValue, Tag
+
+
+class _Anything(Converter):
+    __slots__ = ()
+
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
+        """Return the part itself: anything may have any part."""
+        return part, self
+
+    @property
+    def member(self) -> Converter:
+        """Anything."""
+        return self
+
+
+def anything() -> Converter:
+    """Return the converter of Any and object: see ``encode_any`` and ``decode_any``."""
+    return _Anything(label="Any", tags=ALL_TAGS, encode=encode_any, decode=decode_any)
+
+
+def through(
+    label: str,
+    to_plain: Callable[[Any], Any],
+    from_plain: Callable[[Any], Any] | None = None,
+    *,
+    types: tuple[type, ...] = (object,),
+    tags: frozenset[Tag] = ALL_TAGS,
+) -> Converter:
+    """Return the converter of a type that only Pydantic knows, stored as the JSON-like data it is dumped to.
+
+    Args:
+        label: the type's name.
+        to_plain: dumps a value to text, numbers, lists and dicts.
+        from_plain: loads it again; None gives the plain data.
+        types: the Python types that are stored.
+        tags: the stored types that can result, if known.
+    """
+
+    def encode(value: Any) -> AttributeValue:
+        try:
+            plain = to_plain(value)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise refusal(label, value, str(error)) from error
+        return encode_any(plain)
+
+    def decode(value: Any) -> Any:
+        plain = decode_any(value)
+        return plain if from_plain is None else from_plain(plain)
+
+    return _Anything(label=label, tags=tags, encode=encode, decode=decode, types=types)

@@ -33,6 +33,7 @@ from dynamap_async.models.annotations import Metadata, is_encoded, name_of
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.compiling import Compiler
 from dynamap_async.models.markers import OURS
+from dynamap_async.models.own_init import for_own_init
 from dynamap_async.wire import Tag as StoredTag
 
 _EARLY: Final = (BeforeValidator, PlainValidator, WrapValidator)
@@ -140,6 +141,8 @@ def needs_values(owner: type[Any]) -> bool:
     config: Any = getattr(owner, "model_config", None) or getattr(owner, "__pydantic_config__", None) or {}
     if config.get("strict"):
         return True
+    if getattr(owner, "__pydantic_custom_init__", False):  # what it calls knows the fields of parts by their aliases
+        return True
     decorators = getattr(owner, "__pydantic_decorators__", None)
     if decorators is None:
         return False
@@ -152,4 +155,7 @@ def needs_values(owner: type[Any]) -> bool:
 def builder(model: type[BaseModel]) -> Callable[[dict[str, Any]], Any]:
     """Return the function that makes an instance of a model from a dict by field names."""
     validate = model.__pydantic_validator__.validate_python
+    rename = for_own_init(model)
+    if rename is not None:
+        return lambda values: validate(rename(values), by_name=True, by_alias=False)
     return lambda values: validate(values, by_name=True, by_alias=False)

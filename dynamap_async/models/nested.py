@@ -23,6 +23,7 @@ from dynamap_async.models.callers import caller_names
 from dynamap_async.models.compiling import Compiler, IncompleteModelError, deferred
 from dynamap_async.models.fallback import Adapter, builder, through
 from dynamap_async.models.markers import stored_name
+from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.settings import SETTINGS
 from dynamap_async.wire import Tag
 
@@ -65,7 +66,7 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         fields,
         accepts=(model,),
         extras=attrgetter("__pydantic_extra__") if keeps_extras else None,
-        build=builder(model) if compiler.exact else None,
+        build=builder(model) if compiler.exact else for_own_init(model),
         absent=_absent_values(model.model_fields),
         document=hasattr(model, SETTINGS),
         in_dict=True,

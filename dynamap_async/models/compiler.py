@@ -29,6 +29,7 @@ from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.compiling import UnstorableTypeError, deferred, then
 from dynamap_async.models.containers import container
 from dynamap_async.models.fallback import Adapter, expects_values, has_own_schema, needs_values, through
+from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.markers import OURS, Role, StoredAs
 from dynamap_async.models.nested import nested
 from dynamap_async.models.scalars import scalar
@@ -148,7 +149,7 @@ class TypeCompiler:
         if form is not codec.JSON_TEXT:
             return codec.stored_as(form, label=name_of(annotation))
         adapter = Adapter(annotation, metadata, self.model)
-        made = codec.stored_as(form, label=name_of(annotation), to_plain=adapter.dump)
+        made = codec.stored_as(form, label=name_of(annotation), to_plain=json_dump(adapter))
         return then(made, adapter.load) if self.exact else made
 
     def _resolve_all(self) -> None:

@@ -9,6 +9,7 @@ from dynamap_async.codec import Converter, MapKey
 from dynamap_async.models.annotations import FROZEN_SETS, SETS, bare, is_anything, is_kind_of, is_union, name_of
 from dynamap_async.models.compiling import Compiler, UnstorableTypeError, deferred, then
 from dynamap_async.models.fallback import Adapter
+from dynamap_async.models.json_text import json_dump
 from dynamap_async.wire import Tag
 
 _SEQUENCES: Final = (Sequence, MutableSequence, Iterable)
@@ -94,7 +95,7 @@ def _map_key(compiler: Compiler, annotation: Any) -> MapKey:
     if found is None:
         raise UnstorableTypeError(
             f"the keys of a stored map are text, and {name_of(kind)} has no text that reads back as the same value; "
-            "use str, int, UUID, date or an enum as keys of the dict, or attr(stored_as=JSON_TEXT)"
+            "use str, int, UUID, date or an enum as keys of the dict, or a StoredForm of your own"
         )
     return found
 
@@ -120,10 +121,11 @@ def _literal_key(label: str, values: tuple[object, ...]) -> MapKey | None:
 def _dumped_key(adapter: Adapter, label: str, *, exact: bool) -> MapKey | None:
     if not adapter.is_text:
         return None
+    dump = json_dump(adapter)
 
     def encode(key: Any) -> str:
         try:
-            text: str = adapter.dump(key)
+            text: str = dump(key)
         except ValueError as error:
             raise codec.refusal(f"{label} as the key of a map", key, str(error)) from error
         return text

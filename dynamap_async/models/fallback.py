@@ -100,6 +100,11 @@ class Adapter:
         return self._load(value)
 
     @property
+    def schema(self) -> Any:
+        """Pydantic's schema of the type; PydanticUserError where it names a type that does not exist."""
+        return self._dumper.core_schema
+
+    @property
     def is_text(self) -> bool:
         """Whether the type is always dumped to text."""
         try:

@@ -150,7 +150,8 @@ def set_type(annotation: Any) -> type[set[Any]] | type[frozenset[Any]] | None:
 def is_encoded(metadata: Metadata) -> bool:
     """Return whether Pydantic decodes the values from text each time: ``Json[...]``, ``Base64Bytes`` and the like.
 
-    It takes nothing but the text, neither None nor what it decoded before.
+    It takes nothing but the text, neither None nor what it decoded before. A bare ``Json`` is the type itself, so
+    callers who may have one give the type with its metadata.
     """
     return any(each is Json or isinstance(each, _ENCODED) for each in metadata)
 

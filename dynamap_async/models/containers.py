@@ -58,7 +58,7 @@ def _of_its_own_type(compiler: Compiler, annotation: Any, converter: Converter) 
     """Return the converter, exact if it has to be: strict models take no list for a deque."""
     if not compiler.exact:
         return converter
-    return then(converter, Adapter(annotation, (), compiler.model).load)
+    return then(converter, Adapter(annotation, (), compiler.model).build)
 
 
 def _tuple(compiler: Compiler, args: tuple[Any, ...]) -> Converter:

@@ -1,7 +1,7 @@
 """Types that only Pydantic knows: stored as the JSON-like data that it dumps them to."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import isclass
 from typing import Annotated, Any, Final, get_origin
 
@@ -68,7 +68,7 @@ def through(compiler: Compiler, annotation: Any, metadata: Metadata = ()) -> Con
     """Return the converter of a type that Pydantic dumps and loads itself."""
     adapter = Adapter(annotation, metadata, compiler.model)
     load: Callable[[Any], Any] | None = adapter.load if compiler.exact else None
-    if compiler.exact and is_encoded(metadata):
+    if compiler.exact and is_encoded((annotation, *metadata)):
         load = str.encode if any(isinstance(each, EncodedBytes) for each in metadata) else None
     kind: Any = get_origin(annotation) or annotation
     return codec.through(
@@ -96,8 +96,12 @@ class Adapter:
         return self._dumper.dump_python(value, mode="json", round_trip=True, by_alias=False, warnings="error")
 
     def load(self, value: Any) -> Any:
-        """Return the value of JSON-like data, or of a dict by field names."""
-        return self._load(value)
+        """Return the value of JSON-like data, which is never what a strict type takes."""
+        return self._validate(value, strict=False)
+
+    def build(self, value: Any) -> Any:
+        """Return the value of a dict by field names, or of a list, of members that are final."""
+        return self._validate(value)
 
     @property
     def schema(self) -> Any:
@@ -119,10 +123,10 @@ class Adapter:
         return self._made(self._metadata)
 
     @cached_property
-    def _load(self) -> Callable[[Any], Any]:
+    def _validate(self) -> Callable[..., Any]:
         kept = tuple(each for each in self._metadata if not isinstance(each, _VALIDATORS))
         validate = (self._dumper if kept == self._metadata else self._made(kept)).validator.validate_python
-        return lambda value: validate(value, by_name=True, by_alias=False)
+        return partial(validate, by_name=True, by_alias=False)
 
     def _made(self, metadata: Metadata) -> TypeAdapter[Any]:
         annotation: Any = Annotated[(self._annotation, *metadata)] if metadata else self._annotation

@@ -150,7 +150,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
     metadata = tuple(field_metadata(info))
     converter = exact.top_field(name, info, key=key)
     decode = converter.decode if lax is exact else lax.field(info.annotation, metadata, key=key).decode
-    opaque = is_encoded(metadata)
+    opaque = is_encoded((info.annotation, *metadata))
     if opaque:
         converter = then(converter, Adapter(info.annotation, metadata, model).load)
     nullable = is_optional(info.annotation) and not opaque

@@ -20,7 +20,7 @@ from dynamap_async.models.annotations import (
     substituted,
 )
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.compiling import Compiler, IncompleteModelError, deferred
+from dynamap_async.models.compiling import Compiler, IncompleteModelError, UnstorableTypeError, deferred
 from dynamap_async.models.fallback import Adapter, builder, through
 from dynamap_async.models.markers import stored_name
 from dynamap_async.models.own_init import for_own_init
@@ -142,6 +142,7 @@ def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
         hints = get_type_hints(origin, include_extras=True)
     except NameError:  # names local to a function, which only Pydantic was told of
         return through(compiler, annotation)
+    _check_init(origin, hints)
     parameters = dict(zip(getattr(origin, "__parameters__", ()), get_args(annotation), strict=False))
     mapping = is_typeddict(origin)
     names = hints if mapping else [field.name for field in dataclasses.fields(origin)]
@@ -156,8 +157,19 @@ def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
         fields,
         accepts=(dict,) if mapping else (origin,),
         extras=_extras_of(origin) if mapping else None,
-        build=Adapter(annotation, (), compiler.model).load if compiler.exact else None,
+        build=Adapter(annotation, (), compiler.model).build if compiler.exact else None,
     )
+
+
+def _check_init(origin: Any, hints: dict[str, Any]) -> None:
+    """Raise UnstorableTypeError for a dataclass whose instances are made of more than they hold."""
+    for name, each in getattr(origin, _DATACLASS, {}).items():
+        required = each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+        if required and isinstance(hints[name], dataclasses.InitVar):
+            raise UnstorableTypeError(
+                f"{origin.__name__} is made with {name!r}, an InitVar that its instances do not keep, so they could "
+                "not be read back; give it a default"
+            )
 
 
 def _extras_of(kind: Any) -> Callable[[Any], dict[str, Any]] | None:

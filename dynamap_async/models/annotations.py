@@ -156,6 +156,17 @@ def is_encoded(metadata: Metadata) -> bool:
     return any(each is Json or isinstance(each, _ENCODED) for each in metadata)
 
 
+def hints_of(kind: type[Any], local: dict[str, Any]) -> dict[str, Any]:
+    """Return the types of a class's members; NameError where one is named that is not found.
+
+    Args:
+        kind: the class.
+        local: what its names may mean beside those of its module, if it was made in a function.
+    """
+    names = {kind.__name__: kind, **local} if "<locals>" in kind.__qualname__ else None
+    return get_type_hints(kind, localns=names, include_extras=True)
+
+
 def name_of(annotation: Any) -> str:
     """Return a type as messages name it."""
     kind = bare(annotation)

@@ -66,7 +66,7 @@ def has_own_schema(annotation: Any, metadata: Metadata) -> bool:
 
 def through(compiler: Compiler, annotation: Any, metadata: Metadata = ()) -> Converter:
     """Return the converter of a type that Pydantic dumps and loads itself."""
-    adapter = Adapter(annotation, metadata, compiler.model)
+    adapter = Adapter(annotation, metadata, compiler)
     load: Callable[[Any], Any] | None = adapter.load if compiler.exact else None
     if compiler.exact and is_encoded((annotation, *metadata)):
         load = str.encode if any(isinstance(each, EncodedBytes) for each in metadata) else None
@@ -86,10 +86,11 @@ class Adapter:
     What is loaded goes through the validation of its model afterwards, so user's validators are left out here.
     """
 
-    def __init__(self, annotation: Any, metadata: Metadata, model: type[BaseModel]) -> None:
+    def __init__(self, annotation: Any, metadata: Metadata, compiler: Compiler) -> None:
         self._annotation = annotation
         self._metadata = tuple(each for each in metadata if not isinstance(each, OURS))
-        self._encoders = model.model_config.get("json_encoders")
+        self._local = compiler.local
+        self._encoders = compiler.model.model_config.get("json_encoders")
 
     def dump(self, value: Any) -> Any:
         """Return a value as JSON-like data."""
@@ -102,6 +103,11 @@ class Adapter:
     def build(self, value: Any) -> Any:
         """Return the value of a dict by field names, or of a list, of members that are final."""
         return self._validate(value)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether Pydantic knows all types that the type names."""
+        return bool(self._dumper.pydantic_complete)
 
     @property
     def schema(self) -> Any:
@@ -129,6 +135,12 @@ class Adapter:
         return partial(validate, by_name=True, by_alias=False)
 
     def _made(self, metadata: Metadata) -> TypeAdapter[Any]:
+        made = self._of_config(metadata)
+        if self._local and not made.pydantic_complete:
+            made.rebuild(raise_errors=False, _types_namespace=self._local)
+        return made
+
+    def _of_config(self, metadata: Metadata) -> TypeAdapter[Any]:
         annotation: Any = Annotated[(self._annotation, *metadata)] if metadata else self._annotation
         config = ConfigDict(arbitrary_types_allowed=True)
         if self._encoders:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -13,6 +13,7 @@ from dynamap_async import codec
 from dynamap_async.codec import Converter
 from dynamap_async.models.annotations import (
     field_metadata,
+    hints_of,
     is_kind_of,
     is_optional,
     is_root_model,
@@ -20,7 +21,7 @@ from dynamap_async.models.annotations import (
     substituted,
 )
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.compiling import Compiler, IncompleteModelError, UnstorableTypeError, deferred
+from dynamap_async.models.compiling import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
 from dynamap_async.models.fallback import Adapter, builder, through
 from dynamap_async.models.markers import stored_name
 from dynamap_async.models.own_init import for_own_init
@@ -139,8 +140,10 @@ def _root(compiler: Compiler, model: Any) -> Converter:
 def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
     inner = compiler.inside(origin)
     try:
-        hints = get_type_hints(origin, include_extras=True)
-    except NameError:  # names local to a function, which only Pydantic was told of
+        hints = hints_of(origin, compiler.local)
+    except NameError as error:  # names local to a function, which only Pydantic was told of
+        if not Adapter(annotation, (), compiler).is_complete:
+            raise not_found(origin, error) from None
         return through(compiler, annotation)
     _check_init(origin, hints)
     parameters = dict(zip(getattr(origin, "__parameters__", ()), get_args(annotation), strict=False))
@@ -157,7 +160,7 @@ def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
         fields,
         accepts=(dict,) if mapping else (origin,),
         extras=_extras_of(origin) if mapping else None,
-        build=Adapter(annotation, (), compiler.model).build if compiler.exact else None,
+        build=Adapter(annotation, (), compiler).build if compiler.exact else None,
     )
 
 

@@ -543,7 +543,14 @@ def test_text_of_an_instant_has_a_fixed_width_in_utc_whatever_pydantic_type_it_i
 
 
 def test_enum_with_use_enum_values_reads_back_as_its_value(make_model, read_back) -> None:
-    for annotation, value in ((Color, Color.RED), (Level, Level.LOW), (list[Color], [Color.BLUE])):
+    for annotation, value in (
+        (Color, Color.RED),
+        (Level, Level.LOW),
+        (list[Color], [Color.BLUE]),
+        (Literal[Color.RED], Color.RED),
+        (Literal[Color.RED] | int, Color.RED),
+        (dict[str, Literal[Level.LOW]], {"a": Level.LOW}),
+    ):
         item = make_model(annotation, use_enum_values=True)(value=value)
         assert same(read_back(item).value, item.value)
 

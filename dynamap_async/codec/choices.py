@@ -49,7 +49,7 @@ def literal_of(values: Iterable[Any]) -> Converter:
     """Return the converter of a Literal type.
 
     Args:
-        values: its values: str, int, bool, bytes, None or enum members.
+        values: its values: str, int, bool, bytes, None or enum members, whose own values are taken for them.
     """
     choices = tuple(values)
     label = f"Literal[{', '.join(map(repr, choices))}]"
@@ -60,6 +60,12 @@ def literal_of(values: Iterable[Any]) -> Converter:
     loaded: dict[tuple[str, object], Any] = {}
     for (_kind, choice), pair in stored.items():
         loaded.setdefault(pair, choice)
+    of_values: dict[tuple[type, object], tuple[str, object]] = {
+        (type(member.value), member.value): stored[type(member), member]
+        for member in choices
+        if isinstance(member, Enum)
+    }
+    stored = {**of_values, **stored}  # models with use_enum_values hold the value of a member
 
     def encode(value: Any) -> AttributeValue:
         try:
@@ -82,7 +88,7 @@ def literal_of(values: Iterable[Any]) -> Converter:
         tags=frozenset(cast("Tag", tag) for tag, _content in stored.values()),
         encode=encode,
         decode=decode,
-        types=tuple(_types_of(choices)),
+        types=tuple({kind for kind, _choice in stored}),
         inline=write if _types_of(choices) == {str} else None,
     )
 

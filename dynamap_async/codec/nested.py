@@ -162,6 +162,7 @@ def _encoder(
     plan = [
         (field.name, field.stored, field.getter or attrgetter(field.name), field.converter.encode) for field in fields
     ]
+    of_fields = {field.stored: field.name for field in fields}
 
     def encode(value: Any) -> AttributeValue:
         if not isinstance(value, accepts):
@@ -180,7 +181,7 @@ def _encoder(
         except EncodeError as error:
             raise error.at(name) from error.__cause__
         if extras is not None:
-            _add_extras(members, extras(value))
+            _add_extras(members, extras(value), of_fields)
         return {"M": members}
 
     return encode
@@ -228,10 +229,14 @@ def _inline(fields: Sequence[Field], kind: type) -> Inline:
     return write
 
 
-def _add_extras(members: dict[str, AttributeValue], extras: Mapping[str, Any] | None) -> None:
+def _add_extras(
+    members: dict[str, AttributeValue], extras: Mapping[str, Any] | None, of_fields: Mapping[str, str]
+) -> None:
     for name, member in (extras or {}).items():
+        if name in of_fields:
+            raise EncodeError(f"the extra attribute has the stored name of the field {of_fields[name]!r}").at(name)
         try:
-            members.setdefault(name, encode_any(member))
+            members[name] = encode_any(member)
         except EncodeError as error:
             raise error.at(name) from error.__cause__
 

@@ -18,6 +18,7 @@ from dynamap_async.models.kinds import Kinds, decode_mixed, kind_error
 from dynamap_async.models.known import changes, known
 from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, TimeToLive, Version, attr
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
+from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.parts import Parts
 from dynamap_async.models.periods import Calendar, Periods
 from dynamap_async.models.places import (
@@ -86,6 +87,7 @@ __all__ = [
     "faults_of",
     "fields",
     "fits",
+    "for_own_init",
     "forget",
     "give",
     "has_value",

@@ -150,9 +150,21 @@ def set_type(annotation: Any) -> type[set[Any]] | type[frozenset[Any]] | None:
 def is_encoded(metadata: Metadata) -> bool:
     """Return whether Pydantic decodes the values from text each time: ``Json[...]``, ``Base64Bytes`` and the like.
 
-    It takes nothing but the text, neither None nor what it decoded before.
+    It takes nothing but the text, neither None nor what it decoded before. A bare ``Json`` is the type itself, so
+    callers who may have one give the type with its metadata.
     """
     return any(each is Json or isinstance(each, _ENCODED) for each in metadata)
+
+
+def hints_of(kind: type[Any], local: dict[str, Any]) -> dict[str, Any]:
+    """Return the types of a class's members; NameError where one is named that is not found.
+
+    Args:
+        kind: the class.
+        local: what its names may mean beside those of its module, if it was made in a function.
+    """
+    names = {kind.__name__: kind, **local} if "<locals>" in kind.__qualname__ else None
+    return get_type_hints(kind, localns=names, include_extras=True)
 
 
 def name_of(annotation: Any) -> str:

@@ -3,7 +3,7 @@
 import sys
 import warnings
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 _NOT_THE_USER: Final = (
     "pydantic",
@@ -11,6 +11,8 @@ _NOT_THE_USER: Final = (
     "typing",
     "typing_extensions",
     "contextlib",
+    "functools",
+    "dynamap_async.codec",
     "dynamap_async.expressions",
     "dynamap_async.models",
     "dynamap_async.operations",
@@ -40,6 +42,15 @@ def caller_names() -> dict[str, Any]:
     """Return the local names where the user's statement stands, which forward references may mean."""
     frame = _calling_frame()
     return {} if frame is None else dict(frame.f_locals)
+
+
+def local_classes() -> dict[str, Any]:
+    """Return the types among the local names of the function where the user's statement stands; none of a module."""
+    frame = _calling_frame()
+    if frame is None or frame.f_locals is frame.f_globals:
+        return {}
+    found: dict[str, Any] = dict(frame.f_locals)
+    return {name: each for name, each in found.items() if isinstance(each, type) or get_origin(each) is not None}
 
 
 def _calling_frame() -> FrameType | None:

@@ -25,10 +25,11 @@ from dynamap_async.models.annotations import (
     unwrap,
     without_none,
 )
-from dynamap_async.models.callers import warn_caller
+from dynamap_async.models.callers import local_classes, warn_caller
 from dynamap_async.models.compiling import UnstorableTypeError, deferred, then
 from dynamap_async.models.containers import container
 from dynamap_async.models.fallback import Adapter, expects_values, has_own_schema, needs_values, through
+from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.markers import OURS, Role, StoredAs
 from dynamap_async.models.nested import nested
 from dynamap_async.models.scalars import scalar
@@ -43,8 +44,16 @@ class RoundTripWarning(UserWarning):
 class TypeCompiler:
     """Makes converters in the context of one model: see ``Compiler``."""
 
-    def __init__(self, model: type[BaseModel], *, exact: bool, ambiguous: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        model: type[BaseModel],
+        *,
+        exact: bool,
+        ambiguous: list[str] | None = None,
+        local: dict[str, Any] | None = None,
+    ) -> None:
         self.model: type[BaseModel] = model
+        self.local: dict[str, Any] = local_classes() if local is None else local
         self.exact: bool = exact
         self.known: dict[Hashable, Converter] = {}
         self._ambiguous: list[str] = [] if ambiguous is None else ambiguous
@@ -55,16 +64,19 @@ class TypeCompiler:
     def exactly(self) -> "TypeCompiler":
         """This compiler, or its exact twin."""
         if self._exactly is None:
-            exact = self if self.exact else TypeCompiler(self.model, exact=True, ambiguous=self._ambiguous)
+            exact = self if self.exact else self._of_model(exact=True)
             self._exactly = exact
         return self._exactly
 
     def inside(self, owner: type[Any]) -> "TypeCompiler":
         """Return the compiler of a nested class's fields; types met before stay known."""
         exact = self.exact or needs_values(owner)
-        inner = TypeCompiler(self.model, exact=exact, ambiguous=self._ambiguous)
+        inner = self._of_model(exact=exact)
         inner.known = self.known if exact is self.exact else self.exactly.known
         return inner
+
+    def _of_model(self, *, exact: bool) -> "TypeCompiler":
+        return TypeCompiler(self.model, exact=exact, ambiguous=self._ambiguous, local=self.local)
 
     def note_ambiguous(self, label: str) -> None:
         """Remember a union, for the warning about its field."""
@@ -147,8 +159,8 @@ class TypeCompiler:
     def _in_form(self, form: codec.StoredForm, annotation: Any, metadata: Metadata) -> Converter:
         if form is not codec.JSON_TEXT:
             return codec.stored_as(form, label=name_of(annotation))
-        adapter = Adapter(annotation, metadata, self.model)
-        made = codec.stored_as(form, label=name_of(annotation), to_plain=adapter.dump)
+        adapter = Adapter(annotation, metadata, self)
+        made = codec.stored_as(form, label=name_of(annotation), to_plain=json_dump(adapter))
         return then(made, adapter.load) if self.exact else made
 
     def _resolve_all(self) -> None:

@@ -27,6 +27,13 @@ class IncompleteModelError(Exception):
         """The nested model."""
 
 
+def not_found(kind: type[Any], error: NameError) -> UnstorableTypeError:
+    """Return the error of a class that names a type which is local to another function."""
+    return UnstorableTypeError(
+        f"{kind.__name__} names the type {error.name!r}, which is not found from here; define both outside of functions"
+    )
+
+
 class Compiler(Protocol):
     """Makes the converter of any type, in the context of one model."""
 
@@ -38,6 +45,11 @@ class Compiler(Protocol):
     @property
     def exact(self) -> bool:
         """Whether decoding gives final Python values."""
+        ...
+
+    @property
+    def local(self) -> dict[str, Any]:
+        """The types that are local to the function in which the model's class is made, by their names."""
         ...
 
     @property

@@ -2,13 +2,23 @@
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, get_args, get_origin
 
 from dynamap_async import codec
 from dynamap_async.codec import Converter, MapKey
-from dynamap_async.models.annotations import FROZEN_SETS, SETS, bare, is_anything, is_kind_of, is_union, name_of
-from dynamap_async.models.compiling import Compiler, UnstorableTypeError, deferred, then
+from dynamap_async.models.annotations import (
+    FROZEN_SETS,
+    SETS,
+    bare,
+    hints_of,
+    is_anything,
+    is_kind_of,
+    is_union,
+    name_of,
+)
+from dynamap_async.models.compiling import Compiler, UnstorableTypeError, deferred, not_found, then
 from dynamap_async.models.fallback import Adapter
+from dynamap_async.models.json_text import json_dump
 from dynamap_async.wire import Tag
 
 _SEQUENCES: Final = (Sequence, MutableSequence, Iterable)
@@ -57,7 +67,7 @@ def _of_its_own_type(compiler: Compiler, annotation: Any, converter: Converter) 
     """Return the converter, exact if it has to be: strict models take no list for a deque."""
     if not compiler.exact:
         return converter
-    return then(converter, Adapter(annotation, (), compiler.model).load)
+    return then(converter, Adapter(annotation, (), compiler).build)
 
 
 def _tuple(compiler: Compiler, args: tuple[Any, ...]) -> Converter:
@@ -69,7 +79,10 @@ def _tuple(compiler: Compiler, args: tuple[Any, ...]) -> Converter:
 
 
 def _named_tuple(compiler: Compiler, kind: type[Any]) -> Converter:
-    hints = get_type_hints(kind, include_extras=True)
+    try:
+        hints = hints_of(kind, compiler.local)
+    except NameError as error:
+        raise not_found(kind, error) from None
     names: tuple[str, ...] = getattr(kind, "_fields", ())
     made = codec.tuple_of([compiler.member(hints.get(name, Any)) for name in names])
     return _of_its_own_type(compiler, kind, made)
@@ -90,11 +103,11 @@ def _map_key(compiler: Compiler, annotation: Any) -> MapKey:
     if found is None and get_origin(kind) is Literal:
         found = _literal_key(name_of(kind), get_args(kind))
     elif found is None and not is_union(kind):
-        found = _dumped_key(Adapter(annotation, (), compiler.model), name_of(kind), exact=compiler.exact)
+        found = _dumped_key(Adapter(annotation, (), compiler), name_of(kind), exact=compiler.exact)
     if found is None:
         raise UnstorableTypeError(
             f"the keys of a stored map are text, and {name_of(kind)} has no text that reads back as the same value; "
-            "use str, int, UUID, date or an enum as keys of the dict, or attr(stored_as=JSON_TEXT)"
+            "use str, int, UUID, date or an enum as keys of the dict, or a StoredForm of your own"
         )
     return found
 
@@ -120,10 +133,11 @@ def _literal_key(label: str, values: tuple[object, ...]) -> MapKey | None:
 def _dumped_key(adapter: Adapter, label: str, *, exact: bool) -> MapKey | None:
     if not adapter.is_text:
         return None
+    dump = json_dump(adapter)
 
     def encode(key: Any) -> str:
         try:
-            text: str = adapter.dump(key)
+            text: str = dump(key)
         except ValueError as error:
             raise codec.refusal(f"{label} as the key of a map", key, str(error)) from error
         return text

@@ -1,7 +1,7 @@
 """Types that only Pydantic knows: stored as the JSON-like data that it dumps them to."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import isclass
 from typing import Annotated, Any, Final, get_origin
 
@@ -33,6 +33,7 @@ from dynamap_async.models.annotations import Metadata, is_encoded, name_of
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.compiling import Compiler
 from dynamap_async.models.markers import OURS
+from dynamap_async.models.own_init import for_own_init
 from dynamap_async.wire import Tag as StoredTag
 
 _EARLY: Final = (BeforeValidator, PlainValidator, WrapValidator)
@@ -65,9 +66,9 @@ def has_own_schema(annotation: Any, metadata: Metadata) -> bool:
 
 def through(compiler: Compiler, annotation: Any, metadata: Metadata = ()) -> Converter:
     """Return the converter of a type that Pydantic dumps and loads itself."""
-    adapter = Adapter(annotation, metadata, compiler.model)
+    adapter = Adapter(annotation, metadata, compiler)
     load: Callable[[Any], Any] | None = adapter.load if compiler.exact else None
-    if compiler.exact and is_encoded(metadata):
+    if compiler.exact and is_encoded((annotation, *metadata)):
         load = str.encode if any(isinstance(each, EncodedBytes) for each in metadata) else None
     kind: Any = get_origin(annotation) or annotation
     return codec.through(
@@ -85,18 +86,33 @@ class Adapter:
     What is loaded goes through the validation of its model afterwards, so user's validators are left out here.
     """
 
-    def __init__(self, annotation: Any, metadata: Metadata, model: type[BaseModel]) -> None:
+    def __init__(self, annotation: Any, metadata: Metadata, compiler: Compiler) -> None:
         self._annotation = annotation
         self._metadata = tuple(each for each in metadata if not isinstance(each, OURS))
-        self._encoders = model.model_config.get("json_encoders")
+        self._local = compiler.local
+        self._encoders = compiler.model.model_config.get("json_encoders")
 
     def dump(self, value: Any) -> Any:
         """Return a value as JSON-like data."""
         return self._dumper.dump_python(value, mode="json", round_trip=True, by_alias=False, warnings="error")
 
     def load(self, value: Any) -> Any:
-        """Return the value of JSON-like data, or of a dict by field names."""
-        return self._load(value)
+        """Return the value of JSON-like data, which is never what a strict type takes."""
+        return self._validate(value, strict=False)
+
+    def build(self, value: Any) -> Any:
+        """Return the value of a dict by field names, or of a list, of members that are final."""
+        return self._validate(value)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether Pydantic knows all types that the type names."""
+        return bool(self._dumper.pydantic_complete)
+
+    @property
+    def schema(self) -> Any:
+        """Pydantic's schema of the type; PydanticUserError where it names a type that does not exist."""
+        return self._dumper.core_schema
 
     @property
     def is_text(self) -> bool:
@@ -113,12 +129,18 @@ class Adapter:
         return self._made(self._metadata)
 
     @cached_property
-    def _load(self) -> Callable[[Any], Any]:
+    def _validate(self) -> Callable[..., Any]:
         kept = tuple(each for each in self._metadata if not isinstance(each, _VALIDATORS))
         validate = (self._dumper if kept == self._metadata else self._made(kept)).validator.validate_python
-        return lambda value: validate(value, by_name=True, by_alias=False)
+        return partial(validate, by_name=True, by_alias=False)
 
     def _made(self, metadata: Metadata) -> TypeAdapter[Any]:
+        made = self._of_config(metadata)
+        if self._local and not made.pydantic_complete:
+            made.rebuild(raise_errors=False, _types_namespace=self._local)
+        return made
+
+    def _of_config(self, metadata: Metadata) -> TypeAdapter[Any]:
         annotation: Any = Annotated[(self._annotation, *metadata)] if metadata else self._annotation
         config = ConfigDict(arbitrary_types_allowed=True)
         if self._encoders:
@@ -140,6 +162,8 @@ def needs_values(owner: type[Any]) -> bool:
     config: Any = getattr(owner, "model_config", None) or getattr(owner, "__pydantic_config__", None) or {}
     if config.get("strict"):
         return True
+    if getattr(owner, "__pydantic_custom_init__", False):  # what it calls knows the fields of parts by their aliases
+        return True
     decorators = getattr(owner, "__pydantic_decorators__", None)
     if decorators is None:
         return False
@@ -152,4 +176,7 @@ def needs_values(owner: type[Any]) -> bool:
 def builder(model: type[BaseModel]) -> Callable[[dict[str, Any]], Any]:
     """Return the function that makes an instance of a model from a dict by field names."""
     validate = model.__pydantic_validator__.validate_python
+    rename = for_own_init(model)
+    if rename is not None:
+        return lambda values: validate(rename(values), by_name=True, by_alias=False)
     return lambda values: validate(values, by_name=True, by_alias=False)

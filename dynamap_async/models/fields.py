@@ -150,9 +150,9 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
     metadata = tuple(field_metadata(info))
     converter = exact.top_field(name, info, key=key)
     decode = converter.decode if lax is exact else lax.field(info.annotation, metadata, key=key).decode
-    opaque = is_encoded(metadata)
+    opaque = is_encoded((info.annotation, *metadata))
     if opaque:
-        converter = then(converter, Adapter(info.annotation, metadata, model).load)
+        converter = then(converter, Adapter(info.annotation, metadata, exact).load)
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
     assigned, template = assigned_of(info), template_for(model, name)

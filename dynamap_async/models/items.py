@@ -1,8 +1,8 @@
 """Items of one model: instances to wire form and back, a page at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from types import GenericAlias
 from typing import Any, Final, Generic, TypeVar
 
@@ -24,6 +24,7 @@ from dynamap_async.models.computing import reading
 from dynamap_async.models.decoders import FieldDecoders
 from dynamap_async.models.encoders import FieldEncoders
 from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.shards import ShardedKeys
 from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
@@ -78,7 +79,8 @@ class ItemCodec(Generic[M]):
             if stored in stored_fields and _may_misfit(stored_fields[stored][2])
         ]
         self._key_names = table.keys.names if table is not None else ()
-        self._page: TypeAdapter[list[M]] | None = None
+        self._rename = for_own_init(model)
+        self._page: Callable[[list[dict[str, Any]]], list[M]] | None = None
         self.snapshots: Snapshots = Snapshots(model, fields)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
@@ -171,13 +173,13 @@ class ItemCodec(Generic[M]):
             ItemValidationError: an item does not fit the model; the error carries those that do.
         """
         if self._page is None:
-            self._page = TypeAdapter(_list_of(self._model))
+            self._page = self._page_maker()
         try:
             unknown = UNKNOWN_MEMBERS.count
             values = self._decoders.values(items)
             whole = UNKNOWN_MEMBERS.count == unknown
             with reading() if self._computes else _NOTHING:
-                page: list[M] = self._page.validator.validate_python(values, by_name=True, by_alias=False)
+                page = self._page(values)
         except (ValidationError, DecodeError):
             return self._one_by_one(items, partial=partial)
         if partial:
@@ -186,11 +188,19 @@ class ItemCodec(Generic[M]):
             self.snapshots.take(page, values, items, whole=whole)
         return page
 
+    def _page_maker(self) -> Callable[[list[dict[str, Any]]], list[M]]:
+        """Return what makes instances of decoded values; it raises Pydantic's ValidationError."""
+        made: TypeAdapter[list[M]] = TypeAdapter(_list_of(self._model))
+        validate = partial(made.validator.validate_python, by_name=True, by_alias=False)
+        rename = self._rename
+        return validate if rename is None else lambda values: validate([rename(each) for each in values])
+
     def validated(self, values: Mapping[str, Any]) -> M:
         """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError."""
         validate = self._model.__pydantic_validator__.validate_python
         with reading() if self._computes else _NOTHING:
-            made: M = validate(dict(values), by_name=True, by_alias=False)
+            given = dict(values) if self._rename is None else self._rename(values)
+            made: M = validate(given, by_name=True, by_alias=False)
         return made
 
     def values(self, item: WireItem) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -13,6 +13,7 @@ from dynamap_async import codec
 from dynamap_async.codec import Converter
 from dynamap_async.models.annotations import (
     field_metadata,
+    hints_of,
     is_kind_of,
     is_optional,
     is_root_model,
@@ -20,10 +21,11 @@ from dynamap_async.models.annotations import (
     substituted,
 )
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.compiling import Compiler, IncompleteModelError, deferred
+from dynamap_async.models.compiling import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
 from dynamap_async.models.fallback import Adapter, builder, through
 from dynamap_async.models.markers import stored_name
 from dynamap_async.models.members import drops_empty_set
+from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.settings import SETTINGS
 from dynamap_async.wire import Tag
 
@@ -67,7 +69,7 @@ def _model(compiler: Compiler, model: type[BaseModel]) -> Converter:
         fields,
         accepts=(model,),
         extras=attrgetter("__pydantic_extra__") if keeps_extras else None,
-        build=builder(model) if compiler.exact else None,
+        build=builder(model) if compiler.exact else for_own_init(model),
         absent=_absent_values(model.model_fields),
         document=hasattr(model, SETTINGS),
         in_dict=True,
@@ -140,9 +142,12 @@ def _root(compiler: Compiler, model: Any) -> Converter:
 def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
     inner = compiler.inside(origin)
     try:
-        hints = get_type_hints(origin, include_extras=True)
-    except NameError:  # names local to a function, which only Pydantic was told of
+        hints = hints_of(origin, compiler.local)
+    except NameError as error:  # names local to a function, which only Pydantic was told of
+        if not Adapter(annotation, (), compiler).is_complete:
+            raise not_found(origin, error) from None
         return through(compiler, annotation)
+    _check_init(origin, hints)
     parameters = dict(zip(getattr(origin, "__parameters__", ()), get_args(annotation), strict=False))
     mapping = is_typeddict(origin)
     names = hints if mapping else [field.name for field in dataclasses.fields(origin)]
@@ -157,8 +162,19 @@ def _plain(compiler: Compiler, annotation: Any, origin: Any) -> Converter:
         fields,
         accepts=(dict,) if mapping else (origin,),
         extras=_extras_of(origin) if mapping else None,
-        build=Adapter(annotation, (), compiler.model).load if compiler.exact else None,
+        build=Adapter(annotation, (), compiler).build if compiler.exact else None,
     )
+
+
+def _check_init(origin: Any, hints: dict[str, Any]) -> None:
+    """Raise UnstorableTypeError for a dataclass whose instances are made of more than they hold."""
+    for name, each in getattr(origin, _DATACLASS, {}).items():
+        required = each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
+        if required and isinstance(hints[name], dataclasses.InitVar):
+            raise UnstorableTypeError(
+                f"{origin.__name__} is made with {name!r}, an InitVar that its instances do not keep, so they could "
+                "not be read back; give it a default"
+            )
 
 
 def _extras_of(kind: Any) -> Callable[[Any], dict[str, Any]] | None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, Discriminator
 
 from dynamap_async import codec
-from dynamap_async.codec import Converter, Deferred, Nested
+from dynamap_async.codec import MISFITS, Converter, Deferred, Nested
 from dynamap_async.models.annotations import Metadata, bare, is_none
 from dynamap_async.models.compiling import Compiler
 from dynamap_async.models.markers import stored_name
@@ -34,7 +34,27 @@ def union(compiler: Compiler, members: tuple[Any, ...], metadata: Metadata) -> C
         made = codec.union_of([exactly.of(member) for member in present])
         if tag is None and _is_ambiguous(made, present):
             compiler.note_ambiguous(made.label)
+    if compiler.exact and "S" in made.shared_tags and str not in map(bare, present):
+        _tell_texts_apart(made)
     return codec.optional(made) if len(present) < len(members) else made
+
+
+def _tell_texts_apart(made: codec.Union) -> None:
+    """Let a union decode text by the first member that would have stored it so: strict models take no text for it."""
+    sharing = [member for member in made.members if "S" in member.tags]
+    otherwise = made.decode
+
+    def decode(value: Any) -> Any:
+        for member in sharing if "S" in value else ():
+            try:
+                found = member.decode(value)
+                if member.encode(found) == value:
+                    return found
+            except MISFITS:
+                continue
+        return otherwise(value)
+
+    made.decode = decode
 
 
 def _tagged(compiler: Compiler, members: Sequence[Any], discriminator: str) -> codec.Union | None:

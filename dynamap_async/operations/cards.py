@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from dynamap_async.codec import MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.expressions import Path
-from dynamap_async.models import Model, decoder_for, definition_of, faults_of, fits, name_of
+from dynamap_async.models import Model, decoder_for, definition_of, faults_of, fits, for_own_init, name_of
 from dynamap_async.operations.operation import stored_path
 from dynamap_async.operations.selection import SelectionDecoder
 from dynamap_async.wire import AttributeValue, WireItem
@@ -70,6 +70,7 @@ class CardDecoder:
         self._model = model
         self._card = card
         self._selection = selection
+        self._rename = for_own_init(card)
         fields = definition_of(model).fields
         self._fields = [
             (place, name, fields[name].stored, decoder_for(card, info, fields[name]))
@@ -115,7 +116,10 @@ class CardDecoder:
         try:
             # From attributes: a nested value comes as an instance of its own model, and the card may have another.
             made: BaseModel = self._card.__pydantic_validator__.validate_python(
-                values, from_attributes=True, by_name=True, by_alias=False
+                values if self._rename is None else self._rename(values),
+                from_attributes=True,
+                by_name=True,
+                by_alias=False,
             )
         except ValidationError as error:
             names = definition_of(self._model).require_table("read").keys.names

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, Union
 
@@ -406,3 +406,29 @@ def test_generic_model_with_a_table_may_leave_other_fields_open() -> None:
 def test_throughput_starts_at_one_unit() -> None:
     with pytest.raises(ValueError, match="provisions at least 1 unit"):
         Throughput(read=0, write=1)
+
+
+@dataclass
+class Seeded:
+    total: int
+    seed: InitVar[int]
+
+
+@dataclass
+class Summed:
+    total: int
+    seed: InitVar[int] = 0
+    known: ClassVar[int] = 3
+
+
+def test_dataclass_that_is_made_of_more_than_it_keeps_is_refused() -> None:
+    with pytest.raises(ModelDefinitionError, match=r"Thing\.value: Seeded is made with 'seed', .* give it a default$"):
+
+        class Thing(Model, table="things"):
+            id: PartitionKey[str]
+            value: Attr[list[Seeded]]
+
+
+def test_dataclass_whose_other_arguments_have_defaults_reads_back(make_model, read_back) -> None:
+    item = make_model(Summed)(value=Summed(1, 2))
+    assert read_back(item) == item

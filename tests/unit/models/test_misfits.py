@@ -144,6 +144,17 @@ def test_extra_that_cannot_be_stored_is_refused_by_name() -> None:
         definition_of(type(item)).items.encode(item)
 
 
+def test_extra_of_a_nested_model_with_the_stored_name_of_a_field_is_not_written(make_model) -> None:
+    class Inner(Model, extra="allow"):
+        text: Attr[str] = attr(name="body", default="")
+
+    item = make_model(list[Inner])(value=[Inner(body="x")])  # type: ignore[call-arg]
+    with pytest.raises(
+        EncodeError, match=r"Thing.value\[0\].body: the extra attribute has the stored name of the field 'text'"
+    ):
+        definition_of(type(item)).items.encode(item)
+
+
 def test_page_without_items_is_empty() -> None:
     assert definition_of(Tweet).items.decode([]) == []
 

@@ -420,6 +420,9 @@ OTHERS = [
     (MaybeDates, None),
     (MaybeDates, set()),
     (JsonValue, {"a": [1, 1.5, None, "x", True]}),
+    (Annotated[Path, Field(strict=True)], Path("a")),
+    (Annotated[Fraction, Field(strict=True)], Fraction(1, 2)),
+    (Annotated[IPv4Address, Field(strict=True)] | int, IPv4Address("127.0.0.1")),
     (SkipValidation[Decimal], Decimal("1.5")),
     (Annotated[date, SkipValidation], date(2026, 1, 1)),
     (InstanceOf[date], date(2026, 1, 1)),
@@ -492,6 +495,31 @@ def test_json_is_stored_as_its_text(make_model, read_back, stored) -> None:
     assert read_back(item).value == [date(2026, 1, 1)]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_json_of_any_type_is_stored_as_its_text(strict, make_model, read_back, stored) -> None:
+    item = make_model(Json, strict=strict)(value="[1]")
+    assert stored(item) == {"S": "[1]"}
+    assert read_back(item).value == [1]
+
+
+TEXTS: list[Any] = [
+    (date | datetime, date(2026, 1, 1)),
+    (date | datetime, AWARE),
+    (datetime | date, date(2026, 1, 1)),
+    (datetime | date, NAIVE),
+    (list[datetime | date], [NAIVE, date(2026, 1, 1)]),
+    (Color | date | UUID | None, Color.RED),
+    (Color | date | UUID | None, ID),
+]
+
+
+@pytest.mark.filterwarnings("ignore::dynamap_async.RoundTripWarning")
+@each(TEXTS)
+def test_texts_of_a_union_are_told_apart_where_pydantic_takes_none(annotation, value, make_model, read_back) -> None:
+    item = make_model(annotation, strict=True)(value=value)
+    assert same(read_back(item).value, item.value)
+
+
 def test_json_may_hold_null(make_model, read_back) -> None:
     item = make_model(Json[int | None])(value="null")
     assert read_back(item).value is None
@@ -515,7 +543,14 @@ def test_text_of_an_instant_has_a_fixed_width_in_utc_whatever_pydantic_type_it_i
 
 
 def test_enum_with_use_enum_values_reads_back_as_its_value(make_model, read_back) -> None:
-    for annotation, value in ((Color, Color.RED), (Level, Level.LOW), (list[Color], [Color.BLUE])):
+    for annotation, value in (
+        (Color, Color.RED),
+        (Level, Level.LOW),
+        (list[Color], [Color.BLUE]),
+        (Literal[Color.RED], Color.RED),
+        (Literal[Color.RED] | int, Color.RED),
+        (dict[str, Literal[Level.LOW]], {"a": Level.LOW}),
+    ):
         item = make_model(annotation, use_enum_values=True)(value=value)
         assert same(read_back(item).value, item.value)
 

@@ -247,6 +247,16 @@ def test_a_card_validates_and_computes_as_ever():
     assert read(Card).model_dump() == {"text": "HI", "length": 2}
 
 
+def test_a_card_with_an_init_of_its_own_gets_the_names_that_it_takes():
+    class Card(BaseModel):
+        text: str = Field(default="", alias="content")
+
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+
+    assert read(Card).text == "hi"
+
+
 def test_a_card_can_name_itself():
     class Node(Model, table="nodes"):
         id: PartitionKey[str]

@@ -1,6 +1,6 @@
 """Paths, conditions and projections, and their rendering into expressions with placeholders."""
 
-from dynamap_async.expressions.changes import Change, Exactly, PathTo, made_of
+from dynamap_async.expressions.changes import Change, DocumentTo, Exactly, FieldFirst, made_of
 from dynamap_async.expressions.conditions import (
     And,
     Between,
@@ -18,7 +18,7 @@ from dynamap_async.expressions.conditions import (
     flatten,
     paths_in,
 )
-from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Selectable, at, path, path_of
+from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Readable, Selectable, at, path, path_of
 from dynamap_async.expressions.moulds import Mould
 from dynamap_async.expressions.paths import Path
 from dynamap_async.expressions.render import Placeholders, render_condition, render_projection, shape_of
@@ -53,8 +53,10 @@ __all__ = [
     "Condition",
     "Delete",
     "DocumentPath",
+    "DocumentTo",
     "Exactly",
     "Expr",
+    "FieldFirst",
     "Function",
     "HasPaths",
     "In",
@@ -65,8 +67,8 @@ __all__ = [
     "Operand",
     "Or",
     "Path",
-    "PathTo",
     "Placeholders",
+    "Readable",
     "Remove",
     "Selectable",
     "Set",

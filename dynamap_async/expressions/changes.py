@@ -1,7 +1,8 @@
 """Changes: what an update sets a field to where that is made of the stored item, typed: ``Tweet.likes + 1``."""
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar, overload
 
 from dynamap_async.expressions.conditions import Size, path_in
 from dynamap_async.expressions.paths import Path
@@ -19,12 +20,21 @@ class Exactly(Generic[T]):
     slot: T
 
 
-class PathTo(Protocol[T]):
-    """What names one field that holds a T: its expression, or the nested model that class access gives a checker."""
+class DocumentTo(Protocol[T]):
+    """What names a field that holds a nested model: to a checker class access gives the model, of whatever type T."""
 
     def __holds__(self) -> Exactly[T]:
         """Name the type."""
         ...
+
+
+class _Nobody:
+    """A type that no value has."""
+
+
+FieldFirst: TypeAlias = Callable[[_Nobody, V], Never]
+"""Beside V as the type of a value: no value is one, but mypy then looks at the field before the value, and takes the
+elements of a list, say, for what the field holds."""
 
 
 class Changeable(Generic[T]):
@@ -33,10 +43,6 @@ class Changeable(Generic[T]):
     __slots__ = ()
 
     _operand: Path | Size
-
-    if TYPE_CHECKING:
-
-        def __holds__(self) -> Exactly[T]: ...
 
     def __add__(
         self: "Changeable[N]",

@@ -1,7 +1,8 @@
 """Typed field expressions: what class access to a model's field gives, and the conditions made of it.
 
 To a type checker ``Expr`` is invariant in the field's type, so that a comparison with another type is refused; what
-only reads (``begins_with``, ``contains``, ``[...]``) hangs on a covariant base with concrete ``self`` types.
+only reads (``begins_with``, ``contains``, ``[...]``) hangs on a covariant base with concrete ``self`` types. The other
+side of a comparison is only read as well: a field that may be None compares with one that may not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,14 +43,14 @@ class HasPaths(Protocol[P_co]):
         ...
 
 
-class _Readable(Generic[T_co]):
+class Readable(Generic[T_co]):
     """The operators that only read, for every type that a field may be narrowed to."""
 
     __slots__ = ("_operand",)
 
     _operand: Path | Size
 
-    def begins_with(self: "_Readable[str | bytes | None]", prefix: str | bytes, /) -> Condition:
+    def begins_with(self: "Readable[str | bytes | None]", prefix: str | bytes, /) -> Condition:
         """Return the condition that the text or binary value starts with the prefix.
 
         Raises:
@@ -66,13 +67,13 @@ class _Readable(Generic[T_co]):
         return Function("begins_with", path, (Value(stored),))
 
     @overload
-    def contains(self: "_Readable[str | None]", part: str, /) -> Condition: ...
+    def contains(self: "Readable[str | None]", part: str, /) -> Condition: ...
     @overload
-    def contains(self: "_Readable[bytes | None]", part: bytes, /) -> Condition: ...
+    def contains(self: "Readable[bytes | None]", part: bytes, /) -> Condition: ...
     @overload
-    def contains(self: "_Readable[AbstractSet[V] | None]", member: V, /) -> Condition: ...
+    def contains(self: "Readable[AbstractSet[V] | None]", member: V, /) -> Condition: ...
     @overload
-    def contains(self: "_Readable[list[V] | None]", member: V, /) -> Condition: ...
+    def contains(self: "Readable[list[V] | tuple[V, ...] | None]", member: V, /) -> Condition: ...
     def contains(self, part: object, /) -> Condition:
         """Return the condition that the text has the part, or the set or list has the member.
 
@@ -99,24 +100,24 @@ class _Readable(Generic[T_co]):
     if TYPE_CHECKING:
 
         @overload
-        def __getitem__(self: "_Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        def __getitem__(self: "Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
         @overload
-        def __getitem__(self: "_Readable[Mapping[str, HasPaths[P]] | None]", key: str, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        def __getitem__(self: "Readable[Mapping[str, HasPaths[P]] | None]", key: str, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
         @overload
-        def __getitem__(self: "_Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
+        def __getitem__(self: "Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
         @overload
-        def __getitem__(self: "_Readable[Mapping[str, V] | None]", key: str, /) -> "Expr[V]": ...
+        def __getitem__(self: "Readable[Mapping[str, V] | None]", key: str, /) -> "Expr[V]": ...
         @overload
-        def __getitem__(self: "_Readable[tuple[Any, ...] | None]", index: int, /) -> "Expr[Any]": ...
+        def __getitem__(self: "Readable[tuple[Any, ...] | None]", index: int, /) -> "Expr[Any]": ...
         @overload
-        def __getitem__(self: "_Readable[BaseModel | None]", name: str, /) -> "Expr[Any]": ...
+        def __getitem__(self: "Readable[BaseModel | None]", name: str, /) -> "Expr[Any]": ...
 
     def __getitem__(self, part: Any, /) -> Any:
         """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""
         return at(path_in(self._operand, "[...]").child(part))
 
 
-class Expr(_Readable[T], Changeable[T], Generic[T]):
+class Expr(Readable[T], Changeable[T], Generic[T]):
     """A field of a model, or a part of one, as an operand of conditions and updates."""
 
     __slots__ = ()
@@ -127,37 +128,37 @@ class Expr(_Readable[T], Changeable[T], Generic[T]):
     def __repr__(self) -> str:
         return f"<Expr {self._operand}>"
 
-    def __eq__(self, other: "T | Expr[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+    def __eq__(self, other: "T | Readable[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
         return equal(self._operand, _operand_or_value(other))
 
-    def __ne__(self, other: "T | Expr[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+    def __ne__(self, other: "T | Readable[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
         return unequal(self._operand, _operand_or_value(other))
 
     @overload
-    def __lt__(self, other: "T | Expr[T]", /) -> Condition: ...
+    def __lt__(self, other: "T | Readable[T]", /) -> Condition: ...
     @overload
-    def __lt__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __lt__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __lt__(self: Any, other: object, /) -> Condition:
         return compare("<", self._operand, _operand_or_value(other))
 
     @overload
-    def __le__(self, other: "T | Expr[T]", /) -> Condition: ...
+    def __le__(self, other: "T | Readable[T]", /) -> Condition: ...
     @overload
-    def __le__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __le__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __le__(self: Any, other: object, /) -> Condition:
         return compare("<=", self._operand, _operand_or_value(other))
 
     @overload
-    def __gt__(self, other: "T | Expr[T]", /) -> Condition: ...
+    def __gt__(self, other: "T | Readable[T]", /) -> Condition: ...
     @overload
-    def __gt__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __gt__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __gt__(self: Any, other: object, /) -> Condition:
         return compare(">", self._operand, _operand_or_value(other))
 
     @overload
-    def __ge__(self, other: "T | Expr[T]", /) -> Condition: ...
+    def __ge__(self, other: "T | Readable[T]", /) -> Condition: ...
     @overload
-    def __ge__(self: "_Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __ge__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
     def __ge__(self: Any, other: object, /) -> Condition:
         return compare(">=", self._operand, _operand_or_value(other))
 

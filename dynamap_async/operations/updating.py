@@ -1,6 +1,5 @@
 """Updating: what every update can be asked for, as a value, bound to a session, or in a transaction."""
 
-import builtins
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Action, Change, Condition, Expr, PathTo, check_apart
+from dynamap_async.expressions import Action, Change, Condition, DocumentTo, Expr, FieldFirst, Readable, check_apart
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.actions import adding, deleting, removing, setting
 from dynamap_async.operations.kinds import check_written_by_key
@@ -24,6 +23,8 @@ V = TypeVar("V")
 
 Returning: TypeAlias = Literal["new", "old", "changed", "nothing"]
 """What an update gives back."""
+SetOf: TypeAlias = Expr[set[V]] | Expr[set[V] | None] | Expr[frozenset[V]] | Expr[frozenset[V] | None]
+"""A field that holds a set. Invariant, so that members of another type are refused."""
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
@@ -90,7 +91,11 @@ class Updatable(Generic[M]):
         def _spec(self) -> UpdateSpec: ...
         def _with(self, spec: UpdateSpec) -> Self: ...
 
-    def set(self, field: PathTo[V], value: "V | Change[V] | Expr[V]", /) -> Self:
+    @overload
+    def set(self, field: Expr[V], value: "V | Change[V] | Readable[V] | FieldFirst[V]", /) -> Self: ...
+    @overload
+    def set(self, field: DocumentTo[V], value: "V | Change[V] | Readable[V] | None", /) -> Self: ...
+    def set(self, field: Any, value: Any, /) -> Self:
         """Return the update that also gives a field, or a part of one, a value.
 
         None removes the attribute, or stores NULL where absence would read back as something else.
@@ -107,7 +112,7 @@ class Updatable(Generic[M]):
         return self._and(lambda definition: setting(definition, field, value))
 
     @overload
-    def add(self, field: "Expr[builtins.set[V]] | Expr[builtins.set[V] | None]", amount: AbstractSet[V], /) -> Self: ...
+    def add(self, field: SetOf[V], amount: "AbstractSet[V] | FieldFirst[V]", /) -> Self: ...
     @overload
     def add(self, field: "Expr[int] | Expr[int | None]", amount: int, /) -> Self: ...
     @overload
@@ -126,7 +131,7 @@ class Updatable(Generic[M]):
         """
         return self._and(lambda definition: adding(definition, field, amount))
 
-    def remove(self, *fields: PathTo[Any]) -> Self:
+    def remove(self, *fields: Expr[Any] | DocumentTo[Any]) -> Self:
         """Return the update that also drops fields, parts of nested models, or elements of lists.
 
         What is not there is no error. Positions in lists are those before the update.
@@ -139,7 +144,7 @@ class Updatable(Generic[M]):
             update = update._and(partial(_removing, field))
         return update
 
-    def delete(self, field: "Expr[builtins.set[V]] | Expr[builtins.set[V] | None]", members: AbstractSet[V], /) -> Self:
+    def delete(self, field: SetOf[V], members: "AbstractSet[V] | FieldFirst[V]", /) -> Self:
         """Return the update that also drops members of a set; those that it does not have are no error.
 
         Raises:

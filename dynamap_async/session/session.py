@@ -294,15 +294,14 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
 
 
 def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:
-    if client is None and transport is None:
-        return WireTransport(connection)
-    if connection != Connection() or None not in (client, transport):
+    given = [each for each in (client, transport) if each is not None]
+    if given and (connection != Connection() or len(given) > 1):
         raise ConfigurationError(
             "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
             "credentials, aio_session and aio_config, and give one of the two"
         )
-    if transport is not None:
-        return transport
-    from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
+    if client is not None:
+        from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
 
-    return ClientTransport(client)
+        return ClientTransport(client)
+    return WireTransport(connection) if transport is None else transport

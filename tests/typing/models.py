@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, ClassVar, Generic, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator
@@ -119,6 +119,22 @@ class Entity(Model, Generic[K], abstract=True):
 
 class Thing(Entity[UUID], table="things"):
     size: Attr[int] = attr(default=0)
+
+
+class Parcel(Model, table="parcels"):
+    id: PartitionKey[str]
+    made_at: Attr[datetime]
+    sent_at: Attr[datetime | None] = attr(default=None)
+    status: Attr[Literal["new", "sent"]] = attr(default="new")
+    before: Attr[Literal["new", "sent"] | None] = attr(default=None)
+    weights: Attr[list[float]] = attr(default_factory=list)
+    prices: Attr[dict[str, float]] = attr(default_factory=dict)
+    mixed: Attr[dict[str, str | int]] = attr(default_factory=dict)
+    notes: Attr[list[str | None]] = attr(default_factory=list)
+    stops: Attr[dict[str, Address | None]] = attr(default_factory=dict)
+    marks: Attr[set[Literal["fragile", "heavy"]]] = attr(default_factory=set)
+    labels: Attr[frozenset[str]] = attr(default_factory=frozenset)
+    names: Attr[tuple[str, ...]] = attr(default=())
 
 
 class Ticket(Model, table="tickets"):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar, assert_type, cast
+from typing import Any, Literal, TypeVar, assert_type, cast
 from uuid import UUID, uuid4
 
 from aiohttp import web
@@ -16,6 +16,7 @@ from models import (
     Gift,
     Import,
     Order,
+    Parcel,
     Plain,
     Retweet,
     Store,
@@ -567,6 +568,37 @@ def updates(tweet: Tweet) -> None:
     assert_type(same.returning("old"), Update[Tweet, Tweet | None])
     assert_type(same.returning("changed"), Update[Tweet, dict[str, Any]])
     assert_type(same.returning("nothing"), Update[Tweet, None])
+
+
+def updates_of_wider_types() -> None:
+    update = Update(Parcel, "p")
+    status: Literal["new", "sent"] = "new"
+    update.set(Parcel.status, "sent").set(Parcel.before, "sent")
+    update.set(Parcel.before, None)
+    update.set(Parcel.status, status).set(Parcel.before, Parcel.status)
+    update.set(Parcel.status, Parcel.status.if_not_exists("new"))
+    update.set(Parcel.weights, [1, 2]).set(Parcel.prices, {"a": 1}).set(Parcel.mixed, {"a": 1})
+    update.set(Parcel.notes, ["a"]).set(Parcel.stops, {"a": Address(city="x")})
+    update.set(Parcel.stops["a"], None)
+    update.set(Parcel.weights, Parcel.weights.if_not_exists([1]))
+    update.set(Parcel.marks, {"heavy"}).add(Parcel.labels, {"x"})
+    update.add(Parcel.marks, {"heavy"}).delete(Parcel.labels, frozenset({"x"}))
+    update.set(Parcel.sent_at, Parcel.made_at)
+    Update(Tweet, "ada", 7).set(Tweet.address, None)
+
+
+def an_update_of_a_nested_model_that_may_be_none(body: Tweet) -> None:
+    Update(Tweet, "ada", 7).set(Tweet.address, body.address)
+
+
+def comparisons_of_fields_that_may_be_none() -> None:
+    conditions: list[Condition] = [
+        Parcel.sent_at > Parcel.made_at,
+        Parcel.made_at <= Parcel.sent_at,
+        Parcel.sent_at == Parcel.made_at,
+        Parcel.names.contains("x"),
+    ]
+    assert len(conditions) == 4
 
 
 async def bound_updates(session: Session, tweet: Tweet) -> None:

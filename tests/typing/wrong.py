@@ -12,6 +12,7 @@ from models import (
     Geo,
     Import,
     Order,
+    Parcel,
     Plain,
     Retweet,
     Store,
@@ -455,6 +456,16 @@ def updates(tweet: Tweet) -> None:
     Update(Tweet, ["ada"], 7)  # error
     Update("tweets", "ada", 7)  # error
     Update(Tweet, "ada", 7).likes  # error
+
+
+def updates_of_wider_types() -> None:
+    Update(Parcel, "p").set(Parcel.status, "lost")  # error
+    Update(Parcel, "p").set(Parcel.weights, ["a"])  # error
+    Update(Parcel, "p").set(Parcel.made_at, Parcel.sent_at)  # error
+    Update(Parcel, "p").set(Parcel.status, Parcel.before)  # error
+    Update(Parcel, "p").add(Parcel.marks, {"wet"})  # error
+    Update(Parcel, "p").add(Parcel.labels, {1})  # error
+    Parcel.names.contains(1)  # error
 
 
 async def bound_updates(session: Session, tweet: Tweet) -> None:

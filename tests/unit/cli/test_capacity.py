@@ -94,7 +94,7 @@ def test_number_keeps_all_digits_that_it_was_written_with():
         (b'{"n": NaN}', "NaN"),
         (b'{"n": {"N": "x"}}', "number"),
         (b'{"b": {"B": "?"}}', "malformed"),
-        (b'{"l": ' + b'{"L": [' * 400 + b"]}" * 400 + b"}", "nested too deep; DynamoDB stores 32 levels"),
+        (b'{"l": ' + b'{"L": [' * 400 + b"]}" * 400 + b"}", r"nested (too|over 32 levels) deep"),
         (b'{"s": {"SS": []}}', "SS value .* DynamoDB stores no empty set; leave the attribute out"),
         (b'{"s": {"SS": ["a", "b", "a"]}}', r"SS value \['a', 'b', 'a'\] is malformed: a set has each member once"),
         (b'{"s": {"NS": ["1", "1.0"]}}', "NS value .* a set has each member once"),

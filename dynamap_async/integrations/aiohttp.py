@@ -19,9 +19,9 @@ from dynamap_async.integrations.disconnects import SAFE_METHODS, checked_methods
 from dynamap_async.integrations.failures import failure_of
 from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.pages import CursorPage, link_header
-from dynamap_async.integrations.scopes import ScopeEnded, checked_ended, scope_of, server_timing
+from dynamap_async.integrations.scopes import ScopeEnded, checked_ended, server_timing
 from dynamap_async.operations import Page
-from dynamap_async.session import Allowance, Scope, Session
+from dynamap_async.session import Allowance, Scope, Session, scope_of
 
 __all__ = [
     "SAFE_METHODS",

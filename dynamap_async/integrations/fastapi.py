@@ -17,9 +17,9 @@ from dynamap_async.integrations.failures import failure_of
 from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.missing import missing_extra
 from dynamap_async.integrations.pages import CursorPage, link_header
-from dynamap_async.integrations.scopes import ScopeRequests, scope_of
+from dynamap_async.integrations.scopes import ScopeRequests
 from dynamap_async.operations import Page
-from dynamap_async.session import Allowance, Scope, Session
+from dynamap_async.session import Allowance, Scope, Session, scope_of
 
 try:
     from fastapi import Depends, FastAPI, Query, Request, Response

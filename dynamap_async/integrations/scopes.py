@@ -9,7 +9,7 @@ from dynamap_async.errors import ConfigurationError, ScopeTimeoutError
 from dynamap_async.executor import is_async, name_of
 from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send
 from dynamap_async.integrations.failures import failure_of
-from dynamap_async.session import Allowance, Scope, Session
+from dynamap_async.session import Allowance, Scope, Session, scope_of
 from dynamap_async.usage import Usage
 
 ScopeEnded = Callable[[Scope], None]
@@ -28,18 +28,6 @@ def checked_ended(ended: ScopeEnded | None) -> ScopeEnded | None:
             "for it"
         )
     return ended
-
-
-def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:
-    """Return a scope of this size."""
-    return session.scope(
-        name,
-        max_read_units=allowance.max_read_units,
-        max_write_units=allowance.max_write_units,
-        max_requests=allowance.max_requests,
-        timeout=allowance.timeout,
-        priority=allowance.priority,
-    )
 
 
 def server_timing(usage: Usage) -> str:

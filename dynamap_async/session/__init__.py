@@ -8,7 +8,7 @@ from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_update import BoundUpdate
 from dynamap_async.session.loader import Loader
-from dynamap_async.session.scope import Allowance, Scope
+from dynamap_async.session.scope import Allowance, Scope, scope_of
 from dynamap_async.session.sequential_reads import SequentialRead, SequentialReads, SequentialReadsWarning
 from dynamap_async.session.session import Session
 from dynamap_async.session.stream import ItemStream
@@ -32,4 +32,5 @@ __all__ = [
     "Session",
     "Transaction",
     "TransactionUpdate",
+    "scope_of",
 ]

@@ -181,4 +181,9 @@ class Scopes:
             timeout=timeout,
             priority=priority,
         )
-        return Scope(self._runner.executor, name, allowance)
+        return scope_of(self, name, allowance)
+
+
+def scope_of(session: Scopes, name: str, allowance: Allowance) -> Scope:
+    """Return a scope of a size that was checked before, as for each of many web requests."""
+    return Scope(session._runner.executor, name, allowance)  # noqa: SLF001 - a session is these scopes too

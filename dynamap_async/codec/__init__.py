@@ -5,6 +5,7 @@ from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
 from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Part, deepest
 from dynamap_async.codec.deferred import Deferred
+from dynamap_async.codec.dropping import EMPTY_SET
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
@@ -45,6 +46,7 @@ from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
 
 __all__ = [
     "ALL_TAGS",
+    "EMPTY_SET",
     "EPOCH_MILLISECONDS",
     "EPOCH_SECONDS",
     "JSON_TEXT",

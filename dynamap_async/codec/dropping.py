@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from dynamap_async.wire import AttributeValue
 
-_EMPTY: Final[AttributeValue] = {"L": []}
+EMPTY_SET: Final[AttributeValue] = {"L": []}
+"""What stands for an empty set where it is not left out. What is encoded gets one of its own, which may be changed."""
 
 
 def without_empty(
@@ -26,7 +27,7 @@ def without_empty(
         stored = encode_all(value)
         members: Any = stored.get("M", {})
         for name in dropped:
-            if members.get(name) == _EMPTY:
+            if members.get(name) == EMPTY_SET:
                 del members[name]
         return stored
 
@@ -38,6 +39,6 @@ def or_nothing(encode_set: Callable[[Any], AttributeValue]) -> Callable[[Any], A
 
     def encode(value: Any) -> AttributeValue | None:
         stored = encode_set(value)
-        return None if stored == _EMPTY else stored
+        return None if stored == EMPTY_SET else stored
 
     return encode

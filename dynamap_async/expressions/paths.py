@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.codec import Converter
+from dynamap_async.codec import EMPTY_SET, Converter
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.limits import PATH_DEPTH
 from dynamap_async.wire import AttributeValue
@@ -63,7 +63,7 @@ class Path:
         if self.empty_set_forms is not None:
             return self.empty_set_forms
         # Inside a list or map an empty set is stored as an empty list.
-        return (None, {"L": []}) if self.converter.tags & _SET_TAGS else ()
+        return (None, EMPTY_SET) if self.converter.tags & _SET_TAGS else ()
 
     def child(self, part: str | int) -> "Path":
         """Return the path of one part of the value at this path.

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import Converter
+from dynamap_async.codec import EMPTY_SET, Converter
 from dynamap_async.models.annotations import field_metadata, is_anything, is_encoded, is_optional, set_type
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
@@ -22,7 +22,6 @@ from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
 _NULL: AttributeValue = {"NULL": True}
-_EMPTY_LIST: AttributeValue = {"L": []}
 
 
 class Absence(Enum):
@@ -100,7 +99,7 @@ class FieldPlan(NamedTuple):
             return ()
         absent = (None,) if self.absence is Absence.EMPTY_SET else ()
         # An empty list where NULL has to read back as None, and absence as another default.
-        stored = (_NULL,) if self.null_reads_as_empty_set else () if absent else (_EMPTY_LIST,)
+        stored = (_NULL,) if self.null_reads_as_empty_set else () if absent else (EMPTY_SET,)
         return (*absent, *stored)
 
     def of_null(self) -> Any:

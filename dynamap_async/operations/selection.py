@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from dynamap_async.codec import MISFITS, decode_any
+from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Absence, FieldPlan, Model, definition_of, drops_empty
@@ -13,7 +13,6 @@ M = TypeVar("M", bound=Model)
 Steps: TypeAlias = tuple[str | int, ...]
 
 _NULL: Final[AttributeValue] = {"NULL": True}
-_EMPTY: Final[AttributeValue] = {"L": []}
 
 
 def whole_items(model: type[M]) -> Callable[[Sequence[WireItem]], list[M]]:
@@ -86,7 +85,7 @@ class SelectionDecoder:
     def _absent_part(path: Path) -> Any:
         # A part may be absent because what it is a part of is: no default of its own then applies. Whether that is
         # why, an answer does not tell; but an empty set is stored by its absence.
-        return path.converter.decode(_EMPTY) if drops_empty(path) else None
+        return path.converter.decode(EMPTY_SET) if drops_empty(path) else None
 
     def _absent(self, selected: _Selected) -> Any:
         match selected.field.absence:
@@ -121,7 +120,7 @@ class SelectionDecoder:
 
 
 def _empty_set(selected: _Selected) -> Any:
-    return selected.path.converter.decode(_EMPTY)
+    return selected.path.converter.decode(EMPTY_SET)
 
 
 def _place_in_answer(steps: Steps, projected: Sequence[Steps]) -> Steps:

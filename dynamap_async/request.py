@@ -6,7 +6,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.wire import Body, WireItem, WireKey
+from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 _EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38
 
@@ -118,6 +118,25 @@ class PartOfAnswer(dict[str, Any]):
         return together.take(self.number, reader)
 
 
+@dataclass(frozen=True, slots=True)
+class WriteId:
+    """The id that a write stores in its item: nobody else knows it, so an item that has it shows that it was done."""
+
+    attribute: str
+    """The stored name of the attribute."""
+
+    value: AttributeValue
+
+    parts: Callable[[WireItem], WireItem] | None = None
+    """Returns what of the item the answer to the write holds; None where that is all of it, or does not matter."""
+
+    def answer(self, item: WireItem | None) -> Body | None:
+        """Return the answer that the write would have got, of the stored item; None if the item does not show it."""
+        if item is None or item.get(self.attribute) != self.value:
+            return None
+        return {"Attributes": item if self.parts is None else self.parts(item)}
+
+
 @dataclass(slots=True, kw_only=True)
 class Request:
     """One call of the DynamoDB API, ready to be encoded, signed and sent. It does not change."""
@@ -154,6 +173,9 @@ class Request:
 
     resendable_seconds: float | None = None
     """For how long after the first sending that is so, where a client request token makes it so; None for always."""
+
+    write_id: WriteId | None = None
+    """What the stored item shows of the write; None where the model has no such field."""
 
     reader: Reader | None = None
     """Reads the item, together with others if they share an answer; None where the caller has to read it."""

@@ -16,6 +16,7 @@ from dynamap_async.executor.batch import Leftovers, parts_of_refused
 from dynamap_async.executor.failures import damaged, own_failure, refused_by_name, refuses_some, unprocessed
 from dynamap_async.executor.means import Means
 from dynamap_async.executor.pending import Pending
+from dynamap_async.executor.retry import recognised, unrecognised
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -128,10 +129,13 @@ class Outcomes(ABC):
             return
         again: list[Failed] = []
         for pending, own in failed:
-            if self._retries.worth_another(own, pending):
+            if (answer := recognised(pending, own)) is not None:
+                pending.answer(answer)
+                self._close_one(pending)
+            elif self._retries.worth_another(own, pending):
                 again.append((pending, own))
             else:
-                self._give_up(pending, own)
+                self._give_up(pending, unrecognised(pending, own))
         self._backoffs.begin(again)
 
     def _split(self, batch: Sequence[Pending], error: ServiceError) -> None:

@@ -7,12 +7,14 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Program
 
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 import anyio
 
 from dynamap_async.config import RetryPolicy
 from dynamap_async.errors import (
+    ConditionalCheckFailedError,
     ConnectionFailedError,
     InternalServerError,
     Outcome,
@@ -59,6 +61,8 @@ class Retries:
             error.outcome_unknown = sending.outcome_unknown
         elif sending.outcome_unknown:
             error.outcome = Outcome.UNKNOWN
+        if sending.outcome_unknown and not sending.request.resendable and sending.request.write_id is not None:
+            sending.lost, sending.request = error, _asks_for_item(sending.request)
 
     def worth_another(self, error: ServiceError | TransportError, sending: Sending) -> bool:
         """Return whether sending again can succeed, and cannot do what sending once would not have done."""
@@ -140,6 +144,46 @@ def _is_final(request: Request, error: ServiceError | TransportError) -> bool:
     """Return whether the answer speaks for all earlier attempts too: with a token, one that had written succeeds."""
     by_token = request.resendable_seconds is not None
     return by_token and isinstance(error, TransactionCanceledError) and not error.retryable
+
+
+def _asks_for_item(request: Request) -> Request:
+    """Return what is sent in place of an update that must not be done twice: its answer is the item that is stored.
+
+    It is an update too, whose condition holds of no item: allowed to whoever may update, counted in the same units, and
+    in its turn among the writes of the item. So a failed condition brings back the item here as elsewhere.
+    """
+    [key, *_] = request.body["Key"]
+    body = {
+        "TableName": request.body["TableName"],
+        "Key": request.body["Key"],
+        "ConditionExpression": "attribute_exists(#k) AND attribute_not_exists(#k)",
+        "ExpressionAttributeNames": {"#k": key},
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    return replace(request, body=body, conditional=True, resendable=True)
+
+
+def recognised(sending: Sending, error: ServiceError | TransportError) -> Body | None:
+    """Return the answer to a write that an earlier attempt carried out, as the stored item shows; None if it does not.
+
+    Only after an unknown outcome: before, nothing of this write can be stored.
+    """
+    write_id = sending.request.write_id
+    if write_id is None or not sending.outcome_unknown or not isinstance(error, ConditionalCheckFailedError):
+        return None
+    return write_id.answer(error.wire_item)
+
+
+def unrecognised(sending: Sending, error: ServiceError | TransportError) -> ServiceError | TransportError:
+    """Return the error of a write after its last attempt: where that only asked for the item, the one before it."""
+    write_id = sending.request.write_id
+    if write_id is None or not isinstance(error, ConditionalCheckFailedError) or not error.outcome_unknown:
+        return error
+    found = "there is no item now" if error.wire_item is None else "the stored item was last written by another write"
+    lost = error if sending.lost is None else sending.lost
+    lost.attempts = error.attempts
+    lost.add_note(f"{found}: whether this one was done before cannot be known, so it is not sent again")
+    return lost
 
 
 def given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from dynamap_async.config import Priority
-from dynamap_async.errors import Outcome
+from dynamap_async.errors import Outcome, ServiceError, TransportError
 from dynamap_async.executor.account import Account
 from dynamap_async.executor.budget import Estimate
 from dynamap_async.executor.governor.tickets import Ticket
@@ -24,6 +24,8 @@ class Sending:
     """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
     outcome_unknown: bool = False
     """Whether an earlier attempt may have written without an answer."""
+    lost: ServiceError | TransportError | None = None
+    """How the last attempt to write ended, where all that is sent since is a question for the stored item."""
     first_sent: float | None = None
     """The event loop's time of the first attempt; None before it."""
     waiter_id: int = 0

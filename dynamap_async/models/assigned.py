@@ -4,6 +4,7 @@ Invariant: an instance without such a value has no entry for it in its ``__dict_
 neither.
 """
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -40,6 +41,11 @@ ABSENT: Final = _Sentinel("ABSENT")
 """Stands for an attribute that a stored item lacks, though the field cannot be None: Pydantic calls it missing."""
 
 
+def new_write_id() -> str:
+    """Return an id that no other write has: 16 random bytes as 22 characters."""
+    return secrets.token_urlsafe(16)
+
+
 def unassigned() -> Any:
     """Return what stands for no value: the default factory of assigned fields."""
     return UNASSIGNED
@@ -62,11 +68,18 @@ class Assigned:
     on_update: Callable[[], Any] | None = None
     has_default: bool = False
     """Whether ``attr`` was given a default as well, which is a mistake."""
+    write_id: bool = False
+    """Whether the value is the id of the write that stored it. It is made as that of ``on_update`` is."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """The arguments of ``attr`` that say where the value comes from, as messages name them."""
-        given = {"autoincrement=True": self.autoincrement, "on_create": self.on_create, "on_update": self.on_update}
+        given = {
+            "autoincrement=True": self.autoincrement,
+            "on_create": self.on_create,
+            "on_update": self.on_update not in (None, new_write_id),
+            "write_id=True": self.write_id,
+        }
         return tuple(name for name, value in given.items() if value)
 
     @property

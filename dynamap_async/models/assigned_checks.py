@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from dynamap_async.models.annotations import bare, name_of
+from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.assigned import PRESENCE, Assigned
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import Role
@@ -28,6 +28,9 @@ def check_assigned(model: type[BaseModel], fields: Mapping[str, FieldPlan]) -> N
         if problem is not None:
             raise fault(model.__name__, problem, plan.name)
     _check_numbers(model, fields, plans)
+    write_ids = [plan.name for plan in plans if plan.assigned is not None and plan.assigned.write_id]
+    if len(write_ids) > 1:
+        raise fault(model.__name__, f"{' and '.join(write_ids)} both have write_id=True; an item has one", write_ids[1])
 
 
 def _check_numbers(model: type[BaseModel], fields: Mapping[str, FieldPlan], plans: list[FieldPlan]) -> None:
@@ -68,10 +71,25 @@ def _problem(model: type[BaseModel], plan: FieldPlan, assigned: Assigned) -> str
         )
     if plan.role is Role.VERSION:
         return f"has {argument}, but the session gives a Version its numbers; drop {argument}"
-    return (
-        (_numbering(plan) if assigned.autoincrement else _calling(plan, argument, assigned))
-        or _validators(model, plan, argument)
-    )  # fmt: skip
+    if assigned.autoincrement:
+        problem = _numbering(plan)
+    elif assigned.write_id:
+        problem = _identifying(plan)
+    else:
+        problem = _calling(plan, argument, assigned)
+    return problem or _validators(model, plan, argument)
+
+
+def _identifying(plan: FieldPlan) -> str | None:
+    if plan.role is not Role.ATTRIBUTE:
+        return f"has write_id=True but is a {plan.role.value}; give the write id an Attr[str | None] of its own"
+    if not plan.is_stored:
+        return "has write_id=True and stored=False, so no item would show it; drop stored=False"
+    if bare(without_none(bare(plan.annotation))) is not str or plan.converter.tags != frozenset(("S",)):
+        return f"has write_id=True but is {name_of(plan.annotation)}; ids are text: write Attr[str | None]"
+    if not plan.nullable:
+        return "has write_id=True but cannot be None, as which items of other programs read: write Attr[str | None]"
+    return None
 
 
 def _numbering(plan: FieldPlan) -> str | None:

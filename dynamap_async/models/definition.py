@@ -132,13 +132,21 @@ class Definition(Generic[M]):
 
     @cached_property
     def prepares(self) -> bool:
-        """Whether an item has to be made ready, by awaiting something, before it can be encoded for a write."""
-        return bool(self.hooks.before_write) or self.numbered is not None
+        """Whether an item is made ready, and encoded, for each execution of a write: not when the write is made.
+
+        What is awaited before has to be so, and so has a write id: each execution has one of its own.
+        """
+        return bool(self.hooks.before_write) or self.numbered is not None or self.write_id is not None
 
     @cached_property
     def numbered(self) -> FieldPlan | None:
         """The key that gets the next number of a counter, if there is one."""
         return next((plan for plan in self.assigned if plan.assigned and plan.assigned.autoincrement), None)
+
+    @cached_property
+    def write_id(self) -> FieldPlan | None:
+        """The field with the id of the write that stored the item, if there is one."""
+        return next((plan for plan in self.assigned if plan.assigned and plan.assigned.write_id), None)
 
     def path(self, field: str) -> Path:
         """Return the path of a field; KeyError if there is none of that name."""

@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.expressions import Expr, HasPaths
-from dynamap_async.models.assigned import Assigned, unassigned
+from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
 from dynamap_async.models.shards import Shards, given_shards
 from dynamap_async.models.templates import DeclaredTemplate
 
@@ -254,9 +254,27 @@ if TYPE_CHECKING:
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
+    @overload
+    def attr(
+        *,
+        write_id: Literal[True],
+        init: Literal[False] = False,
+        name: str | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[str | None]: ...
+    @overload
+    def attr(
+        *,
+        write_id: Literal[True],
+        default: EllipsisType,
+        name: str | None = None,
+        alias: str | None = None,
+        description: str | None = None,
+    ) -> _Given[str | None]: ...
 
 
-def attr(
+def attr(  # noqa: PLR0913 - each setting is a keyword of its own
     *,
     stored: bool = True,
     default: Any = PydanticUndefined,
@@ -264,6 +282,7 @@ def attr(
     autoincrement: bool = False,
     on_create: Callable[[], Any] | None = None,
     on_update: Callable[[], Any] | None = None,
+    write_id: bool = False,
     init: Literal[False] = False,  # noqa: ARG001 - for type checkers
     shards: int | Shards | None = None,
     name: str | None = None,
@@ -273,9 +292,9 @@ def attr(
 ) -> Any:
     """Describe a field beyond its type. Constraints go into the type: ``Attr[Annotated[int, Field(ge=0)]]``.
 
-    A field with ``autoincrement``, ``on_create`` or ``on_update`` has no value before its item is written: reading it
-    raises UnassignedFieldError. The constructor takes one all the same; for type checkers only with ``default=...``
-    beside it (three dots: no default, but not required).
+    A field with ``autoincrement``, ``on_create``, ``on_update`` or ``write_id`` has no value before its item is
+    written: reading it raises UnassignedFieldError. The constructor takes one all the same; for type checkers only with
+    ``default=...`` beside it (three dots: no default, but not required).
 
     Args:
         stored: whether the field is an attribute of its own; False for one that a templated key holds: it is read back
@@ -285,6 +304,8 @@ def attr(
         autoincrement: whether a new item without a value gets the next number of the table's counter; for keys.
         on_create: gives the value of a new item without one, when it is written.
         on_update: gives the value each time that the item is written, also in place of an older one.
+        write_id: whether the field gets a new random id each time that the item is written, by which a write whose
+            answer was lost is recognised in the stored item; for one field ``Attr[str | None]``.
         init: not to be given; it tells type checkers that the constructor does not need the field.
         shards: over how many partitions the items of one value are spread, 2 to 100; for partition keys, of the table
             or of an index. ``(10, 20)`` says that there were 10 before: reads look in both places.
@@ -296,10 +317,10 @@ def attr(
         description: the field's text in JSON schemas.
     """
     given: dict[str, Any] = {"alias": alias, "description": description, "default_factory": default_factory}
-    assigned = Assigned(autoincrement, on_create, on_update)
+    has_default = default_factory is not None or default not in (PydanticUndefined, ...)
+    made_on_update = new_write_id if write_id and on_update is None else on_update
+    assigned = Assigned(autoincrement, on_create, made_on_update, has_default, write_id)
     if assigned.arguments:
-        has_default = default_factory is not None or default not in (PydanticUndefined, ...)
-        assigned = Assigned(autoincrement, on_create, on_update, has_default)
         # A factory, because a JSON schema would show a default.
         default, given["default_factory"], given["validate_default"] = PydanticUndefined, unassigned, True
     field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})

@@ -133,6 +133,8 @@ def target(definition: Definition[Any], field: object) -> Path:
         reason = "is part of the item's key, which never changes: put a new item, and delete the old one"
     elif _plan(definition, path).role is Role.VERSION:
         reason = "is counted by the session; to check it, use .expect_version(number)"
+    elif _plan(definition, path) is definition.write_id:
+        reason = "is given a new id by the session with each write; leave it out"
     elif (computed := _computed_problem(definition, _plan(definition, path))) is not None:
         reason = computed
     elif is_frozen(path):

@@ -139,6 +139,7 @@ class Old(Write[M | None], Generic[M]):
             body={**request.body, "ReturnValues": "ALL_OLD"},
             batchable=False,
             resendable=self.expected_version is not None,
+            write_id=None,  # the item that it left does not tell the one before
         )
 
     def result(self, response: Body) -> M | None:

@@ -24,6 +24,7 @@ from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, not_stored, same_version, stamped
 from dynamap_async.operations.transact import Part
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
+from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem
 
@@ -182,7 +183,8 @@ class Put(Write[M], Generic[M]):
         """Return the PutItem request."""
         table, target = self._place(context)
         conditions = (*self._guards(context), *self._conditions)
-        return write_request("PutItem", table, target, {"Item": self._sent(context)}, conditions)
+        write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
+        return write_request("PutItem", table, target, {"Item": self._sent(context)}, conditions, write_id=write_id)
 
     def part(self, context: Context) -> Part:
         """Return what a transaction says of the item."""

@@ -38,6 +38,7 @@ from dynamap_async.operations.resharding import shards_as_before
 from dynamap_async.operations.rewriting import parts_as_before
 from dynamap_async.operations.stamps import carried_version, is_stored, not_stored, same_version, stamped
 from dynamap_async.operations.write import Stored, condition_members, write_request
+from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import WireItem, WireKey
 
@@ -247,6 +248,7 @@ def update_request(
         target=Target(key, identity_of(table, key), partial(item_size, size_of)),
         writes=True,
         conditional=bool(conditions),
+        write_id=write_id_in(definition, changes),
     )
 
 

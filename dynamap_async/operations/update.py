@@ -22,6 +22,7 @@ from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.unique_after import unique_after, unique_attributes
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
+from dynamap_async.operations.write_ids import write_id_of_update
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -221,6 +222,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             writes=True,
             conditional=bool(conditions),
             resendable=spec.expected is not None or repeatable,
+            write_id=write_id_of_update(spec.definition, self._done, spec.returns),
         )
 
     def result(self, response: Body) -> R:

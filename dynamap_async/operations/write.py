@@ -18,7 +18,7 @@ from dynamap_async.models import Definition, Model, WriteKind
 from dynamap_async.operations.missing import explained
 from dynamap_async.operations.operation import Context, SingleRequest
 from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
-from dynamap_async.request import Request, Target
+from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
@@ -155,7 +155,7 @@ class Write(SingleRequest[R_co]):
     def _refused(self, error: ConditionalCheckFailedError) -> str:
         found = "there is no such item" if error.wire_item is None else "`item` of this error is the stored one"
         return (
-            f"{self._named(error)}: its condition does not hold; {found}. Nothing was written; read the item again "
+            f"{self._named(error)}: its condition does not hold; {found}. {_written(error)}; read the item again "
             "before deciding what to do."
         )
 
@@ -179,6 +179,12 @@ def _stored_version(definition: Definition[Any], stored: WireItem | None) -> int
     return int(decode_any(value))
 
 
+def _written(error: ServiceError) -> str:
+    if error.outcome_unknown:
+        return "The answer to an earlier attempt was lost, so that this very write may have been done"
+    return "Nothing was written"
+
+
 def _conflict(
     error: ConditionalCheckFailedError, write: str, expected: int, stored: int | None
 ) -> VersionConflictError:
@@ -187,7 +193,7 @@ def _conflict(
         found = "the stored one has no version"
     wanted = f"it is based on version {expected}" if expected else "it is that of a new item, of version 0"
     conflict = VersionConflictError(
-        f"{write}: {wanted}, but {found}. Nothing was written; read the item again, decide, and write then "
+        f"{write}: {wanted}, but {found}. {_written(error)}; read the item again, decide, and write then "
         "(session.retry_on_conflict does so).",
         service_code=error.service_code,
         operation=error.operation,
@@ -219,7 +225,13 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
 
 
 def write_request(
-    operation: str, table: str, target: Target, content: dict[str, Any], conditions: tuple[Condition, ...]
+    operation: str,
+    table: str,
+    target: Target,
+    content: dict[str, Any],
+    conditions: tuple[Condition, ...],
+    *,
+    write_id: WriteId | None = None,
 ) -> Request:
     """Return the request of a put or a delete: unconditional ones may travel together.
 
@@ -229,6 +241,7 @@ def write_request(
         target: the item.
         content: the member that says what is written.
         conditions: what must hold of the stored item.
+        write_id: by which the write is recognised in the stored item.
     """
     members: dict[str, Any] = {}
     if conditions:
@@ -242,4 +255,5 @@ def write_request(
         batchable=not members,
         writes=True,
         conditional=bool(members),
+        write_id=write_id,
     )

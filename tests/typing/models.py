@@ -141,6 +141,7 @@ class Ticket(Model, table="tickets"):
     number: PartitionKey[int] = attr(autoincrement=True)
     created_at: Attr[datetime] = attr(on_create=datetime.now, name="born")
     updated_at: Attr[datetime | None] = attr(on_update=datetime.now)
+    written_by: Attr[str | None] = attr(write_id=True)
     title: Attr[str]
     weight: Attr[float] = attr(default=0.0)
 
@@ -149,6 +150,7 @@ class Import(Model, table="imports"):
     number: PartitionKey[int] = attr(autoincrement=True, default=...)
     created_at: Attr[datetime] = attr(on_create=datetime.now, default=...)
     updated_at: Attr[datetime | None] = attr(on_update=datetime.now, default=...)
+    written_by: Attr[str | None] = attr(write_id=True, default=...)
     title: Attr[str]
 
 

@@ -623,9 +623,11 @@ async def numbered(session: Session) -> None:
     assert_type(ticket.number, int)
     assert_type(ticket.updated_at, datetime | None)
     assert_type(Ticket.number, Expr[int])
+    assert_type(Ticket.written_by, Expr[str | None])
+    assert_type(ticket.written_by, str | None)
     ticket.number = 5
     Import(title="a")
-    Import(title="a", number=5, created_at=now, updated_at=None)
+    Import(title="a", number=5, created_at=now, updated_at=None, written_by=None)
     assert_type(await session.reserve(Ticket, 5), range)
     assert_type(await session.execute(Reserve(Ticket, 5)), range)
 

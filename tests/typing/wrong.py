@@ -499,6 +499,8 @@ class Assigned(Model, table="assigned"):
     both: Attr[int] = attr(autoincrement=True, default=5)  # error
     two: Attr[str] = attr(on_create=str, on_update=str)  # error
     never: Attr[int] = attr(autoincrement=False)  # error
+    certain: Attr[str] = attr(write_id=True)  # error: items of other programs have none
+    counted: Attr[int | None] = attr(write_id=True)  # error
 
 
 class Subclass(Tweet, table="subclass"):

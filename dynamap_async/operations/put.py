@@ -63,6 +63,8 @@ class Put(Write[M], Generic[M]):
     def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
         """Take the item as it is now; later changes of the instance are not written.
 
+        Where a hook, a number or a write id has to come before, the item is taken as it is when the write begins.
+
         Args:
             item: the model instance to write.
             where: what must hold of the stored item.

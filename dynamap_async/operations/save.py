@@ -67,7 +67,7 @@ class Save(Put[M], Generic[M]):
     _changes: Changes
 
     def __init__(self, item: M, /, *, where: Condition | None = None) -> None:
-        """Take the item as it is now; later changes of the instance are not written.
+        """Take the item as ``Put`` does.
 
         Args:
             item: the model instance to write.

@@ -187,7 +187,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """Return the UpdateItem request.
 
         It may be sent again after a lost answer if doing it twice leads to the same item, or if the version guards it:
-        then it is done once, or refused.
+        then it is done once, or refused. Otherwise only its write id, if the model has one, can tell what became of it.
 
         Raises:
             OperationError: the update changes nothing, or may make an item that could not be read.
@@ -222,7 +222,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             writes=True,
             conditional=bool(conditions),
             resendable=spec.expected is not None or repeatable,
-            write_id=write_id_of_update(spec.definition, self._done, spec.returns),
+            write_id=None if spec.definition.write_id is None else write_id_of_update(spec, self._done),
         )
 
     def result(self, response: Body) -> R:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from dynamap_async.expressions import Action, Remove, Set, Value
 from dynamap_async.models import Definition
-from dynamap_async.operations.updating import Returning
+from dynamap_async.operations.updating import UpdateSpec
 from dynamap_async.request import WriteId
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -20,21 +20,21 @@ def write_id_in(definition: Definition[Any], stored: Mapping[str, Any]) -> Write
     return None if field is None else WriteId(field.stored, stored[field.stored])
 
 
-def write_id_of_update(definition: Definition[Any], actions: Sequence[Action], returns: Returning) -> WriteId | None:
-    """Return the id of an update; None where the model has no such field, or the item does not tell the result.
+def write_id_of_update(spec: UpdateSpec, actions: Sequence[Action]) -> WriteId | None:
+    """Return the id of an update; None where the model has no such field, or the stored item does not tell the result.
+
+    It does not tell what an item was before, nor which elements of a list were changed where others were removed.
 
     Args:
-        definition: the model.
-        actions: what the update does.
-        returns: what it gives back: what an item was before is gone, and where elements of lists were removed nobody
-            knows which were changed.
+        spec: what is asked.
+        actions: all that is done.
     """
-    field = definition.write_id
-    if field is None or returns == "old":
+    field = spec.definition.write_id
+    if field is None or spec.returns == "old":
         return None
     [value] = [each.source for each in actions if isinstance(each, Set) and each.path.attribute == field.stored]
     assert isinstance(value, Value), f"{value} is no write id"  # noqa: S101 - no update can set it
-    if returns != "changed":
+    if spec.returns != "changed":
         return WriteId(field.stored, value.stored)
     if any(isinstance(each, Remove) and isinstance(each.path.steps[-1], int) for each in actions):
         return None

@@ -57,7 +57,8 @@ class Counting:
         key: the version is counted on, and ``on_update`` gives new values.
 
         Increments at the same time all count. One whose answer was lost is not sent again, because it might count
-        twice; ``session.update(...).add(...).exactly_once()`` is, at twice the write units.
+        twice; in a model with ``attr(write_id=True)`` it is recognised in the stored item, unless another writer has
+        come since. ``session.update(...).add(...).exactly_once()`` is sent again, at twice the write units.
 
         Args:
             model: the item's model.

@@ -50,8 +50,9 @@ class Saving:
         Only version conflicts are tried again, of single writes and of transactions. Tasks of one session that met a
         conflict on the same item take turns from then on, so that they do not keep each other from writing; where it is
         somebody else who writes, there is a random pause that doubles from 20 milliseconds to a second at most. A
-        conflict whose outcome is unknown is raised at once, because the write may have been done: with
-        ``ExactlyOnce(Save(item))`` there is no such doubt.
+        conflict whose outcome is unknown is raised at once, because the write may have been done. With
+        ``attr(write_id=True)`` that is so only where another writer has come since; with ``ExactlyOnce(Save(item))``
+        there is no such doubt.
 
         Args:
             change: called for each attempt; it must read the item itself, and is awaited.

@@ -182,7 +182,7 @@ def unrecognised(sending: Sending, error: ServiceError | TransportError) -> Serv
     found = "there is no item now" if error.wire_item is None else "the stored item was last written by another write"
     lost = error if sending.lost is None else sending.lost
     lost.attempts = error.attempts
-    lost.add_note(f"{found}: whether this one was done before cannot be known, so it is not sent again")
+    lost.add_note(f"{found}: whether this one was done before cannot be known")
     return lost
 
 

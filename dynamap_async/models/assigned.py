@@ -77,7 +77,7 @@ class Assigned:
         given = {
             "autoincrement=True": self.autoincrement,
             "on_create": self.on_create,
-            "on_update": self.on_update not in (None, new_write_id),
+            "on_update": None if self.on_update is new_write_id else self.on_update,
             "write_id=True": self.write_id,
         }
         return tuple(name for name, value in given.items() if value)

@@ -5,7 +5,7 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from types import EllipsisType
@@ -317,10 +317,11 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
         description: the field's text in JSON schemas.
     """
     given: dict[str, Any] = {"alias": alias, "description": description, "default_factory": default_factory}
-    has_default = default_factory is not None or default not in (PydanticUndefined, ...)
     made_on_update = new_write_id if write_id and on_update is None else on_update
-    assigned = Assigned(autoincrement, on_create, made_on_update, has_default, write_id)
+    assigned = Assigned(autoincrement, on_create, made_on_update, write_id=write_id)
     if assigned.arguments:
+        has_default = default_factory is not None or default not in (PydanticUndefined, ...)
+        assigned = replace(assigned, has_default=has_default)
         # A factory, because a JSON schema would show a default.
         default, given["default_factory"], given["validate_default"] = PydanticUndefined, unassigned, True
     field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
+import pytest
 from hypothesis import assume, event, given, reject, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,8 @@ def holds_of(condition: Any, found: Any) -> bool:
             return order_key(low.stored) <= order_key(found) <= order_key(high.stored)
         case In(values=values):
             return found in [value.stored for value in values]
+        case Comparison(comparator="=", right=right) if "BOOL" in found:
+            return bool(found == right.stored)
         case Comparison(comparator=comparator, right=right):
             left, wanted = order_key(found), order_key(right.stored)
             results = {"=": left == wanted, "<": left < wanted, "<=": left <= wanted}
@@ -289,6 +292,12 @@ def identity(item: Any) -> tuple[str, str]:
 
 async def listed(query: Any) -> Any:
     return await query
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_the_small_dynamodb_keeps_true_and_false_apart(flag: bool) -> None:
+    condition = model_of(TABLES[0], INDEXES[0], escape=False, stored=True).flag == flag
+    assert [value for value in (True, False) if holds(condition, {"flag": {"BOOL": value}})] == [flag]
 
 
 @given(cases(), st.integers(1, 7))

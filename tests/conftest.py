@@ -8,6 +8,10 @@ import asyncio
 import inspect
 import os
 import random
+import secrets
+import shlex
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import count
 from types import SimpleNamespace
@@ -17,6 +21,7 @@ from uuid import uuid4
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from dynamap_async import Session
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine
@@ -25,18 +30,22 @@ NATIVE_ENGINE = "DYNAMAP_NATIVE_ENGINE"
 ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
 """Folders in which every asynchronous test is marked ``virtual_clock``."""
 
+ON_CI = os.environ.get("CI") == "true"
+SEED = "--hypothesis-seed"
+
 # How fast the machine is says nothing about the code. CI tries the same examples each time, so that what fails there is
-# what a change did; everywhere else they are drawn anew.
-settings.register_profile(
-    "dynamap",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=os.environ.get("CI") == "true",
-)
+# what a change did; everywhere else they are drawn anew, from a seed that is printed.
+settings.register_profile("dynamap", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=ON_CI)
 settings.load_profile("dynamap")
+# Hypothesis also draws constants out of the source of modules that happen to be imported. Which ones are depends on the
+# tests that ran before in the same worker, so that neither CI nor a seed would try the same examples twice.
+providers._get_local_constants = providers.Constants
 
 
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at the option; xdist hands it to its workers
 def pytest_configure(config: pytest.Config) -> None:
+    if config.option.hypothesis_seed is None and not ON_CI:
+        config.option.hypothesis_seed = str(secrets.randbelow(2**32))
     config.addinivalue_line(
         "markers",
         "engine_fault(engine, reason, raises=AssertionError): what this engine gets wrong; the test must fail on it, "
@@ -45,6 +54,30 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "virtual_clock: an asynchronous test that never waits, and leaves no task behind"
     )
+
+
+def command_that_repeats(config: pytest.Config) -> str:
+    """Return a command line that runs the same tests with the same seeds."""
+    variables = [
+        f"{name}={os.environ[name]}" for name in ("CI", "PYTHONHASHSEED", "PYTHONSAFEPATH") if name in os.environ
+    ]
+    arguments = [str(each) for each in config.invocation_params.args]
+    if not ON_CI and not any(each.startswith(SEED) for each in arguments):
+        arguments.append(f"{SEED}={config.option.hypothesis_seed}")
+    return shlex.join([*variables, sys.executable, "-m", "pytest", *arguments])
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"to repeat: {command_that_repeats(config)}"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # below the failures, where a reader looks first
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
+    yield
+    skipped = Counter(report.longrepr[2] for report in terminalreporter.getreports("skipped"))
+    for reason, number in skipped.most_common():
+        terminalreporter.write_line(f"{number:,} skipped: {reason.removeprefix('Skipped: ')}")
+    terminalreporter.write_line(f"to repeat: {command_that_repeats(config)}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -126,7 +159,7 @@ def native_executable() -> str:
     if executable:
         return executable
     reason = f"native engine: set {NATIVE_ENGINE} to the path of the dynoxide executable"
-    if os.environ.get("CI") == "true":
+    if ON_CI:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
 

@@ -1,0 +1,100 @@
+"""What chance decides in a run of the tests can be repeated, and what was skipped is said in a few lines."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+DRAWING = """
+import os, sys
+from hypothesis import given, strategies as st
+
+sys.path.insert(0, os.path.dirname(__file__))
+drawn = []
+
+@given(st.integers(), st.text())
+def test_draws(number, text):
+    if not drawn and "IMPORTING" in os.environ:
+        import constants
+    drawn.append((number, text))
+
+def test_tells():
+    print("drawn:", ascii(drawn))
+"""
+SKIPPING = """
+import pytest
+
+@pytest.mark.parametrize("number", range(3))
+def test_skips(native_executable, number):
+    pass
+
+def test_skips_for_another_reason():
+    pytest.skip("no browser")
+"""
+
+
+@pytest.fixture
+def run(checkout: Path, tmp_path: Path) -> Callable[..., str]:
+    """Return a function that runs a command beside a copy of tests/conftest.py, and returns what it prints."""
+    (tmp_path / "conftest.py").write_text((checkout / "tests/conftest.py").read_text("utf-8"), "utf-8")
+    (tmp_path / "constants.py").write_text(f"NUMBERS = {[10**30 + each for each in range(500)]}", "utf-8")
+    (tmp_path / "test_drawing.py").write_text(DRAWING, "utf-8")
+    (tmp_path / "test_skipping.py").write_text(SKIPPING, "utf-8")
+    (tmp_path / "test_skipping_too.py").write_text(SKIPPING, "utf-8")
+    chosen = ("CI", "DYNAMAP_NATIVE_ENGINE", "PYTEST_ADDOPTS", "PYTHONHASHSEED")
+    inherited = {name: value for name, value in os.environ.items() if name not in chosen}
+
+    def run_it(*command: str, **environment: str) -> str:
+        finished = subprocess.run(
+            command, cwd=tmp_path, env={**inherited, **environment}, capture_output=True, text=True, check=False
+        )
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        return finished.stdout
+
+    return run_it
+
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+DRAWN = (*PYTEST, "-s", "test_drawing.py")
+
+
+def examples(output: str) -> str:
+    return re.findall(r"drawn: (.*)", output)[0]
+
+
+def commands(output: str) -> list[str]:
+    return re.findall(r"^to repeat: (.*)", output, re.MULTILINE)
+
+
+def test_examples_are_drawn_anew_and_the_printed_command_draws_them_again(run: Callable[..., str]) -> None:
+    first, second = run(*DRAWN, PYTHONHASHSEED="7"), run(*DRAWN, PYTHONHASHSEED="7")
+    assert examples(first) != examples(second)
+    above, below = commands(first)
+    assert above == below
+    assert above.startswith("PYTHONHASHSEED=7 ")
+    again = run("env", *shlex.split(below))
+    assert examples(again) == examples(first)
+    assert commands(again) == [above, below]
+
+
+def test_ci_draws_the_same_examples_each_time(run: Callable[..., str]) -> None:
+    first = run(*DRAWN, CI="true")
+    assert examples(run("env", *shlex.split(commands(first)[-1]))) == examples(first)
+
+
+def test_a_seed_draws_the_same_whatever_was_imported_before(run: Callable[..., str]) -> None:
+    seeded = (*DRAWN, "--hypothesis-seed=1")
+    assert examples(run(*seeded)) == examples(run(*seeded, IMPORTING="yes"))
+
+
+def test_each_reason_for_skipping_is_told_once_below_everything_else(run: Callable[..., str]) -> None:
+    told = [line for line in run(*PYTEST, "-q").splitlines() if " skipped: " in line]
+    assert told == [
+        "6 skipped: native engine: set DYNAMAP_NATIVE_ENGINE to the path of the dynoxide executable",
+        "2 skipped: no browser",
+    ]

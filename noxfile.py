@@ -1,7 +1,11 @@
 """The checks of this project; a session is a promise. `nox` without arguments keeps them all, as CI does."""
 
+import atexit
 import functools
 import os
+import secrets
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -15,6 +19,35 @@ nox.options.default_venv_backend = "virtualenv"  # comes with nox, so a machine 
 PROJECT = nox.project.load_toml("pyproject.toml")
 # CI has both; elsewhere an absent one is reported as skipped, and the Python that runs nox always takes part.
 PYTHONS = sorted({"3.11", "3.13", f"{sys.version_info.major}.{sys.version_info.minor}"})
+ON_CI = os.environ.get("CI") == "true"
+
+
+def runs(python: str | Path) -> bool:
+    """Return whether this is a Python, and no shim that leads nowhere."""
+    try:
+        return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def find_pythons_of_pyenv() -> None:
+    """Put each of PYTHONS that only pyenv has on PATH.
+
+    Only that one name is linked: pyenv's own folder on PATH would also change which Python `python3` is.
+    """
+    versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv", "versions")
+    folder = tempfile.mkdtemp(prefix="dynamap-pythons-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for version in PYTHONS:
+        name = f"python{version}"
+        installed = [] if runs(name) else filter(runs, sorted(versions.glob(f"{version}.*/bin/{name}")))
+        for python in installed:
+            Path(folder, name).symlink_to(python)
+            break
+    os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+find_pythons_of_pyenv()
 
 
 @functools.cache
@@ -30,14 +63,28 @@ def group(name: str) -> list[str]:
     return nox.project.dependency_groups(PROJECT, name)
 
 
-def run_tests(session: nox.Session, *, pins: Iterable[str] = (), select: Iterable[str] = ()) -> None:
-    """Install the wheel with the extras that tests need, and run pytest against it."""
+def install_tests(session: nox.Session, *, pins: Iterable[str] = ()) -> None:
+    """Install the wheel with the extras that tests need, and what runs them."""
     session.install(f"{built_wheel()}[cli,local]", *pins, *group("test"))
     # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
     session.env["PYTHONSAFEPATH"] = "1"
-    if os.environ.get("CI") == "true":  # one run of a commit is like another, as tests/conftest.py has it of Hypothesis
-        session.env["PYTHONHASHSEED"] = "0"
-    session.run("pytest", "--numprocesses=auto", "--dist=loadfile", "--durations=25", *select, *session.posargs)
+
+
+def pytest(session: nox.Session, *arguments: str) -> None:
+    """Run pytest with a fresh seed of hashes, which tests/conftest.py prints. On CI one run is like another."""
+    session.env["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0" if ON_CI else new_seed())
+    session.run("pytest", "--numprocesses=auto", "--dist=loadfile", *arguments)
+
+
+def new_seed() -> str:
+    """Draw a seed, for hashes or for Hypothesis."""
+    return str(secrets.randbelow(2**32))
+
+
+def run_tests(session: nox.Session, *, pins: Iterable[str] = (), select: Iterable[str] = ()) -> None:
+    """Run pytest against the installed wheel."""
+    install_tests(session, pins=pins)
+    pytest(session, "--durations=25", *select, *session.posargs)
 
 
 @nox.session
@@ -96,6 +143,23 @@ def build(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The examples and links of the documentation work; `tests` checks them too, this is the quick way."""
     run_tests(session, select=["tests/docs"])
+
+
+@nox.session(default=False)
+def tests_seeds(session: nox.Session) -> None:
+    """The property tests pass on 200 fresh seeds, or as many as DYNAMAP_SEEDS says; each takes a minute of CPU."""
+    install_tests(session)
+    session.env["CI"] = "false"  # where Hypothesis draws nothing
+    failed = []
+    for number in range(int(os.environ.get("DYNAMAP_SEEDS", "200"))):
+        seed = new_seed()
+        session.log(f"{number + 1}: seed {seed}")
+        try:
+            pytest(session, "tests/property", "--quiet", f"--hypothesis-seed={seed}", *session.posargs)
+        except nox.command.CommandFailed:
+            failed.append(seed)
+    if failed:
+        session.error(f"failed on seeds {', '.join(failed)}; above stands what fell, and the command that repeats it")
 
 
 @nox.session(default=False)

@@ -159,6 +159,7 @@ def test_a_range_holds_the_keys_whose_part_lies_in_it_and_no_others(data):
     leading = dict(list(low.items())[:depth])
     tested = {**tested, **(leading if data.draw(st.booleans()) else {})}
     text = template.build(tested)
+    assume(text)  # DynamoDB has no empty keys; the ranges that end before the first of them are empty
     from_low, to_high = data.draw(st.booleans()), data.draw(st.booleans())
     first, last = template.bounds(
         leading, name, low=low[name], high=high[name], low_inclusive=from_low, high_inclusive=to_high

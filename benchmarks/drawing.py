@@ -7,13 +7,13 @@ text { font: 12px sans-serif; fill: #424a53 }
 .grid { stroke: #d0d7de } .one { stroke: #1a7f37 }
 .ours { fill: #cf222e; stroke: #cf222e } .floor { fill: #57606a; stroke: #57606a }
 .peer0 { fill: #57606a } .peer1 { fill: #7d8590 } .peer2 { fill: #97a0a9 }
-.peer3 { fill: #afb8c1 } .peer4 { fill: #c4cbd3 }
+.peer3 { fill: #afb8c1 } .peer4 { fill: #c4cbd3 } .peer5 { fill: #d4dae0 } .peer6 { fill: #e2e6ea }
 @media (prefers-color-scheme: dark) {
 text { fill: #c9d1d9 }
 .grid { stroke: #3d444d } .one { stroke: #3fb950 }
 .ours { fill: #ff7b72; stroke: #ff7b72 } .floor { fill: #9ea7b3; stroke: #9ea7b3 }
 .peer0 { fill: #b1bac4 } .peer1 { fill: #9198a1 } .peer2 { fill: #768390 }
-.peer3 { fill: #5f6b78 } .peer4 { fill: #4b5563 }
+.peer3 { fill: #5f6b78 } .peer4 { fill: #4b5563 } .peer5 { fill: #3a424d } .peer6 { fill: #2d333b }
 }
 </style>"""
 

@@ -14,6 +14,8 @@ _CLASSES = {
     OURS: "ours:Ours",
     "aiobotocore": "aiobotocore:Aiobotocore",
     "aiodynamo": "aiodynamo:Aiodynamo",
+    "dynamoxy": "dynamoxy:Dynamoxy",
+    "dynamoxy-pydantic": "dynamoxy_pydantic:DynamoxyPydantic",
     "pydynox": "pydynox:Pydynox",
     "pynamodb": "pynamodb:Pynamodb",
     APART: "aiodynamodb:Aiodynamodb",

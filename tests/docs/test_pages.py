@@ -9,6 +9,12 @@ FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+PROMISE = re.compile(
+    r"\b(planned|not yet|(is|are) to come|will be (added|supported|possible)"
+    r"|(later|future|coming|next) (version|release)|coming soon)\b",
+    re.IGNORECASE,
+)
+PAGES_OF_PROMISES = ("docs/status.md", "docs/changelog.md")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
 
@@ -72,6 +78,12 @@ def test_tests_that_a_page_names_exist(page, checkout):
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text("utf-8"))
     missing = [f"{file}::{test}" for file, test in named if not defines(checkout / file, test)]
     assert missing == []
+
+
+def test_only_the_status_page_and_the_changelog_speak_of_what_is_to_be_built(page, checkout):
+    if page.relative_to(checkout).as_posix() not in PAGES_OF_PROMISES:
+        words = " ".join(FENCED.sub("", page.read_text("utf-8")).split())
+        assert [words[max(0, found.start() - 40) : found.end() + 40] for found in PROMISE.finditer(words)] == []
 
 
 @pytest.mark.parametrize("forbidden", ["/work/", "/tmp/", "/home/"])

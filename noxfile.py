@@ -70,7 +70,7 @@ def install_tests(session: nox.Session, *, pins: Iterable[str] = ()) -> None:
     session.env["PYTHONSAFEPATH"] = "1"
 
 
-def pytest(session: nox.Session, *arguments: str) -> None:
+def run_pytest(session: nox.Session, *arguments: str) -> None:
     """Run pytest with a fresh seed of hashes, which tests/conftest.py prints. On CI one run is like another."""
     session.env["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0" if ON_CI else new_seed())
     session.run("pytest", "--numprocesses=auto", "--dist=loadfile", *arguments)
@@ -84,7 +84,7 @@ def new_seed() -> str:
 def run_tests(session: nox.Session, *, pins: Iterable[str] = (), select: Iterable[str] = ()) -> None:
     """Run pytest against the installed wheel."""
     install_tests(session, pins=pins)
-    pytest(session, "--durations=25", *select, *session.posargs)
+    run_pytest(session, "--durations=25", *select, *session.posargs)
 
 
 @nox.session
@@ -155,7 +155,7 @@ def tests_seeds(session: nox.Session) -> None:
         seed = new_seed()
         session.log(f"{number + 1}: seed {seed}")
         try:
-            pytest(session, "tests/property", "--quiet", f"--hypothesis-seed={seed}", *session.posargs)
+            run_pytest(session, "tests/property", "--quiet", f"--hypothesis-seed={seed}", *session.posargs)
         except nox.command.CommandFailed:
             failed.append(seed)
     if failed:

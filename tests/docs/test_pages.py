@@ -11,7 +11,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 PROMISE = re.compile(
     r"\b(planned|not yet|(is|are) to come|will be (added|supported|possible)"
-    r"|(later|future|coming|next) (version|release)|coming soon)\b",
+    r"|(later|future|coming) (version|release)|next release|coming soon)\b",  # an item has a next version, too
     re.IGNORECASE,
 )
 PAGES_OF_PROMISES = ("docs/status.md", "docs/changelog.md")

@@ -91,7 +91,7 @@ class Runner:
             response = await self.executor.send(operation.request(self.context))
         except ServiceError as error:
             explain(operation, error)
-        result = operation.result(response)
+        result = operation.result(response, self.context)
         if self.hooks.follow(read := operation.read(result)):
             await self.hooks.read(read)
         return result

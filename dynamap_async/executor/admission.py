@@ -129,8 +129,8 @@ class Admission:
         return sending.ticket is not None and sending.ticket.lane is not None
 
     def lift(self, sending: Sending, priority: Priority) -> None:
-        """Let a waiting request go on with a higher priority."""
-        if sending.ticket is not None and sending.ticket.lane is not None:
+        """Let a waiting request go on with a higher priority; nothing changes where it has that already."""
+        if sending.ticket is not None and sending.ticket.lane is not None and priority < sending.ticket.priority:
             now = _now()
             self._let_go(self.governor.lift(sending.ticket, priority, now))
             self._set_timer(now)

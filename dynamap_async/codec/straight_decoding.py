@@ -32,7 +32,7 @@ _DEEPEST: Final = 16
 _MOST: Final = 400
 """How many parts are written; models in models multiply."""
 _LONGEST: Final = 4_000
-"""How many characters the names of attributes may have together, where some are unknown: anybody may have made those."""
+"""How many characters the names of attributes may have together, where some are unknown: users may have made those."""
 _VARIANTS: Final = 32
 """For how many sets of attributes an expression is made: items of many optional fields have many, in many orders."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from dynamap_async.executor.counts import CountsByTable, Place
 from dynamap_async.executor.metering import Spending
 from dynamap_async.usage import IndexUsage, OperationUsage, Usage, UsageCounts
 
@@ -32,6 +33,16 @@ class UsageTally:
     indexes: dict[str, list[int]] | None = None
     """Index -> its read units and write units, in halves; None where none took any."""
 
+    @property
+    def used(self) -> int:
+        """How often it was used until now."""
+        return self.requests + self.items
+
+    def add(self, other: "UsageTally") -> None:
+        """Count what another one has counted, too; the units of its indexes as the table's."""
+        for name, number in other.counts().items():
+            setattr(self, name, getattr(self, name) + number)
+
     def counts(self) -> dict[str, Any]:
         """Return all counts by their names, those of the indexes included."""
         counts = {name: getattr(self, name) for name in _COUNTS}
@@ -47,7 +58,7 @@ class Counted:
     __slots__ = ("_by_operation", "_more_than_once")
 
     def __init__(self) -> None:
-        self._by_operation: Final[defaultdict[tuple[str, str], UsageTally]] = defaultdict(UsageTally)
+        self._by_operation: Final = CountsByTable(UsageTally)
         self._more_than_once: Final = UsageTally()
         """What was counted for each of several tables, and is one in total."""
 
@@ -82,6 +93,10 @@ class Counted:
             return (self._by_operation[operation, tables[0]],)
         tallies = [self._by_operation[operation, table] for table in tables]
         return [*tallies, *[self._more_than_once] * (len(tallies) - 1)]
+
+    def fold(self, places: Iterable[Place]) -> None:
+        """Count these operations on tables as those on other tables."""
+        self._by_operation.fold(places)
 
     def spend(self, operation: str, of: Spending, halves: int) -> None:
         """Add units of a table, or of one of its indexes: of what was reported, the part that is paid here."""

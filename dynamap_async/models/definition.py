@@ -36,6 +36,7 @@ from dynamap_async.wire import WireKey
 
 M = TypeVar("M", bound=BaseModel)
 
+
 @dataclass(frozen=True, eq=False)  # without slots, for what is worked out once per class
 class Definition(Generic[M]):
     """One model class, compiled. Made once per class, shared by everything that reads or writes its items."""

@@ -61,9 +61,9 @@ class Line:
         for bucket, priorities in self._lanes.waiting().items():
             bucket.fill(now, priorities)
 
-    def waits_for(self, bucket: Bucket) -> bool:
-        """Tell whether anyone waits for a bucket."""
-        return any(bucket in lane.buckets for lane in self._lanes)
+    def buckets(self) -> set[Bucket]:
+        """Return the buckets that anyone waits for."""
+        return {bucket for lane in self._lanes for bucket in lane.buckets}
 
     def waits_with(self, table: str) -> bool:
         """Tell whether anyone waits who asks for a table alone."""

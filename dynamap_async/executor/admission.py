@@ -84,8 +84,10 @@ class Admission:
 
     def delivered(self, place: Place, units: float, now: float) -> None:
         """Count the units that an answer reported of a place that is not paced."""
-        self.governor.bucket(place, now).pace.delivered.add(units, now)
-        self._make_room(now)
+        governor = self.governor
+        governor.bucket(place, now).pace.delivered.add(units, now)
+        if governor.tables > self._most_tables:
+            self._make_room(now)
 
     @property
     def looks_at_partitions(self) -> bool:

@@ -65,9 +65,9 @@ class Journal:
         self.observed: Final[bool] = bool(self._observers)
         """Whether there is any observer."""
         self.ledger: Final = ledger or Ledger()
-        self._tallies: Final = CountsByTable(Tally)
+        self.tallies: Final = CountsByTable(Tally)
         self.total: Final = Tally()
-        """What concerns several tables counts once here, and once for each of them in ``_tallies``."""
+        """What concerns several tables counts once here, and once for each of them in ``tallies``."""
         self._since: Final[dict[int, float]] = {}
         """Waiters, each with the time at which it asked; only where there are observers."""
 
@@ -79,8 +79,11 @@ class Journal:
         """Take note that somebody asks for a request; return the number of that waiter."""
         self.total.accepted += 1
         waiter_id = self.total.accepted
-        for tally in self.tallies_of(request):
-            tally.accepted += 1
+        if ", " not in request.table:  # as of every request of an item (benchmarks: concurrent_gets_400)
+            self.tallies[request.operation, request.table].accepted += 1
+        else:
+            for tally in self.tallies_of(request):
+                tally.accepted += 1
         if self.observed:
             now = self._since[waiter_id] = _now()
             self.tell(
@@ -140,25 +143,23 @@ class Journal:
     def coalesced(self, operation: str, table: str, number: int) -> None:
         """Count how many of those who wait share a request with others."""
         self.total.coalesced += number
-        self._tallies[operation, table].coalesced += number
+        self.tallies[operation, table].coalesced += number
 
     def tallies_of(self, request: Request) -> Sequence[Tally]:
         """Return what a request counts in: one for each of its tables."""
-        if ", " not in request.table:  # as of every request of an item (benchmarks: concurrent_gets_400)
-            return (self._tallies[request.operation, request.table],)
-        return [self._tallies[place] for place in _places(request)]
+        return [self.tallies[place] for place in _places(request)]
 
     def failed(self, request: Request) -> None:
         """Count an exchange that ended in an error."""
         self.total.failures += 1
         for place in _places(request):
-            self._tallies[place].failures += 1
+            self.tallies[place].failures += 1
 
     def missing(self, request: Request, carried: Sequence[Sending]) -> None:
         """Take note that a table does not exist: what was never answered keeps no counts of its own."""
         places = {place for each in (request, *(sending.request for sending in carried)) for place in _places(each)}
-        never = [place for place in places if self._tallies[place].requests <= self._tallies[place].failures]
-        self._tallies.fold(never)
+        never = [place for place in places if self.tallies[place].requests <= self.tallies[place].failures]
+        self.tallies.fold(never)
         self.ledger.fold(never)
 
     def left_over(self, left_over: Sequence[Sending]) -> None:
@@ -166,7 +167,7 @@ class Journal:
         self.total.unprocessed += len(left_over)
         for sending in left_over:
             for place in _places(sending.request):
-                self._tallies[place].unprocessed += 1
+                self.tallies[place].unprocessed += 1
 
     def retried(self, failed: Iterable[Failure], delay_seconds: float) -> None:
         """Take note that requests that failed together wait to be sent again."""
@@ -180,7 +181,7 @@ class Journal:
         request, attempt = group[0].request, max(sending.attempts for sending in group)
         self.total.retries += len(group)
         for place in _places(request):
-            self._tallies[place].retries += len(group)
+            self.tallies[place].retries += len(group)
         logger.debug(
             "%s on %s failed (%s), attempt %d; %d sent again in %.3f s",
             request.operation,
@@ -210,7 +211,7 @@ class Journal:
         """Take note that a refused batch is sent again in parts."""
         self.total.splits += 1
         for place in _places(request):
-            self._tallies[place].splits += 1
+            self.tallies[place].splits += 1
         logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), error.service_code, parts)
         if self.observed:
             self.tell(
@@ -265,7 +266,7 @@ class Journal:
             counts, number = (in_flight, max(sending.parts, sending.waiting)) if flying else (queued, sending.waiting)
             for place in (None, *_places(sending.request)):
                 counts[place] += number
-        tallies = {place: Tally() for place in (*queued, *in_flight) if place is not None} | self._tallies
+        tallies = {place: Tally() for place in (*queued, *in_flight) if place is not None} | self.tallies
         entries = tuple(
             OperationStatistics(
                 operation=place[0], table=place[1], queued=queued[place], in_flight=in_flight[place], **asdict(tally)

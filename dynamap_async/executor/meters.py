@@ -32,6 +32,8 @@ class Meters:
         """
         self._journal: Final = journal
         self._ledger: Final[Ledger] = journal.ledger
+        self._tallies: Final = journal.tallies
+        self._usage: Final = journal.ledger.own.by_operation
         self._admission: Final = admission
         self._watched: Final = journal.observed or not admission.only_learns
         self._governed: Final = admission.governor.governed
@@ -50,10 +52,10 @@ class Meters:
             carried: what was asked for: several requests where it is a batch.
             now: the event loop's time.
         """
-        journal = self._journal
-        journal.total.requests += 1
-        journal.tallies_of(request)[0].requests += 1
-        usage = self._ledger.own.of(request.operation, request.table)
+        place = request.operation, request.table
+        self._journal.total.requests += 1
+        self._tallies[place].requests += 1
+        usage = self._usage[place]
         usage.requests += 1
         waited, coalesced = 0.0, len(carried) > 1
         shared: dict[str, int] = {}
@@ -72,7 +74,7 @@ class Meters:
                 shared[operation] = shared.get(operation, 0) + waiting
         usage.waiting_seconds += waited
         for operation, number in shared.items():
-            journal.coalesced(operation, request.table, number)
+            self._journal.coalesced(operation, request.table, number)
 
     def answered(self, request: Request, carried: Sequence[Sending], answer: Body, now: float) -> bool:
         """Count an answer that left nothing over; tell whether it was one that can be counted here.
@@ -89,7 +91,7 @@ class Meters:
         halves = 0 if given is None else _halves(given, request.table)
         if halves is None:
             return False
-        usage = self._ledger.own.of(request.operation, request.table)
+        usage = self._usage[request.operation, request.table]
         if given is None:
             usage.unreported_requests += 1
         elif halves:

@@ -187,9 +187,6 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         own._execution = execution  # noqa: SLF001 - a new object of this class
         return own
 
-    def _decided(self) -> _Decided:
-        return self._execution or _decided(self.spec)
-
     def before(self) -> Stored | Unknown:
         """Return what is known of the stored item: what was stored when the instance was read or written."""
         if self.spec.item is None or not is_whole(self.spec.item):
@@ -204,7 +201,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         if before is None and not self.spec.upserts:
             return None
-        actions = self._decided().actions
+        actions = (self._execution or _decided(self.spec)).actions
         return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self.spec.key}
 
     def on_condition(self, *conditions: Condition) -> Self:
@@ -230,7 +227,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         spec = self.spec
         table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
-        asked, stored = self._decided()
+        asked, stored = self._execution or _decided(spec)
         actions: Sequence[Action] = stored
         conditions = guards(spec)
         if not spec.definition.keys_are_plain:
@@ -278,7 +275,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         next write of it is refused until it is read again.
         """
         item = self.spec.item
-        found = None if item is None else known_after(self._decided().stored)
+        found = None if item is None else known_after((self._execution or _decided(self.spec)).stored)
         if item is not None and found is not None:
             move_on(item, self.spec.definition, found)
 

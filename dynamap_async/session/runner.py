@@ -52,7 +52,7 @@ class Runner:
     def without_hooks(self) -> "Runner":
         """Return a runner that shares everything with this one and runs no hooks."""
         other = Runner(self.executor, self.context, SessionHooks(off=True))
-        other.writing.numbers = self.writing.numbers
+        other.writing.numbers, other.writing.turns = self.writing.numbers, self.writing.turns
         return other
 
     def execute(self, operation: Operation[R], /) -> Coroutine[Any, Any, R]:

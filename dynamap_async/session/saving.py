@@ -5,7 +5,6 @@ import random
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Final, TypeVar
-from weakref import WeakValueDictionary
 
 import anyio
 
@@ -31,8 +30,6 @@ class Saving:
     """What a session does with items that it read before."""
 
     _runner: Runner
-    _turns: WeakValueDictionary[str, asyncio.Lock]
-    """The turns of the items that conflicts were about. Copies of a session share them."""
 
     async def save(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write what changed of an item since it was read or written; nothing is sent if nothing did. See ``Save``."""
@@ -78,7 +75,7 @@ class Saving:
             place = _place(error)
         if _IN_TURN.get():
             return await _repeat(change, attempts)  # two that wait inside each other's turn would wait for ever
-        turn = self._turns.setdefault(place, asyncio.Lock())
+        turn = self._runner.writing.turns.setdefault(place, asyncio.Lock())
         async with turn:
             token = _IN_TURN.set(True)
             try:

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
-from weakref import WeakValueDictionary
 
 from dynamap_async.codec import item_size
 from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, RetryPolicy
@@ -116,7 +115,6 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         context = to_context(table_prefix, cursor_secret, clock, chosen)
         self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
         self._close_timeout_seconds = close_timeout_seconds
-        self._turns = WeakValueDictionary()
         self.tables = Tables(self._executor, self._runner.context)
 
     async def __aenter__(self) -> Self:

@@ -6,7 +6,9 @@
 4. A refusal becomes the caller's error, with the stored item as an instance; an acknowledgement moves the instance on.
 """
 
+import asyncio
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, together
@@ -28,6 +30,8 @@ class Writing:
         self._hooks = hooks
         self.numbers: Numbers = Numbers(executor, context)
         """Where items that lack a number get one."""
+        self.turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """The turns that those take who met a conflict on the same item."""
         self._guarded = GuardedWriting(executor, context)
 
     def prepares(self, write: Write[Any]) -> bool:

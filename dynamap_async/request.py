@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
@@ -183,13 +182,9 @@ class Request:
 
 def tables_of(request: Request) -> tuple[str, ...]:
     """Return the full names of the tables that a request is about, each once."""
-    return _names(request.table)
-
-
-@lru_cache(maxsize=1024)
-def _names(table: str) -> tuple[str, ...]:
+    table = request.table
     # Of a batch or a transaction the names are joined; no table's name holds a comma.
-    return tuple(dict.fromkeys(table.split(", ")))
+    return (table,) if ", " not in table else tuple(dict.fromkeys(table.split(", ")))
 
 
 @dataclass(frozen=True, slots=True)

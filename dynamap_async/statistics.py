@@ -1,6 +1,11 @@
 """Statistics: what a session has done until now, as frozen values."""
 
 from dataclasses import dataclass
+from typing import Final
+
+OTHER_TABLES: Final = "other tables"
+"""Stands for a table where counts are by table: for those that do not exist, and, of thousands, for those that were
+used the least. It is no name that a table can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ _DEEPEST: Final = 16
 """How many expressions stand inside each other; Python parses no more than some 100 brackets."""
 _MOST: Final = 400
 """How many parts are written; models in models multiply."""
+_LONGEST: Final = 4_000
+"""How many characters the names of attributes may have together, where some are unknown: users may have made those."""
 _VARIANTS: Final = 32
 """For how many sets of attributes an expression is made: items of many optional fields have many, in many orders."""
 
@@ -133,10 +135,15 @@ class StraightPages:
             return None
 
     def _make(self, names: tuple[str, ...]) -> _Straight | None:
-        if len(self._made) >= _VARIANTS:
+        if len(self._made) >= _VARIANTS or not self._keeps(names):
             return None  # what is not kept is not worth making
         made = self._made[names] = self._written(names, in_line=True)
         return made
+
+    def _keeps(self, names: tuple[str, ...]) -> bool:
+        """Return whether something may be kept for attributes of these names; not for extra ones, which are users'."""
+        unknown = not self._members.keys() >= set(names)
+        return not unknown or (self._drops and sum(map(len, names)) <= _LONGEST)
 
     def _written(self, names: tuple[str, ...], *, in_line: bool) -> _Straight | None:
         known = [(name, *self._members[name][:2]) for name in names if name in self._members]

@@ -11,16 +11,16 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
+from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.events import Event, HotPartition
 from dynamap_async.executor.describing import Describing
 from dynamap_async.executor.governor.governor import Governor
 from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
 from dynamap_async.executor.governor.limits import Limits, same_limits
-from dynamap_async.executor.governor.pace import Delivered
 from dynamap_async.executor.governor.places import Place, spent_units
 from dynamap_async.executor.governor.tickets import Ticket
 from dynamap_async.executor.metering import is_metered
-from dynamap_async.executor.refusals import verdict_of
+from dynamap_async.executor.refusals import Verdict, verdict_of
 from dynamap_async.executor.sending import Sending
 from dynamap_async.executor.settling import Settlement
 from dynamap_async.request import Request, tables_of
@@ -30,6 +30,8 @@ Declared: TypeAlias = Callable[[str], Limits]
 """Returns what models declare of a table, by its full name; nothing of a table that none declares anything of."""
 
 _LEAST_WAIT_SECONDS: Final = 0.001
+MOST_TABLES: Final = 1_000
+"""Of how many tables it is known how fast they are; more where more are in use."""
 _TOLD_SECONDS: Final = 10.0
 """For how long observers are not told of the same hot partition again."""
 
@@ -48,7 +50,7 @@ class Admission:
             declared: tells what models declare of a table.
         """
         self.governor: Final = Governor(policy)
-        self.describing: Final = Describing(send, self._described)
+        self.describing: Final = Describing(send, self._described, self._forget)
         self.recall: Callable[[str], None] = lambda _: None
         """Called with a table whose requests need units from now on: those that are queued have to wait after all."""
         self.tell: Callable[[Event], None] = lambda _: None
@@ -64,6 +66,8 @@ class Admission:
         """Whether nothing is done about a request before any is refused, but to count what is delivered."""
         self._declared: Final = declared
         self._met: Final[set[str]] = set()
+        self._most_tables = MOST_TABLES
+        """Above how many known tables idle ones are forgotten."""
         self._waiting: Final[dict[Ticket, Callable[[], None]]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Handle | None = None
@@ -78,9 +82,12 @@ class Admission:
         """Tell whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
-    def delivered(self, place: Place, now: float) -> Delivered:
-        """Return where what a place delivers is counted."""
-        return self.governor.bucket(place, now).pace.delivered
+    def delivered(self, place: Place, units: float, now: float) -> None:
+        """Count the units that an answer reported of a place that is not paced."""
+        governor = self.governor
+        governor.bucket(place, now).pace.delivered.add(units, now)
+        if governor.tables > self._most_tables:
+            self._make_room(now)
 
     @property
     def looks_at_partitions(self) -> bool:
@@ -129,8 +136,8 @@ class Admission:
         return sending.ticket is not None and sending.ticket.lane is not None
 
     def lift(self, sending: Sending, priority: Priority) -> None:
-        """Let a waiting request go on with a higher priority."""
-        if sending.ticket is not None and sending.ticket.lane is not None:
+        """Let a waiting request go on with a higher priority; nothing changes where it has that already."""
+        if sending.ticket is not None and sending.ticket.lane is not None and priority < sending.ticket.priority:
             now = _now()
             self._let_go(self.governor.lift(sending.ticket, priority, now))
             self._set_timer(now)
@@ -145,10 +152,16 @@ class Admission:
 
     def settled(self, settlement: Settlement) -> None:
         """Take note of an exchange that is over."""
-        if not (self._policy.enabled and is_metered(settlement.request)):
-            return
-        now, governor = _now(), self.governor
-        verdict = verdict_of(settlement)
+        if self._policy.enabled and is_metered(settlement.request):
+            now = _now()
+            self._settle(settlement, verdict_of(settlement), now)
+            if isinstance(settlement.error, ResourceNotFoundError):
+                self._missing(tables_of(settlement.request))
+            self._make_room(now)
+            self._look_again()
+
+    def _settle(self, settlement: Settlement, verdict: Verdict, now: float) -> None:
+        governor = self.governor
         for sending in verdict.returned:
             if sending.ticket is not None:
                 governor.leave(sending.ticket, now)
@@ -163,7 +176,29 @@ class Admission:
             refused = _tickets(verdict.refused)
             new = governor.refuse(refused, verdict.short, now, partly=bool(verdict.spent))
             self._refused(new, verdict.short)
-        self._look_again()
+
+    def _missing(self, tables: Sequence[str]) -> None:
+        """Forget the table that does not exist; of several, those that never delivered anything."""
+        for table in tables:
+            if len(tables) == 1 or not self.governor.has_delivered(table):
+                self._forget(table)
+
+    def _make_room(self, now: float) -> None:
+        """Forget the tables that were idle for longest, where there are too many."""
+        if self.governor.tables <= self._most_tables:
+            return
+        for table in self.governor.idle(now, self.governor.tables - MOST_TABLES // 2):
+            self._forget(table)
+        # Where many more are in use, they are not looked through for each new one.
+        self._most_tables = max(MOST_TABLES, 2 * self.governor.tables)
+
+    def _forget(self, table: str) -> None:
+        """Forget a table, unless requests wait for it: if it is used again, it is as one that was never met."""
+        if not self.governor.is_waited_for(table):
+            self.governor.forget(table)
+            self._heat.forget(table)
+            self.describing.forget(table)
+            self._met.discard(table)
 
     def close(self) -> None:
         """Set no timer any more, and end what is under way."""
@@ -202,6 +237,7 @@ class Admission:
     def _meet(self, table: str) -> None:
         """Find out about a table that is asked for the first time."""
         self._met.add(table)
+        self._make_room(_now())
         limits = self._policy.limits
         if limits == "describe":
             self.governor.suppose(table, _now())

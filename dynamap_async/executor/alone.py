@@ -10,6 +10,8 @@ from typing import Final
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
 ALONE_SECONDS: Final = 300.0
+MOST_TABLES: Final = 1_000
+"""How many tables are remembered; another one that is refused again is found out again."""
 
 
 class Alone:
@@ -23,7 +25,12 @@ class Alone:
         """Take note that an item of a table was refused in a batch and then accepted alone."""
         if table not in self:
             logger.warning("%s is refused in batches and accepted alone; it is sent alone for 5 minutes", table)
-        self.until[table] = asyncio.get_running_loop().time() + ALONE_SECONDS
+        now = asyncio.get_running_loop().time()
+        self.until.pop(table, None)  # so that those come first that are forgotten first
+        if len(self.until) >= MOST_TABLES:
+            for each in list(self.until)[: MOST_TABLES // 2]:
+                del self.until[each]
+        self.until[table] = now + ALONE_SECONDS
 
     def __contains__(self, table: object) -> bool:
         if not isinstance(table, str) or table not in self.until:

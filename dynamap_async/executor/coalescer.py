@@ -235,8 +235,9 @@ class Coalescer(Outcomes):
                 pending.on_the_wire = True
             else:
                 unwanted.append(pending)
+        if unwanted:
+            batch[:] = [pending for pending in batch if pending.on_the_wire]
         for pending in unwanted:
-            batch.remove(pending)
             self._close_one(pending)
 
     async def _carry(self, batch: list[Pending]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextvars import Context
 from typing import Final
 
-from dynamap_async.errors import DynamapError, SessionClosedError
+from dynamap_async.errors import DynamapError, ResourceNotFoundError, SessionClosedError
 from dynamap_async.executor.governor.limits import Limits, described_limits
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -28,17 +28,24 @@ _FAILED_SECONDS: Final = 300.0
 class Describing:
     """What DescribeTable says of the tables of a session."""
 
-    def __init__(self, send: Callable[[Request], Awaitable[Body]], know: Callable[[str, Limits | None], None]) -> None:
+    def __init__(
+        self,
+        send: Callable[[Request], Awaitable[Body]],
+        know: Callable[[str, Limits | None], None],
+        missing: Callable[[str], None],
+    ) -> None:
         """Begin with nothing known.
 
         Args:
             send: sends a request, with retries.
             know: called with a table and its limits; None where they could not be had.
+            missing: called with a table that does not exist, after that.
         """
         self.tasks: Final[set[asyncio.Task[None]]] = set()
         """Those that are under way."""
         self._send: Final = send
         self._know: Final = know
+        self._missing: Final = missing
         self._described: Final[dict[str, float]] = {}
         """Table -> the event loop's time of its description; far ahead where it failed or is under way."""
 
@@ -57,6 +64,10 @@ class Describing:
             if self._described.get(table, before) < before:
                 self.begin(table)
 
+    def forget(self, table: str) -> None:
+        """Forget that a table was described."""
+        self._described.pop(table, None)
+
     def close(self) -> None:
         """End what is under way."""
         for task in self.tasks:
@@ -68,6 +79,9 @@ class Describing:
             limits = described_limits(await self._send(request))
         except SessionClosedError:
             return
+        except ResourceNotFoundError:
+            self._know(table, None)
+            self._missing(table)
         except (DynamapError, LookupError, TypeError, ValueError, AttributeError) as error:
             logger.warning("the limits of %s are learned, for DescribeTable failed: %s", table, type(error).__name__)
             self._know(table, None)

@@ -11,6 +11,7 @@ from contextvars import Context
 from functools import partial
 from typing import Final
 
+from dynamap_async.config import Priority
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.pending import Pending
 from dynamap_async.executor.queues import Queues
@@ -64,11 +65,11 @@ class Entrance:
         self._sealing.hurry()
         self._sealing.wake()
 
-    def lift(self, pending: Pending) -> None:
-        """Let a request go on with the priority of the most urgent who waits for it."""
+    def lift(self, pending: Pending, priority: Priority) -> None:
+        """Let a request go on with the priority of one more who waits for it, if that is more urgent."""
         if self._admission.waits(pending):
-            self._admission.lift(pending, pending.priority)
-        elif pending.priority < pending.urgency and self._queues.take_out(pending):
+            self._admission.lift(pending, priority)
+        elif priority < pending.urgency and self._queues.take_out(pending):
             self._queues.of(pending).add(pending)
 
     def recall(self, table: str) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, cast
 
-from dynamap_async.errors import ServiceError, ThrottledError, TransportError
+from dynamap_async.errors import ResourceNotFoundError, ServiceError, ThrottledError, TransportError
 from dynamap_async.events import RequestAnswered, RequestSent
 from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.ledger import Payers
 from dynamap_async.executor.metering import Spending, spendings
-from dynamap_async.executor.meters import Meter
+from dynamap_async.executor.meters import Meters
 from dynamap_async.executor.sending import Sending
 from dynamap_async.executor.settling import Settlement
 from dynamap_async.request import Request
@@ -26,7 +26,7 @@ class Exchange:
     __slots__ = ("_carried", "_journal", "_meter", "_payers", "_request", "_sent")
 
     def __init__(
-        self, journal: Journal, request: Request, carried: Sequence[Sending], meter: Meter | None = None
+        self, journal: Journal, request: Request, carried: Sequence[Sending], meter: Meters | None = None
     ) -> None:
         """Begin.
 
@@ -45,7 +45,7 @@ class Exchange:
 
     def __enter__(self) -> Self:
         if self._meter is not None:
-            self._meter.sent(self._carried, asyncio.get_running_loop().time())
+            self._meter.sent(self._request, self._carried, asyncio.get_running_loop().time())
             return self
         self._payers = self._journal.ledger.sent(self._request, self._carried)
         self._sent = self._journal.sent(self._request, self._carried)
@@ -67,8 +67,10 @@ class Exchange:
             parts: of a batch, what it says of each identity.
         """
         meter = None if left_over else self._meter
-        if meter is not None and meter.answered(self._carried, answer, asyncio.get_running_loop().time()):
-            return
+        if meter is not None:
+            now = asyncio.get_running_loop().time()
+            if meter.answered(self._request, self._carried, answer, now):
+                return
         spent = spendings(self._request, answer)
         self._settle(answer, spent, left_over, throttled, parts or {})
         if left_over:
@@ -105,6 +107,8 @@ class Exchange:
                 service_code=error.service_code if isinstance(error, ServiceError) else None,
                 outcome=error.outcome if isinstance(error, TransportError) else None,
             )
+        if isinstance(error, ResourceNotFoundError):
+            self._journal.missing(self._request, self._carried)
 
     def _settle(
         self,

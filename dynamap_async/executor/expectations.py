@@ -3,11 +3,10 @@
 Until enough answers to requests of its kind are known, that is the least that it can take, which is certain.
 """
 
-from collections import Counter
 from typing import Final
 
 from dynamap_async.executor.budget import Estimate
-from dynamap_async.executor.governor.estimates import Estimates, Kind
+from dynamap_async.executor.governor.estimates import Estimates
 from dynamap_async.executor.governor.places import spent_units
 from dynamap_async.executor.metering import is_metered, least
 from dynamap_async.executor.settling import Settlement
@@ -22,13 +21,12 @@ class Expectations:
 
     def __init__(self) -> None:
         self._estimates: Final = Estimates()
-        self._answered: Final[Counter[Kind]] = Counter()
 
     def of(self, request: Request) -> Estimate:
         """Return the read units and the write units, in halves, that a request is expected to take."""
         reads, writes = least(request)
         expected = self._estimates.of(request)
-        if self._answered[expected.kind] < _ENOUGH:
+        if self._estimates.answered(expected.kind) < _ENOUGH:
             return reads, writes
         units = expected.units
         return (
@@ -42,4 +40,3 @@ class Expectations:
             return
         served = [self._estimates.of(sending.request) for sending in settlement.served()]
         self._estimates.learn(served, spent_units(settlement.spent))
-        self._answered.update(expected.kind for expected in served)

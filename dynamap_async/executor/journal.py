@@ -7,11 +7,12 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Final
 
-from dynamap_async.errors import ServiceError, TransportError
+from dynamap_async.errors import ResourceNotFoundError, ServiceError, TransportError
 from dynamap_async.events import BatchSplit, Event, Observer, RequestEnded, RequestQueued, RequestRetried, RequestSent
+from dynamap_async.executor.counts import CountsByTable, Place
 from dynamap_async.executor.ledger import Ledger
 from dynamap_async.executor.observers import Observers
 from dynamap_async.executor.sending import Sending
@@ -21,8 +22,6 @@ from dynamap_async.wire import Body
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
-Place = tuple[str, str]
-"""An API operation and a table."""
 Failure = tuple[Sending, ServiceError | TransportError]
 
 
@@ -37,6 +36,16 @@ class Tally:
     retries: int = 0
     unprocessed: int = 0
     splits: int = 0
+
+    @property
+    def used(self) -> int:
+        """How often it was used until now."""
+        return self.accepted + self.requests
+
+    def add(self, other: "Tally") -> None:
+        """Count what another one has counted, too."""
+        for each in fields(other):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 class Journal:
@@ -56,11 +65,9 @@ class Journal:
         self.observed: Final[bool] = bool(self._observers)
         """Whether there is any observer."""
         self.ledger: Final = ledger or Ledger()
-        self._tallies: Final[defaultdict[Place, Tally]] = defaultdict(Tally)
+        self.tallies: Final = CountsByTable(Tally)
         self.total: Final = Tally()
-        """What concerns several tables counts once here, and once for each of them in ``_tallies``."""
-        self._of_place: Final[dict[Place, Sequence[Tally]]] = {}
-        """Each tally once more, as what a request counts in."""
+        """What concerns several tables counts once here, and once for each of them in ``tallies``."""
         self._since: Final[dict[int, float]] = {}
         """Waiters, each with the time at which it asked; only where there are observers."""
 
@@ -72,8 +79,11 @@ class Journal:
         """Take note that somebody asks for a request; return the number of that waiter."""
         self.total.accepted += 1
         waiter_id = self.total.accepted
-        for tally in self._of_place.get((request.operation, request.table)) or self.tallies_of(request):
-            tally.accepted += 1
+        if ", " not in request.table:  # as of every request of an item (benchmarks: concurrent_gets_400)
+            self.tallies[request.operation, request.table].accepted += 1
+        else:
+            for tally in self.tallies_of(request):
+                tally.accepted += 1
         if self.observed:
             now = self._since[waiter_id] = _now()
             self.tell(
@@ -133,30 +143,31 @@ class Journal:
     def coalesced(self, operation: str, table: str, number: int) -> None:
         """Count how many of those who wait share a request with others."""
         self.total.coalesced += number
-        self._tallies[operation, table].coalesced += number
+        self.tallies[operation, table].coalesced += number
 
     def tallies_of(self, request: Request) -> Sequence[Tally]:
         """Return what a request counts in: one for each of its tables."""
-        # Kept for each place, as every request of an item asks for them (benchmarks: concurrent_gets_400).
-        found = self._of_place.get((request.operation, request.table))
-        if found is None:
-            found = [self._tallies[place] for place in _places(request)]
-            if len(found) == 1:  # of several tables there are any number of combinations
-                self._of_place[request.operation, request.table] = found
-        return found
+        return [self.tallies[place] for place in _places(request)]
 
     def failed(self, request: Request) -> None:
         """Count an exchange that ended in an error."""
         self.total.failures += 1
         for place in _places(request):
-            self._tallies[place].failures += 1
+            self.tallies[place].failures += 1
+
+    def missing(self, request: Request, carried: Sequence[Sending]) -> None:
+        """Take note that a table does not exist: what was never answered keeps no counts of its own."""
+        places = {place for each in (request, *(sending.request for sending in carried)) for place in _places(each)}
+        never = [place for place in places if self.tallies[place].requests <= self.tallies[place].failures]
+        self.tallies.fold(never)
+        self.ledger.fold(never)
 
     def left_over(self, left_over: Sequence[Sending]) -> None:
         """Count what the answer of a batch left over."""
         self.total.unprocessed += len(left_over)
         for sending in left_over:
             for place in _places(sending.request):
-                self._tallies[place].unprocessed += 1
+                self.tallies[place].unprocessed += 1
 
     def retried(self, failed: Iterable[Failure], delay_seconds: float) -> None:
         """Take note that requests that failed together wait to be sent again."""
@@ -170,7 +181,7 @@ class Journal:
         request, attempt = group[0].request, max(sending.attempts for sending in group)
         self.total.retries += len(group)
         for place in _places(request):
-            self._tallies[place].retries += len(group)
+            self.tallies[place].retries += len(group)
         logger.debug(
             "%s on %s failed (%s), attempt %d; %d sent again in %.3f s",
             request.operation,
@@ -200,7 +211,7 @@ class Journal:
         """Take note that a refused batch is sent again in parts."""
         self.total.splits += 1
         for place in _places(request):
-            self._tallies[place].splits += 1
+            self.tallies[place].splits += 1
         logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), error.service_code, parts)
         if self.observed:
             self.tell(
@@ -216,6 +227,8 @@ class Journal:
                     service_code=error.service_code,
                 )
             )
+        if isinstance(error, ResourceNotFoundError):
+            self.missing(request, batch)
 
     def ended(self, waiter_id: int, sending: Sending, error: type[BaseException] | None) -> None:
         """Take note that a waiter has its answer or its error, or waits no more."""
@@ -253,11 +266,12 @@ class Journal:
             counts, number = (in_flight, max(sending.parts, sending.waiting)) if flying else (queued, sending.waiting)
             for place in (None, *_places(sending.request)):
                 counts[place] += number
+        tallies = {place: Tally() for place in (*queued, *in_flight) if place is not None} | self.tallies
         entries = tuple(
             OperationStatistics(
                 operation=place[0], table=place[1], queued=queued[place], in_flight=in_flight[place], **asdict(tally)
             )
-            for place, tally in sorted(self._tallies.items(), key=lambda entry: entry[0])
+            for place, tally in sorted(tallies.items(), key=lambda entry: entry[0])
         )
         return Statistics(queued=queued[None], in_flight=in_flight[None], **asdict(self.total), by_operation=entries)
 

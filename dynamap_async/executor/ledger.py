@@ -14,6 +14,7 @@ from typing import Any, Final
 from dynamap_async.errors import Outcome, TransportError
 from dynamap_async.executor.account import Account, current
 from dynamap_async.executor.budget import Estimate, Limits
+from dynamap_async.executor.counts import Place
 from dynamap_async.executor.expectations import Expectations
 from dynamap_async.executor.metering import is_metered, parts_in
 from dynamap_async.executor.sending import Sending
@@ -58,6 +59,11 @@ class Ledger:
             self._whole = self.own.copy()
         if limits and self._expectations is None:
             self._expectations = Expectations()
+
+    def fold(self, places: Sequence[Place]) -> None:
+        """Count what these operations on tables took as that of other tables; scopes keep what is theirs."""
+        for book in {self.own, self._whole}:
+            book.fold(places)
 
     def estimate(self, request: Request) -> Estimate:
         """Return what a request is expected to take, before it is sent: read units and write units, in halves."""

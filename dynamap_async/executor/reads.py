@@ -50,7 +50,7 @@ class Reads(Chunked):
                 queued.waiters.append(waiter)
                 queued.joined = True
                 if self._journal.ledger.scoped:
-                    self.entrance.lift(queued)
+                    self.entrance.lift(queued, waiter.priority)
                     self._sealing.wake()
                 return queued
         self.open.add(pending)

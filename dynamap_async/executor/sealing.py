@@ -70,7 +70,8 @@ class Sealing:
         if self._reserved is not None:
             if urgency >= self._reserved_for or self._reserved.done():
                 return
-            self._reserved.cancel()  # it was for something less urgent
+            # It was for something less urgent.
+            self._slots.leave(self._reserved, self._reserved_for)
             self._reserved = None
         loop = asyncio.get_running_loop()
         if self._due is None:

@@ -15,6 +15,8 @@ from dynamap_async.wire import WireItem
 
 UNKNOWN_BYTES: Final = 4_096
 """What an item of a table is taken for that was not read yet: 100 of them share a call."""
+MOST_TABLES: Final = 1_000
+"""Of how many tables sizes are known."""
 _SAMPLE: Final = 8
 _FALL: Final = 8
 
@@ -37,5 +39,7 @@ class Sizes:
         if not sizes:
             return
         average = sum(sizes) / len(sizes)
+        if table not in self.known and len(self.known) >= MOST_TABLES:
+            self.known.clear()  # the next answers tell
         known = self.known.get(table, 0)
         self.known[table] = int(max(average, known + (average - known) / _FALL))

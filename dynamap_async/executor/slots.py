@@ -8,7 +8,7 @@ it finds out with one call on its way, not with dozens, whose refusals would be 
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from typing import Final
 
 from dynamap_async.config import Priority
@@ -29,9 +29,9 @@ class Slots:
         self._free = 0
         self._held = dict.fromkeys(Priority, 0)
         self._most = dict.fromkeys(Priority, 0)
-        self._waiting: dict[Priority, deque[asyncio.Future[None]]] = {priority: deque() for priority in Priority}
-        self._in_line = 0
-        """How many wait, those included that have given up."""
+        self._waiting: dict[Priority, OrderedDict[asyncio.Future[None], None]] = {
+            priority: OrderedDict() for priority in Priority
+        }
         self._turns = 0
         self._background = 1
         """How many slots background work may hold, as far as it has come since it began."""
@@ -59,20 +59,24 @@ class Slots:
         """Take a slot if one is free and nobody as urgent waits for it; tell whether it was taken."""
         if not self._may_take(priority):
             return False
-        if self._in_line:
-            for urgency, waiting in self._waiting.items():
-                if waiting and urgency <= priority and any(not waiter.done() for waiter in waiting):
-                    return False
+        for urgency, waiting in self._waiting.items():
+            if waiting and urgency <= priority:
+                return False
         self._free -= 1
         self._held[priority] += 1
         return True
 
     def reserve(self, priority: Priority = Priority.INTERACTIVE) -> asyncio.Future[None]:
-        """Join the line for a slot: the future is done when one was taken. Cancel it to leave the line."""
+        """Join the line for a slot: the future is done when one was taken. See ``leave``."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[priority].append(waiter)
-        self._in_line += 1
+        self._waiting[priority][waiter] = None
         return waiter
+
+    def leave(self, waiter: asyncio.Future[None], priority: Priority = Priority.INTERACTIVE) -> None:
+        """Leave the line, and give back the slot if one was taken meanwhile."""
+        self._waiting[priority].pop(waiter, None)
+        if not waiter.cancel() and not waiter.cancelled():
+            self.release(priority)
 
     async def take(self, priority: Priority = Priority.INTERACTIVE) -> None:
         """Wait for a slot and take it. A cancelled wait takes none."""
@@ -82,8 +86,7 @@ class Slots:
         try:
             await waiter
         except asyncio.CancelledError:
-            if not waiter.cancelled():
-                self.release(priority)
+            self.leave(waiter, priority)
             raise
 
     def release(self, priority: Priority = Priority.INTERACTIVE) -> None:
@@ -93,13 +96,10 @@ class Slots:
         self._turns += 1
         if priority is Priority.BACKGROUND:
             self._background_ended()
-        if not self._in_line:
-            return
         for urgency in _LEAST_URGENT_LAST if self._turns % _TURNS else _LEAST_URGENT_FIRST:
             waiting = self._waiting[urgency]
             while waiting and self._may_take(urgency):
-                waiter = waiting.popleft()
-                self._in_line -= 1
+                waiter, _ = waiting.popitem(last=False)
                 if not waiter.done():
                     self._free -= 1
                     self._held[urgency] += 1

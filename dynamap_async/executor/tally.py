@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from dynamap_async.executor.counts import CountsByTable, Place
 from dynamap_async.executor.metering import Spending
 from dynamap_async.usage import IndexUsage, OperationUsage, Usage, UsageCounts
 
@@ -32,6 +33,16 @@ class UsageTally:
     indexes: dict[str, list[int]] | None = None
     """Index -> its read units and write units, in halves; None where none took any."""
 
+    @property
+    def used(self) -> int:
+        """How often it was used until now."""
+        return self.requests + self.items
+
+    def add(self, other: "UsageTally") -> None:
+        """Count what another one has counted, too; the units of its indexes as the table's."""
+        for name, number in other.counts().items():
+            setattr(self, name, getattr(self, name) + number)
+
     def counts(self) -> dict[str, Any]:
         """Return all counts by their names, those of the indexes included."""
         counts = {name: getattr(self, name) for name in _COUNTS}
@@ -44,16 +55,13 @@ class UsageTally:
 class Counted:
     """What one account has used: in total, by operation and table, and by table and index."""
 
-    __slots__ = ("_by_operation", "_more_than_once")
+    __slots__ = ("_more_than_once", "by_operation")
 
     def __init__(self) -> None:
-        self._by_operation: Final[defaultdict[tuple[str, str], UsageTally]] = defaultdict(UsageTally)
+        self.by_operation: Final = CountsByTable(UsageTally)
+        """The counts of each operation on each table."""
         self._more_than_once: Final = UsageTally()
         """What was counted for each of several tables, and is one in total."""
-
-    def of(self, operation: str, table: str) -> UsageTally:
-        """Return the counts of one operation on one table."""
-        return self._by_operation[operation, table]
 
     def sent(self, operation: str, tables: Sequence[str]) -> None:
         """Count a request."""
@@ -79,13 +87,17 @@ class Counted:
     def _of_each(self, operation: str, tables: Sequence[str]) -> Iterable[UsageTally]:
         """Return the tallies of something that is about each of these tables, and is one in total."""
         if len(tables) == 1:
-            return (self._by_operation[operation, tables[0]],)
-        tallies = [self._by_operation[operation, table] for table in tables]
+            return (self.by_operation[operation, tables[0]],)
+        tallies = [self.by_operation[operation, table] for table in tables]
         return [*tallies, *[self._more_than_once] * (len(tallies) - 1)]
+
+    def fold(self, places: Iterable[Place]) -> None:
+        """Count these operations on tables as those on other tables."""
+        self.by_operation.fold(places)
 
     def spend(self, operation: str, of: Spending, halves: int) -> None:
         """Add units of a table, or of one of its indexes: of what was reported, the part that is paid here."""
-        tally = self._by_operation[operation, of.table]
+        tally = self.by_operation[operation, of.table]
         if of.index is not None:
             tally.indexes = tally.indexes or {}
             tally.indexes.setdefault(of.index, [0, 0])[of.writes] += halves
@@ -97,12 +109,12 @@ class Counted:
     @property
     def requests(self) -> int:
         """How many requests there were, in total."""
-        return sum(tally.requests for tally in self._by_operation.values()) - self._more_than_once.requests
+        return sum(tally.requests for tally in self.by_operation.values()) - self._more_than_once.requests
 
     @property
     def halves(self) -> tuple[int, int]:
         """The read units and the write units, in halves, in total."""
-        counts = [tally.counts() for tally in self._by_operation.values()]
+        counts = [tally.counts() for tally in self.by_operation.values()]
         return sum(each["read_halves"] for each in counts), sum(each["write_halves"] for each in counts)
 
     def copy(self) -> "Counted":
@@ -111,7 +123,7 @@ class Counted:
 
     def usage(self) -> Usage:
         """Return all of it as a value that does not change."""
-        entries = sorted(self._by_operation.items(), key=lambda entry: entry[0])
+        entries = sorted(self.by_operation.items(), key=lambda entry: entry[0])
         by_operation = tuple(
             OperationUsage(operation=operation, table=table, **tally.counts()) for (operation, table), tally in entries
         )
@@ -123,7 +135,7 @@ class Counted:
 
     def _by_index(self) -> tuple[IndexUsage, ...]:
         by_index: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-        for (_, table), tally in self._by_operation.items():
+        for (_, table), tally in self.by_operation.items():
             own = [tally.read_halves, tally.write_halves]
             for index, halves in (("", own), *(tally.indexes or {}).items()):
                 by_index[table, index][0] += halves[0]

@@ -10,6 +10,8 @@ from dynamap_async.expressions.shapes import Values
 
 _VALUES: Final = "ExpressionAttributeValues"
 _NAMES: Final = "ExpressionAttributeNames"
+_PLACE_BYTES: Final = 200
+"""What a placeholder takes, and its value's place in the shape."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,11 @@ class Mould:
     """Placeholder -> the place of its value among those of the shape."""
     fixed_bytes: int
     """The size of the names, and of all placeholders."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """About how much memory it takes."""
+        return len(repr(self.members)) + _PLACE_BYTES * len(self.places)
 
     @classmethod
     def of(cls, members: Mapping[str, Any], values: Values) -> "Mould":

@@ -1,6 +1,6 @@
 """Document paths: which part of an item an expression names."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.codec import EMPTY_SET, Converter
@@ -35,6 +35,9 @@ class Path:
 
     empty_set_forms: Forms | None = None
     """The stored forms that read back as an empty set; without it what the type alone tells."""
+
+    has_given_steps: bool = False
+    """Whether a step is a map key or a list position that the program gave, and not a field that a class declares."""
 
     def __str__(self) -> str:
         return f"{self.owner.__name__}.{self.spelled}"
@@ -80,12 +83,13 @@ class Path:
         if len(self.steps) == PATH_DEPTH:
             raise ExpressionError(f"{self.owner.__name__}.{spelled} is deeper than {PATH_DEPTH} levels")
         step, converter = found
-        return Path(self.owner, (*self.steps, step), spelled, converter)
+        given = self.has_given_steps or not self.converter.document
+        return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given)
 
     def member(self, name: str) -> "Path":
         """Return the path of a nested document's field, spelled with a dot."""
         child = self.child(name)
-        return Path(child.owner, child.steps, f"{self.spelled}.{name}", child.converter)
+        return replace(child, spelled=f"{self.spelled}.{name}")
 
     def encode(self, value: object) -> AttributeValue:
         """Return a value in the stored form of this path.

@@ -2,6 +2,9 @@
 
 Conditions of one shape are rendered to the same text, with placeholders in the same places. As each value is sent once,
 it belongs to the shape which of the values are equal.
+
+A shape holds nothing of a value, and no map key or list position that the program gave: shapes are kept, and both are
+its users'. Expressions that name such a part have no shape.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -16,21 +19,21 @@ from dynamap_async.expressions.conditions import (
     In,
     Not,
     Or,
+    Size,
     Value,
 )
+from dynamap_async.expressions.paths import Path
 from dynamap_async.expressions.updates import Action, Add, Call, Delete, Remove, Set, Source, Sum
 from dynamap_async.wire import AttributeValue
 
 Values = list[AttributeValue]
-
-_NESTED: Final = frozenset(("L", "M"))
 
 
 def shape_and_values(conditions: Sequence[Condition]) -> tuple[Hashable, Values]:
     """Return what conditions have in common with others that differ in their values only, and their values in order.
 
     Raises:
-        KeyError: one is of no known kind.
+        KeyError: there is no shape: one is of no known kind, or names a part by what the program gave.
     """
     values: Values = []
     shape = tuple([_SHAPES[type(condition)](condition, values) for condition in conditions])
@@ -48,11 +51,11 @@ def update_shape_and_values(actions: Sequence[Action], conditions: Sequence[Cond
 def _action_shape(action: Action, values: Values) -> Hashable:
     match action:
         case Set(path=path, source=source):
-            return Set, path, _source_shape(source, values)
+            return Set, _declared(path), _source_shape(source, values)
         case Add(path=path, value=value) | Delete(path=path, value=value):
-            return type(action), path, _operand_shape(value, values)
+            return type(action), _declared(path), _operand_shape(value, values)
         case Remove(path=path):
-            return Remove, path
+            return Remove, _declared(path)
 
 
 def _source_shape(source: Source, values: Values) -> Hashable:
@@ -74,14 +77,24 @@ def _equal_ones(values: Values) -> Hashable:
 
 
 def _operand_shape(operand: object, values: Values) -> Hashable:
-    """Return the shape of an operand: of a value its type, and of anything else the thing itself."""
-    if not isinstance(operand, Value):
-        return operand
-    stored = operand.stored
-    values.append(stored)
-    [tag] = stored
-    # Nested values can be equal and spelled differently, so each is a shape of its own.
-    return repr(stored) if tag in _NESTED else tag
+    """Return the shape of an operand: of a value its type, and of a path, or its size, the thing itself."""
+    if isinstance(operand, Value):
+        stored = operand.stored
+        values.append(stored)
+        [tag] = stored
+        return tag
+    if isinstance(operand, Path):
+        return _declared(operand)
+    if isinstance(operand, Size):
+        _declared(operand.path)
+    return operand
+
+
+def _declared(path: Path) -> Path:
+    """Return a path as it is; raises KeyError for one with steps that the program gave."""
+    if path.has_given_steps:
+        raise KeyError(path)
+    return path
 
 
 def _comparison(condition: Comparison, values: Values) -> Hashable:
@@ -98,7 +111,7 @@ def _in(condition: In, values: Values) -> Hashable:
 
 
 def _function(condition: Function, values: Values) -> Hashable:
-    return condition.name, condition.path, *[_operand_shape(each, values) for each in condition.arguments]
+    return condition.name, _declared(condition.path), *[_operand_shape(each, values) for each in condition.arguments]
 
 
 def _parts(condition: And | Or, values: Values) -> Hashable:

@@ -1,9 +1,9 @@
 """What a model class means to DynamoDB: its fields, its items and its table."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -11,6 +11,7 @@ from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Condition, Function, Path
 from dynamap_async.models.assigned_checks import check_assigned
 from dynamap_async.models.checks import check_attr, check_fields
+from dynamap_async.models.compiled import Compiled
 from dynamap_async.models.computed import Computed
 from dynamap_async.models.computed_checks import computed_of
 from dynamap_async.models.fields import FieldPlan, plan_fields
@@ -34,9 +35,6 @@ from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
 
 M = TypeVar("M", bound=BaseModel)
-
-_KEPT: Final = 512
-"""For how many shapes of queries and updates something is kept with one model: programs have a few dozen."""
 
 
 @dataclass(frozen=True, eq=False)  # without slots, for what is worked out once per class
@@ -115,15 +113,9 @@ class Definition(Generic[M]):
         return None if alone else self.items.decode
 
     @cached_property
-    def compiled(self) -> dict[Hashable, Any]:
-        """What was worked out before for queries and updates of the model, by their shape; see ``keep``."""
-        return {}
-
-    def keep(self, shape: Hashable, made: Any) -> None:
-        """Keep what was worked out for a shape, in ``compiled``. There it is dropped when there are too many."""
-        if len(self.compiled) >= _KEPT:
-            self.compiled.clear()
-        self.compiled[shape] = made
+    def compiled(self) -> Compiled:
+        """What was worked out before for queries and updates of the model."""
+        return Compiled()
 
     @cached_property
     def is_stored(self) -> Condition:

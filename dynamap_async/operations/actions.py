@@ -44,6 +44,8 @@ from dynamap_async.wire import AttributeValue
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
 _CHANGES: Final = (Path, Start, Arithmetic, Longer)  # A | B would be made anew each time (benchmarks: update_one)
 _SETS: Final = (set, frozenset)
+_PATH_BYTES: Final = 500
+"""What a path takes that was looked at before."""
 
 
 def setting(definition: Definition[Any], field: object, value: object) -> Action:
@@ -140,7 +142,8 @@ def target(definition: Definition[Any], field: object) -> Path:
     elif is_frozen(path):
         reason = "is frozen by the model; put() writes it"
     else:
-        definition.keep(changeable, path)
+        if not path.has_given_steps:  # which are its users'
+            definition.compiled.keep(changeable, path, _PATH_BYTES)
         return path
     raise ExpressionError(f"{path} {reason}", expression=str(path))
 

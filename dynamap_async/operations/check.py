@@ -56,5 +56,5 @@ class Check(Write[None]):
         target = Target(self._key, identity_of(table, self._key))
         return write_request("ConditionCheck", table, target, {"Key": self._key}, self._conditions)
 
-    def result(self, response: Body) -> None:
+    def result(self, response: Body, context: Context) -> None:
         """Nothing: the condition held."""

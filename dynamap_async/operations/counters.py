@@ -60,7 +60,7 @@ class Reserve(SingleRequest[range]):
         }
         return Request(operation="UpdateItem", body=body, table=table, target=target, writes=True)
 
-    def result(self, response: Body) -> range:
+    def result(self, response: Body, context: Context) -> range:
         """Return the numbers."""
         last = int(response["Attributes"][_LAST]["N"])
         return range(last - self._count + 1, last + 1)

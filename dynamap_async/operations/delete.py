@@ -146,7 +146,7 @@ class Delete(Write[None]):
         """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
         return ExactlyOnce(self, client_request_token=client_request_token)
 
-    def result(self, response: Body) -> None:
+    def result(self, response: Body, context: Context) -> None:
         """Nothing: the item is gone."""
         self.acknowledged()
 

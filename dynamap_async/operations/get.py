@@ -1,7 +1,7 @@
 """Reading one item by its key."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of
@@ -12,7 +12,6 @@ from dynamap_async.operations.transact import key_values
 from dynamap_async.request import PartOfAnswer, Request, Target
 from dynamap_async.wire import Body
 
-_NOW: Final = Context().now
 M = TypeVar("M", bound=Model)
 M_co = TypeVar("M_co", bound=Model, covariant=True)
 R_co = TypeVar("R_co", covariant=True)
@@ -21,7 +20,7 @@ R_co = TypeVar("R_co", covariant=True)
 class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
     """The read of one item."""
 
-    __slots__ = ("_coalesce", "_consistent", "_definition", "_expiry", "_key", "_now", "_table", "_values")
+    __slots__ = ("_coalesce", "_consistent", "_definition", "_expiry", "_key", "_table", "_values")
 
     def __init__(
         self,
@@ -57,14 +56,12 @@ class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
         self._coalesce = coalesce
         expiry = definition.expiry
         self._expiry = None if expiry is None else expiry.stored
-        self._now = _NOW
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._values))})"
 
     def request(self, context: Context) -> Request:
-        """Return the GetItem request; the answer is then judged by the clock of the same context."""
-        self._now = context.now
+        """Return the GetItem request."""
         table, key = context.table_prefix + self._table, self._key
         body = {"TableName": table, "Key": key, "ConsistentRead": self._consistent}
         target = Target(key, self._definition.plain_keys.identity(table, key))
@@ -73,10 +70,10 @@ class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
             operation="GetItem", body=body, table=table, target=target, batchable=self._coalesce, reader=reader
         )
 
-    def _found(self, response: Body) -> M_co | None:
+    def _found(self, response: Body, context: Context) -> M_co | None:
         """Return the item, or None; an expired one is none where the model hides them."""
         item = response.get("Item")
-        if item is None or (self._expiry is not None and is_expired(item, self._expiry, self._now())):
+        if item is None or (self._expiry is not None and is_expired(item, self._expiry, context.now())):
             return None
         reader = self._definition.read_together
         if reader is not None and isinstance(response, PartOfAnswer):
@@ -112,9 +109,9 @@ class Find(_Read[M_co, M_co | None], Generic[M_co]):
 
     __slots__ = ()
 
-    def result(self, response: Body) -> M_co | None:
+    def result(self, response: Body, context: Context) -> M_co | None:
         """Return the item, or None; an expired one is none where the model hides them."""
-        return self._found(response)
+        return self._found(response, context)
 
 
 @final
@@ -132,13 +129,13 @@ class Get(_Read[M, M], Generic[M]):
         """The same read, of an item that may be absent."""
         return Find(self._definition.model, *self._values, consistent_read=self._consistent, coalesce=self._coalesce)
 
-    def result(self, response: Body) -> M:
+    def result(self, response: Body, context: Context) -> M:
         """Return the item.
 
         Raises:
             ItemNotFoundError: there is none.
         """
-        item = self._found(response)
+        item = self._found(response, context)
         if item is None:
             raise self.not_found()
         return item

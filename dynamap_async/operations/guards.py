@@ -95,7 +95,7 @@ class Guarded(SingleRequest[None]):
         """Return the TransactWriteItems request."""
         return self._transaction.request(context)
 
-    def result(self, response: Body) -> None:
+    def result(self, response: Body, context: Context) -> None:
         """Take note that the guards were written; the write has a result of its own."""
         for guard in self._guards:
             guard.acknowledged()

@@ -142,13 +142,13 @@ class Old(Write[M | None], Generic[M]):
             write_id=None,  # the item that it left does not tell the one before
         )
 
-    def result(self, response: Body) -> M | None:
+    def result(self, response: Body, context: Context) -> M | None:
         """Return the item as it was before; None where there was none.
 
         Raises:
             ItemValidationError: it does not fit its model; the write was done all the same.
         """
-        self._write.result(response)
+        self._write.result(response, context)
         stored: WireItem | None = response.get("Attributes")
         if not stored:
             return None

@@ -53,8 +53,13 @@ class SingleRequest(Operation[R_co]):
         raise NotImplementedError
 
     @abstractmethod
-    def result(self, response: Body) -> R_co:
-        """Read the answer."""
+    def result(self, response: Body, context: Context) -> R_co:
+        """Read the answer.
+
+        Args:
+            response: it.
+            context: what the session adds, the same as for ``request``.
+        """
         raise NotImplementedError
 
     def failed(self, error: ServiceError) -> Exception:

@@ -23,12 +23,14 @@ from dynamap_async.operations.route import Route, check_key_values
 
 _NEW: Final = object()
 """Stands for a shape that was never met."""
+_LEAST_BYTES: Final = 4_000
+"""What a shape takes, and its plan, besides what is sent."""
 
 
 def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
     """Plan a query or scan; arguments and errors are those of ``plan_anew``."""
     definition = definition_of(spec.model)
-    asked = _shape(spec, context, definition, counting=counting)
+    asked = _shape(spec, definition, counting=counting)
     if asked is None:
         return plan_anew(spec, context, counting=counting)
     shape, values = asked
@@ -37,13 +39,12 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         return filled
     reading = plan_anew(spec, context, counting=counting)
     if mould is _NEW:
-        definition.keep(shape, _mould_of(reading, spec, values))
+        made = _mould_of(reading, spec, values)
+        definition.compiled.keep(shape, made, _LEAST_BYTES if made is None else _LEAST_BYTES + made.body.kept_bytes)
     return reading
 
 
-def _shape(
-    spec: ReadSpec, context: Context, definition: Definition[Any], *, counting: bool
-) -> tuple[Hashable, Values] | None:
+def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tuple[Hashable, Values] | None:
     """Return all that the plan of a query depends on, and the values that are put into it; None where that is more."""
     if spec.models or spec.checkpoint is not None or not definition.reads_plainly:
         return None
@@ -51,9 +52,11 @@ def _shape(
         shape, values = shape_and_values(spec.conditions)
     except KeyError:
         return None
+    if spec.selected is not None and any(path.has_given_steps for path in spec.selected):
+        return None
     selected = None if spec.selected is None else tuple([(path, path.spelled) for path in spec.selected])
     settings = spec.scan, spec.index, spec.descending, spec.consistent, spec.segments, selected, spec.card, counting
-    return (context.table_prefix, settings, shape), values
+    return (settings, shape), values
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,12 @@ class _PlanMould:
         body = self.body.filled(values)
         if body is None:
             return None
-        table = self.reading.plan.table
+        table = body["TableName"] = context.table_prefix + self.reading.plan.table
         return revised(
             self.reading,
             plan=revised(
                 self.reading.plan,
+                table=table,
                 key_conditions=route.key_conditions,
                 sort_conditions=route.sort,
                 filters=route.filters,
@@ -110,14 +114,15 @@ def _mould_of(reading: Reading[Any], spec: ReadSpec, values: Values) -> _PlanMou
     partition, sort, filters = (_places(each, spec.conditions) for each in (route.partition, route.sort, route.filters))
     if partition is None or sort is None or filters is None:
         return None
-    plan = revised(reading.plan, key_conditions=(), sort_conditions=(), filters=(), body={})
+    table = definition_of(spec.model).require_table("read").name
+    plan = revised(reading.plan, table=table, key_conditions=(), sort_conditions=(), filters=(), body={})
     return _PlanMould(
-        reading=revised(reading, plan=plan, route=None, binding=str),
+        reading=revised(reading, plan=plan, route=None, binding=str, cursor_secret=None),
         route=revised(route, partition=(), sort=(), filters=()),
         partition=partition,
         sort=sort,
         filters=filters,
-        body=Mould.of(reading.plan.body, values),
+        body=Mould.of({**reading.plan.body, "TableName": table}, values),
     )
 
 

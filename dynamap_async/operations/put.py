@@ -26,7 +26,7 @@ from dynamap_async.operations.transact import Part
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.request import Request, Target
-from dynamap_async.wire import Body, WireItem
+from dynamap_async.wire import Body, WireItem, WireKey
 
 M = TypeVar("M", bound=Model)
 
@@ -47,6 +47,7 @@ class Put(Write[M], Generic[M]):
         "_expected",
         "_item",
         "_json",
+        "_key",
         "_number",
         "_read_first",
         "_stamps",
@@ -56,6 +57,7 @@ class Put(Write[M], Generic[M]):
     kind: WriteKind | None = "put"
 
     _wire: WireItem | None
+    _key: WireKey
     _json: bytes
     _stamps: dict[str, Any]
     _expected: int | None
@@ -89,6 +91,7 @@ class Put(Write[M], Generic[M]):
     def _take(self, item: M, json: bytes) -> None:
         self._item, self._definition = item, definition_of(type(item))
         self._wire, self._json = None, json
+        self._key = self._definition.plain_keys.of(self._stored)
         self._conditions, self._number, self._stamps = (), {}, {}
         self._expected, self._read_first = None, False
 
@@ -97,14 +100,12 @@ class Put(Write[M], Generic[M]):
 
     @property
     def _stored(self) -> WireItem:
-        """The item in wire form, which is let go of while only its JSON is needed.
+        """The item in wire form, which is made anew where only its JSON is kept.
 
         Of hundreds of items that wait, the dicts would push each other out of the processor's caches (benchmarks:
         concurrent_puts, batch_write).
         """
-        if self._wire is None:
-            self._wire = orjson.loads(self._json)
-        return cast("WireItem", self._wire)
+        return cast("WireItem", orjson.loads(self._json)) if self._wire is None else self._wire
 
     @property
     def definition(self) -> Definition[M]:
@@ -173,7 +174,8 @@ class Put(Write[M], Generic[M]):
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         adds = self._number or definition.assigned or self._expected is not None
         self._stamps = stamped(self._item, definition, self._number) if adds else {}
-        self._wire, self._json = definition.items.encoded(self._item, self._stamps)
+        wire, self._json = definition.items.encoded(self._item, self._stamps)
+        self._wire, self._key = None, definition.plain_keys.of(wire)
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
         """Return the conditions that the write adds to the caller's."""
@@ -198,22 +200,19 @@ class Put(Write[M], Generic[M]):
 
     def _sent(self, context: Context) -> Any:
         """Return the item as a body holds it."""
-        if not context.splices:
-            return self._stored
-        self._wire = None
-        return orjson.Fragment(self._json)
+        return orjson.Fragment(self._json) if context.splices else self._stored
 
     def _place(self, context: Context) -> tuple[str, Target]:
         """Return the full name of the table, and the item."""
-        definition, stored = self._definition, self._stored
+        definition, key = self._definition, self._key
         table = definition.require_table("written")
-        keys = definition.plain_keys
-        key = keys.of(stored)
         name = table.name if definition.periods is None else definition.table_name(key, "written")
         name = context.table_prefix + name
-        return name, Target(key, keys.identity(name, stored), partial(_size_of, self._json), len(self._json))
+        return name, Target(
+            key, definition.plain_keys.identity(name, key), partial(_size_of, self._json), len(self._json)
+        )
 
-    def result(self, response: Body) -> M:
+    def result(self, response: Body, context: Context) -> M:
         """Return the instance that was written."""
         self.acknowledged()
         return self._item

@@ -52,13 +52,13 @@ class Refresh(SingleRequest[M], Generic[M]):
         """Return the GetItem request."""
         return self._find.request(context)
 
-    def result(self, response: Body) -> M:
+    def result(self, response: Body, context: Context) -> M:
         """Return the same instance with the stored values.
 
         Raises:
             ItemNotFoundError: the item does not exist any more.
         """
-        found = self._find.result(response)
+        found = self._find.result(response, context)
         if found is None:
             raise not_found(self._item, self._definition)
         take_over(self._item, found)

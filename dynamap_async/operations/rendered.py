@@ -35,7 +35,8 @@ def rendered(
         return filled
     members = _rendered_anew(actions, conditions)
     if mould is None:
-        definition.keep(shape, Mould.of(members, values))
+        mould = Mould.of(members, values)
+        definition.compiled.keep(shape, mould, mould.kept_bytes)
     return members
 
 

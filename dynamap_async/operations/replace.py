@@ -47,10 +47,10 @@ class Replace(Put[M], Generic[M]):
     def request(self, context: Context) -> Request:
         """Return the UpdateItem request."""
         definition = self._definition
-        key = {name: self._stored[name] for name in definition.require_table("replaced").keys.names}
+        stored, key = self._stored, self._key
         version = definition.version
-        changes: Changes = {name: value for name, value in self._stored.items() if name not in key}
-        changes.update((name, REMOVED) for name in definition.field_names if name not in self._stored)
+        changes: Changes = {name: value for name, value in stored.items() if name not in key}
+        changes.update((name, REMOVED) for name in definition.field_names if name not in stored)
         if version is not None:
             changes.pop(version.stored, None)
         request = update_request(
@@ -59,14 +59,14 @@ class Replace(Put[M], Generic[M]):
             key,
             changes,
             (*self._guards(context), *self._conditions),
-            size_of=self._stored,
+            size_of=stored,
             more=_next_version(definition),
         )
         if version is None:
             return request
         return replace(request, body={**request.body, "ReturnValues": "UPDATED_NEW"})
 
-    def result(self, response: Body) -> M:
+    def result(self, response: Body, context: Context) -> M:
         """Return the instance that was written, with the number that its version got."""
         self.acknowledged()
         version = self._definition.version

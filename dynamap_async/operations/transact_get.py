@@ -60,7 +60,7 @@ class TransactRead(Transact[R], Generic[R]):
             table=tables_of(parts),
         )
 
-    def _found(self, response: Body) -> list[Any]:
+    def _found(self, response: Body, context: Context) -> list[Any]:
         slots: Sequence[Body] = response.get("Responses") or ()
         if len(slots) != len(self._finds):
             raise DamagedResponseError(
@@ -69,7 +69,7 @@ class TransactRead(Transact[R], Generic[R]):
                 operation="TransactGetItems",
                 table=", ".join(dict.fromkeys(find.not_found().model for find in self._finds)),
             )
-        return [find.result(slot) for find, slot in zip(self._finds, slots, strict=True)]
+        return [find.result(slot, context) for find, slot in zip(self._finds, slots, strict=True)]
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the items that there are."""
@@ -123,13 +123,13 @@ class TransactGet(TransactRead[R], Generic[R]):
         self._finds = tuple(_find_of(get, Get) for get in gets)
         check_count(self._finds)
 
-    def result(self, response: Body) -> R:
+    def result(self, response: Body, context: Context) -> R:
         """Return the items, in the order asked for.
 
         Raises:
             ItemNotFoundError: one of them does not exist.
         """
-        items = self._found(response)
+        items = self._found(response, context)
         for find, item in zip(self._finds, items, strict=True):
             if item is None:
                 raise find.not_found()
@@ -188,9 +188,9 @@ class TransactFind(TransactRead[R], Generic[R]):
         self._finds = tuple(_find_of(find, Find) for find in finds)
         check_count(self._finds)
 
-    def result(self, response: Body) -> R:
+    def result(self, response: Body, context: Context) -> R:
         """Return the items, in the order asked for; None where there is none."""
-        return cast("R", tuple(self._found(response)))  # which the overloads of the constructor say
+        return cast("R", tuple(self._found(response, context)))  # which the overloads of the constructor say
 
 
 def _find_of(subject: Any, kind: type[Any]) -> Find[Any]:

@@ -104,7 +104,7 @@ class TransactWrite(Transact[None]):
             resendable_seconds=RESENDABLE_SECONDS,
         )
 
-    def result(self, response: Body) -> None:
+    def result(self, response: Body, context: Context) -> None:
         """Take note that every action was carried out."""
         for action in self._actions:
             action.acknowledged()

@@ -1,12 +1,11 @@
 """What an update leaves in the unique attributes of an item, as far as that can be told before it is sent."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Action, Call, Path, Remove, Set, Value
 from dynamap_async.models import Definition
-from dynamap_async.operations.completing import completed
-from dynamap_async.operations.updating import UpdateSpec
 from dynamap_async.wire import AttributeValue, WireItem
 
 
@@ -15,22 +14,23 @@ def unique_attributes(definition: Definition[Any]) -> frozenset[str]:
     return frozenset(field.stored for constraint in definition.uniques for field in constraint.fields)
 
 
-def unique_after(spec: UpdateSpec, before: WireItem) -> WireItem:
+def unique_after(definition: Definition[Any], actions: Sequence[Action], before: WireItem) -> WireItem:
     """Return the unique attributes as an update leaves them.
 
     Args:
-        spec: what is asked.
+        definition: the model.
+        actions: all that the update does.
         before: what is stored until then; nothing for an item that the update makes.
 
     Raises:
         OperationError: one gets no constant, so only DynamoDB will know its value.
     """
-    names = unique_attributes(spec.definition)
+    names = unique_attributes(definition)
     found: WireItem = {name: value for name, value in before.items() if name in names}
-    for action in completed(spec):
+    for action in actions:
         name = action.path.attribute
         if name in names:
-            value = _value(spec.definition, action, before.get(name))
+            value = _value(definition, action, before.get(name))
             found.pop(name, None)
             if value is not None:
                 found[name] = value

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final, Generic, Literal, Self, cast, overload
+from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
@@ -38,6 +38,21 @@ _RETURN_VALUES: Final[dict[Returning, str]] = {
 }
 
 
+class _Decided(NamedTuple):
+    """What one execution of an update does. Functions of the model were called for it, and its instance was read."""
+
+    actions: tuple[Action, ...]
+    """What was asked, and what the library adds to it."""
+    stored: tuple[Action, ...]
+    """The same, with keys in their shards: what the item has then."""
+
+
+def _decided(spec: UpdateSpec) -> _Decided:
+    """Decide what one execution of an update does; errors are those of ``completed`` and ``resharded``."""
+    actions = completed(spec)
+    return _Decided(actions, actions if spec.definition.keys_are_plain else resharded(spec, actions))
+
+
 class Update(Updatable[M], Write[R], Generic[M, R]):
     """Change parts of an item, named by its key or by an instance. The result is the item as it is then.
 
@@ -49,11 +64,12 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
     """
 
-    __slots__ = ("_done", "spec")
+    __slots__ = ("_execution", "spec")
 
     kind: WriteKind | None = "update"
 
-    _done: tuple[Action, ...]
+    _execution: _Decided | None
+    """What is done, once that is decided; see ``encoded``."""
 
     @overload
     def __init__(self: "Update[MA, MA]", item: MA, /) -> None: ...
@@ -75,7 +91,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         self.spec: UpdateSpec = update_spec(subject, partition, sort)
         """What is asked."""
-        self._done = ()
+        self._execution = None
 
     def __repr__(self) -> str:
         return f"Update({self.spec})"
@@ -84,7 +100,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def of(cls, spec: UpdateSpec) -> Self:
         """Return the update that asks what a spec says."""
         update = object.__new__(cls)
-        update.spec, update._done = spec, ()
+        update.spec, update._execution = spec, None
         return update
 
     @property
@@ -156,6 +172,21 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             )
         return self.spec.returns == "new"
 
+    @property
+    def is_encoded(self) -> bool:
+        """Whether the same is sent each time: neither functions of the model nor an instance have a part in it."""
+        spec = self.spec
+        return self._execution is not None or not (spec.item is not None or spec.upserts or spec.definition.assigned)
+
+    def encoded(self) -> Self:
+        """Return the same update for one execution: all values that it sends are decided."""
+        return self._decided_as(self.spec, _decided(self.spec))
+
+    def _decided_as(self, spec: UpdateSpec, execution: _Decided | None) -> Self:
+        own = self._with(spec)
+        own._execution = execution  # noqa: SLF001 - a new object of this class
+        return own
+
     def before(self) -> Stored | Unknown:
         """Return what is known of the stored item: what was stored when the instance was read or written."""
         if self.spec.item is None or not is_whole(self.spec.item):
@@ -170,11 +201,12 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         if before is None and not self.spec.upserts:
             return None
-        return {**unique_after(self.spec, {} if before is None else dict(before)), **self.spec.key}
+        actions = (self._execution or _decided(self.spec)).actions
+        return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self.spec.key}
 
     def on_condition(self, *conditions: Condition) -> Self:
         """Return the same update with more conditions."""
-        return self._with(revised(self.spec, conditions=(*self.spec.conditions, *conditions)))
+        return self._decided_as(revised(self.spec, conditions=(*self.spec.conditions, *conditions)), self._execution)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
@@ -195,20 +227,18 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         spec = self.spec
         table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
-        actions: Sequence[Action] = completed(spec)
+        asked, stored = self._execution or _decided(spec)
+        actions: Sequence[Action] = stored
         conditions = guards(spec)
-        if spec.definition.keys_are_plain:
-            self._done = tuple(actions)
-        else:
-            self._done = resharded(spec, actions)
-            kept = parts_as_read(spec, actions)
+        if not spec.definition.keys_are_plain:
+            kept = parts_as_read(spec, asked)
             conditions += kept
-            conditions += tuple(each for each in shards_as_read(spec, actions) if each not in kept)
-            actions = [each for each in self._done if is_attribute(spec.definition, each)]
+            conditions += tuple(each for each in shards_as_read(spec, asked) if each not in kept)
+            actions = [each for each in stored if is_attribute(spec.definition, each)]
         conditions += spec.conditions
         members = rendered(spec.definition, actions, conditions)
         size = partial(item_size, members.get("ExpressionAttributeValues", {}))
-        repeatable = spec.returns != "old" and all(map(is_repeatable, self._done))
+        repeatable = spec.returns != "old" and all(map(is_repeatable, stored))
         return Request(
             operation="UpdateItem",
             body={
@@ -225,7 +255,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             write_id=None if spec.definition.write_id is None else write_id_of_update(spec, self._done),
         )
 
-    def result(self, response: Body) -> R:
+    def result(self, response: Body, context: Context) -> R:
         """Return what was asked for: the item as it is then, as it was before, or what was changed of it."""
         spec = self.spec
         stored: WireItem | None = response.get("Attributes")
@@ -245,7 +275,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         next write of it is refused until it is read again.
         """
         item = self.spec.item
-        found = None if item is None else known_after(self._done)
+        found = None if item is None else known_after((self._execution or _decided(self.spec)).stored)
         if item is not None and found is not None:
             move_on(item, self.spec.definition, found)
 
@@ -288,9 +318,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def _changed(self, stored: WireItem) -> dict[str, Any]:
         definition = self.spec.definition
-        whole = {action.path.attribute for action in self._done if len(action.path.steps) == 1}
+        in_part = {action.path.attribute for action in self.spec.actions if len(action.path.steps) > 1}
         return {
-            name: value_of(definition.fields[name], value) if attribute in whole else decode_any(value)
+            name: decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
             for attribute, value in stored.items()
             if (name := definition.field_names.get(attribute)) is not None
         }

@@ -73,6 +73,11 @@ class Write(SingleRequest[R_co]):
         """Whether version 0 also stands for a stored item without a version, and not only for no item."""
         return False
 
+    @property
+    def is_encoded(self) -> bool:
+        """Whether all that is sent is known; otherwise each execution of the write encodes it anew."""
+        return True
+
     def encoded(self) -> Self:
         """Return the same write of the instance as it is now, after hooks and numbers have changed it."""
         return self

@@ -71,7 +71,8 @@ class Numbers:
 
     async def _allocate(self, reserve: Reserve, served: list[asyncio.Future[int]]) -> None:
         try:
-            numbers = reserve.result(await self._executor.send(reserve.request(self._context)))
+            answer = await self._executor.send(reserve.request(self._context))
+            numbers = reserve.result(answer, self._context)
         except Exception as error:  # noqa: BLE001 - each caller gets it, whatever it is
             failure = reserve.failed(error) if isinstance(error, ServiceError) else error
             for future in served:

@@ -123,13 +123,14 @@ class ManyReads:
 
     async def _take(self, book: KeyBook | None) -> None:
         """Read what has been answered, for each place an instance of its own."""
+        context = self._flow.context
         while self._chunks and book is not None:
             await self._take_chunk(book, *self._chunks.pop())
         while self._answered:
             first, future = self._answered.pop()
             for asked in self._places[_place(first.request)]:
                 try:
-                    self._results[asked.position] = await self._given(outcome(asked.operation, future), asked)
+                    self._results[asked.position] = await self._given(outcome(asked.operation, future, context), asked)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
                     own = error if asked is first else own_instance(error)
                     self._failures.append(ItemFailure(asked.position, asked.subject, own))

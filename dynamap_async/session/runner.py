@@ -52,7 +52,7 @@ class Runner:
     def without_hooks(self) -> "Runner":
         """Return a runner that shares everything with this one and runs no hooks."""
         other = Runner(self.executor, self.context, SessionHooks(off=True))
-        other.writing.numbers = self.writing.numbers
+        other.writing.numbers, other.writing.turns = self.writing.numbers, self.writing.turns
         return other
 
     def execute(self, operation: Operation[R], /) -> Coroutine[Any, Any, R]:
@@ -91,7 +91,7 @@ class Runner:
             response = await self.executor.send(operation.request(self.context))
         except ServiceError as error:
             explain(operation, error)
-        result = operation.result(response)
+        result = operation.result(response, self.context)
         if self.hooks.follow(read := operation.read(result)):
             await self.hooks.read(read)
         return result

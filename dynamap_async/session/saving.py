@@ -5,7 +5,6 @@ import random
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Final, TypeVar
-from weakref import WeakValueDictionary
 
 import anyio
 
@@ -76,8 +75,7 @@ class Saving:
             place = _place(error)
         if _IN_TURN.get():
             return await _repeat(change, attempts)  # two that wait inside each other's turn would wait for ever
-        turns: WeakValueDictionary[str, asyncio.Lock] = self.__dict__.setdefault("_turns", WeakValueDictionary())
-        turn = turns.setdefault(place, asyncio.Lock())
+        turn = self._runner.writing.turns.setdefault(place, asyncio.Lock())
         async with turn:
             token = _IN_TURN.set(True)
             try:

@@ -17,16 +17,16 @@ async def send(executor: Executor, context: Context, operation: SingleRequest[R]
         response = await executor.send(operation.request(context))
     except ServiceError as error:
         explain(operation, error)
-    return operation.result(response)
+    return operation.result(response, context)
 
 
-def outcome(operation: SingleRequest[R], future: asyncio.Future[Body]) -> R:
+def outcome(operation: SingleRequest[R], future: asyncio.Future[Body], context: Context) -> R:
     """Return the result of an operation whose request was settled by this future, or raise its error."""
     try:
         response = future.result()
     except ServiceError as error:
         explain(operation, error)
-    return operation.result(response)
+    return operation.result(response, context)
 
 
 def explain(operation: SingleRequest[Any], error: ServiceError) -> NoReturn:

@@ -79,11 +79,11 @@ class GuardedWriting:
         brings_back = own.brings_back
         await send(self._executor, self._context, Guarded(own, guards))
         if not brings_back:
-            return own.result({})
+            return own.result({}, self._context)
         item = await self._stored(own)
         if item is None:
             raise _gone(own)
-        return own.result({"Attributes": item})
+        return own.result({"Attributes": item}, self._context)
 
     async def _before(self, write: Write[Any]) -> Stored:
         """Return what is stored before a write, by its own knowledge or by reading it.

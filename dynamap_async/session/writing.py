@@ -6,7 +6,9 @@
 4. A refusal becomes the caller's error, with the stored item as an instance; an acknowledgement moves the instance on.
 """
 
+import asyncio
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, together
@@ -28,12 +30,14 @@ class Writing:
         self._hooks = hooks
         self.numbers: Numbers = Numbers(executor, context)
         """Where items that lack a number get one."""
+        self.turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """The turns that those take who met a conflict on the same item."""
         self._guarded = GuardedWriting(executor, context)
 
     def prepares(self, write: Write[Any]) -> bool:
         """Return whether a write has to be made ready before it can be encoded."""
         definition = write.definition
-        return definition.prepares or bool(self._hooks.before(definition))
+        return definition.prepares or not write.is_encoded or bool(self._hooks.before(definition))
 
     async def hooked(self, write: Write[R]) -> Write[R]:
         """Return a write after its hooks, encoded unless it still lacks a number.
@@ -50,6 +54,8 @@ class Writing:
 
     def _is_plain(self, transaction: TransactWrite) -> bool:
         """Return whether no write has to be made ready, or has guards; asked of each model once."""
+        if False in [write.is_encoded for write in transaction.actions]:
+            return False
         for definition in {write.definition for write in transaction.actions}:
             if definition.uniques or definition.prepares or self._hooks.before(definition):
                 return False
@@ -61,6 +67,8 @@ class Writing:
             return transaction
         for write in transaction.actions:
             await self._before(write)
+        if True not in [write.needs_number for write in transaction.actions]:
+            return transaction.of([write.encoded() if self.prepares(write) else write for write in transaction.actions])
         # At the same time, so that items of one model take their numbers together.
         return transaction.of(await together([self._encoded(write) for write in transaction.actions]))
 
@@ -86,7 +94,7 @@ class Writing:
             await self._before(write)
             return await self.after_hooks(write)
         if write.unneeded:
-            return write.result({})
+            return write.result({}, self._context)
         if write.guarded:
             result = await self._guarded.write(write)
         else:
@@ -95,7 +103,7 @@ class Writing:
                 response = await self._executor.send(write.request(self._context))
             except ServiceError as error:
                 explain(write, error)
-            result = write.result(response)
+            result = write.result(response, self._context)
         if self._hooks.follow(read := write.read(result)):
             await self._hooks.read(read)
         return result
@@ -104,7 +112,7 @@ class Writing:
         """Carry out a write whose hooks have run; one that got a number which is taken gets the next."""
         ready = await self._encoded(write) if self.prepares(write) else write
         if ready.unneeded:
-            return ready.result({})
+            return ready.result({}, self._context)
         collisions = 0
         while True:
             try:

@@ -133,7 +133,7 @@ class _DropTable(SingleRequest[None]):
     def request(self, context: Context) -> Request:
         return table_request("DeleteTable", self.name, writes=True)
 
-    def result(self, response: Body) -> None:
+    def result(self, response: Body, context: Context) -> None:
         return None
 
 

@@ -28,7 +28,7 @@ ITEMS = st.fixed_dictionaries(
 
 def outcome(operation, response):
     try:
-        return operation.result(response)
+        return operation.result(response, Context())
     except (ItemValidationError, ItemNotFoundError) as error:
         return type(error), str(error)
 
@@ -45,7 +45,6 @@ def test_each_caller_gets_what_it_would_get_alone(items, data):
     for answer in [*callers, PartOfAnswer()]:
         kind = data.draw(st.sampled_from([Get, Find]))
         operation = kind(Note, "a")
-        operation.request(Context())
         found.append(outcome(operation, answer))
         assert found[-1] == outcome(operation, dict(answer))
     instances = [id(each) for each in found if isinstance(each, Note)]

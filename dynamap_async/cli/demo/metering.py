@@ -81,7 +81,7 @@ class Survey(SingleRequest[Evaluated]):
                 body[member] = kept
         return replace(self._request, body=body)
 
-    def result(self, response: Body) -> Evaluated:
+    def result(self, response: Body, context: Context) -> Evaluated:
         """Return the number and the size of the items."""
         items = response["Items"]
         consistent = self._request.body.get("ConsistentRead", False)

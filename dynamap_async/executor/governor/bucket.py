@@ -43,6 +43,11 @@ class Bucket:
         return self.pace.rate is None
 
     @property
+    def used_at(self) -> float:
+        """When it was last filled, or delivered something."""
+        return max(self._at, self.pace.delivered.at)
+
+    @property
     def depth(self) -> float:
         """Most units that it can hold."""
         return math.inf if self.pace.rate is None else self.pace.rate * self._burst_seconds

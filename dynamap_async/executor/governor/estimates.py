@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from dynamap_async.executor.governor.places import Place, supposed_units, weight_of
 from dynamap_async.request import Request
 
+MOST_KINDS: Final = 2_000
+"""Of how many kinds of requests something is remembered: that of which nothing was learned for longest is forgotten."""
 _MEMORY: Final = 64
 """Over about how many requests the averages are taken."""
 
@@ -40,13 +42,15 @@ class Estimate(NamedTuple):
 class _Average:
     """The units that a kind takes of each place, for one of weight 1."""
 
-    __slots__ = ("_kind", "_last", "_units", "_weights")
+    __slots__ = ("_kind", "_last", "_units", "_weights", "answered")
 
     def __init__(self, kind: Kind) -> None:
         self._kind: Final = kind
         self._weights = 0.0
         self._units: dict[Place, float] = {}
         self._last: Estimate | None = None
+        self.answered = 0
+        """How many requests were learned from."""
 
     def of(self, weight: float) -> Estimate:
         """Return what one of a weight is expected to take; until the next answer, of equal weights the same object."""
@@ -58,6 +62,7 @@ class _Average:
 
     def learn(self, units: Mapping[Place, float], weight: float, requests: int) -> None:
         self._last = None
+        self.answered += requests
         kept = (1 - 1 / _MEMORY) ** requests
         self._weights = self._weights * kept + weight
         for place in self._units.keys() | units.keys():
@@ -81,6 +86,11 @@ class Estimates:
         average = self._averages.get(kind)
         return Estimate(kind, weight, supposed_units(request)) if average is None else average.of(weight)
 
+    def answered(self, kind: Kind) -> int:
+        """Return how many answers to requests of a kind were learned from."""
+        average = self._averages.get(kind)
+        return 0 if average is None else average.answered
+
     def learn(self, expected: Iterable[Estimate], spent: Mapping[Place, float]) -> None:
         """Take note of what requests took together, each in proportion to what was expected of it.
 
@@ -99,9 +109,10 @@ class Estimates:
             # Where an exchange carried several kinds of requests to one table.
             together = sum(group[2] for other, group in groups.items() if other.table == kind.table)
             part = units / together if together else 1.0
-            average = self._averages.get(kind)
-            if average is None:
-                average = self._averages[kind] = _Average(kind)
+            average = self._averages.pop(kind, None) or _Average(kind)
+            self._averages[kind] = average  # last, for it is the newest
+            if len(self._averages) > MOST_KINDS:
+                del self._averages[next(iter(self._averages))]
             average.learn({place: taken * part for place, taken in concerned.items()}, weight, int(requests))
 
 

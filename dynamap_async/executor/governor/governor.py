@@ -7,12 +7,13 @@ on the estimate, and a refusal lowers the pace.
 Invariant: every ticket that was admitted is settled, refused or left once.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
 from dynamap_async.executor.governor.bucket import Bucket
-from dynamap_async.executor.governor.estimates import Estimate, Estimates, Kind
+from dynamap_async.executor.governor.estimates import MOST_KINDS, Estimate, Estimates, Kind
 from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
 from dynamap_async.executor.governor.limits import Limits
 from dynamap_async.executor.governor.line import Line
@@ -26,6 +27,10 @@ _HOT: Final = 0.5
 """From which part of its limit on a partition's own limit is counted."""
 _COLD: Final = 0.1
 """Below which part of its limit it is not counted any more."""
+_MOST_PARTITIONS: Final = 1_000
+"""So many are counted; those that have grown cold are dropped before there are more."""
+_IN_USE_SECONDS: Final = 60.0
+"""For so long after its last request what was learned of a table's pace is kept, however many tables there are."""
 
 
 class Governor:
@@ -37,7 +42,8 @@ class Governor:
         self._part: Final = policy.share * policy.target_utilization
         self._needs: Final[dict[Kind, tuple[Estimate, Needs]]] = {}
         self._line: Final = Line()
-        self._buckets: Final[dict[Place, Bucket]] = {}
+        self._buckets: Final[dict[str, dict[Place, Bucket]]] = {}
+        """Table -> its buckets."""
         self._heat: Final = Heat()
         self._partitions: Final[dict[Partition, Bucket]] = {}
         """Those that take much."""
@@ -57,9 +63,12 @@ class Governor:
 
     def bucket(self, place: Place, now: float) -> Bucket:
         """Return the bucket of a place."""
-        bucket = self._buckets.get(place)
+        buckets = self._buckets.get(place.table)
+        if buckets is None:
+            buckets = self._buckets[place.table] = {}
+        bucket = buckets.get(place)
         if bucket is None:
-            bucket = self._buckets[place] = Bucket(self.policy.burst_seconds, now)
+            bucket = buckets[place] = Bucket(self.policy.burst_seconds, now)
             if isinstance(same := self.policy.limits, Throughput):
                 bucket.know((same.write if place.writes else same.read) * self._part, now)
         return bucket
@@ -76,7 +85,7 @@ class Governor:
             bucket = self.bucket(Place(table, index, writes), now)
             self._line.refill(bucket, now)
             bucket.know(None if limit is None else limit * self._part, now)
-        buckets = [bucket for place, bucket in self._buckets.items() if place.table == table]
+        buckets = self._buckets.setdefault(table, {}).values()
         if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
             self.governed.discard(table)
         else:
@@ -93,6 +102,8 @@ class Governor:
         """Return an estimate in buckets: one value for all who share the estimate, as most items of a load do."""
         last = self._needs.get(estimate.kind)
         if last is None or last[0] is not estimate:
+            if len(self._needs) >= MOST_KINDS:
+                self._needs.clear()
             needs = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
             last = self._needs[estimate.kind] = estimate, needs
         return last[1]
@@ -114,6 +125,9 @@ class Governor:
         return bucket, units
 
     def _partition(self, partition: Partition, now: float) -> Bucket:
+        if len(self._partitions) >= _MOST_PARTITIONS:
+            for each in [each for each in self._partitions if self._heat.rate(each, now) < each.limit * _COLD]:
+                del self._partitions[each]
         bucket = self._partitions[partition] = Bucket(1.0, now)
         bucket.know(partition.limit * self.policy.share, now)
         return bucket
@@ -216,7 +230,37 @@ class Governor:
 
     def tables_waited_for(self) -> set[str]:
         """Return the tables whose units are waited for."""
-        return {place.table for place, bucket in self._buckets.items() if self._line.waits_for(bucket)}
+        waited_for = self._line.buckets()
+        return {table for table, buckets in self._buckets.items() if not waited_for.isdisjoint(buckets.values())}
+
+    @property
+    def tables(self) -> int:
+        """How many tables are known."""
+        return len(self._buckets)
+
+    def has_delivered(self, table: str) -> bool:
+        """Tell whether an answer ever reported units of a table."""
+        return any(bucket.pace.delivered.at > -math.inf for bucket in self._buckets.get(table, {}).values())
+
+    def idle(self, now: float, number: int) -> list[str]:
+        """Return so many tables that may be forgotten, those that were idle longest first.
+
+        There may be fewer: a table that is waited for, or paced and in use, may not.
+        """
+        waited_for = self.tables_waited_for()
+        used: dict[str, float] = {}
+        for table, buckets in self._buckets.items():
+            at = max((each.used_at for each in buckets.values()), default=-math.inf)
+            if table not in waited_for and not (table in self.governed and now - at < _IN_USE_SECONDS):
+                used[table] = at
+        return sorted(used, key=used.__getitem__)[:number]
+
+    def forget(self, table: str) -> None:
+        """Forget what was learned of a table; if it is used again, it is as one that was never met."""
+        self.governed.discard(table)
+        self._heat.forget(table)
+        if self._buckets.pop(table, None) is not None:
+            self._needs.clear()  # which are its buckets
 
 
 def _taken(tickets: Iterable[Ticket], now: float) -> dict[Place, float]:

@@ -1,6 +1,7 @@
 """Heat: which partition keys take how much lately. Pure.
 
-Invariant: what is remembered of a table is bounded; where it grows too large, the coldest half is forgotten.
+Invariant: what is remembered of a table is bounded; where it grows too large, the coldest half is forgotten. Tables of
+which nothing was taken for long are forgotten when another one is met.
 """
 
 import math
@@ -11,6 +12,8 @@ from dynamap_async.request import Request
 
 _MEMORY_SECONDS: Final = 2.0
 """Over how long rates are averaged."""
+_COLD_SECONDS: Final = 40.0
+"""After so long nothing is left of a rate: a thousandth of a thousandth."""
 _MOST: Final = 2_000
 """How many partitions of a table are remembered."""
 _MOST_MEMORIES: Final = 50.0
@@ -54,8 +57,20 @@ class Heat:
         """Take note of units that a partition takes; return how many a second it takes lately."""
         lane = self._lanes.get((partition.table, partition.writes))
         if lane is None:
+            for cold in [each for each, other in self._lanes.items() if now - other.at > _COLD_SECONDS]:
+                del self._lanes[cold]
             lane = self._lanes[partition.table, partition.writes] = _Lane(now)
         return lane.add(partition.key, units, now)
+
+    def rate(self, partition: Partition, now: float) -> float:
+        """Return how many units a second a partition takes lately."""
+        lane = self._lanes.get((partition.table, partition.writes))
+        return 0.0 if lane is None else lane.rate(partition.key, now)
+
+    def forget(self, table: str) -> None:
+        """Forget the partitions of a table."""
+        for writes in (False, True):
+            self._lanes.pop((table, writes), None)
 
     def __len__(self) -> int:
         """Return how many partitions are remembered."""
@@ -70,13 +85,19 @@ class _Lane:
     process every few seconds, which stops the event loop (benchmarks/acceptance, question "beside").
     """
 
-    __slots__ = ("_since", "weights")
+    __slots__ = ("_since", "at", "weights")
 
     def __init__(self, now: float) -> None:
         self.weights: dict[str, float] = {}
         self._since = now
+        self.at: float = now
+        """When anything was taken last."""
+
+    def rate(self, key: str, now: float) -> float:
+        return self.weights.get(key, 0.0) / math.exp(min((now - self._since) / _MEMORY_SECONDS, _MOST_MEMORIES))
 
     def add(self, key: str, units: float, now: float) -> float:
+        self.at = now
         memories = (now - self._since) / _MEMORY_SECONDS
         if memories > _MOST_MEMORIES:
             self._begin_anew(math.exp(-memories), now)

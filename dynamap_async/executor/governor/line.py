@@ -61,13 +61,13 @@ class Line:
         for bucket, priorities in self._lanes.waiting().items():
             bucket.fill(now, priorities)
 
-    def waits_for(self, bucket: Bucket) -> bool:
-        """Tell whether anyone waits for a bucket."""
-        return any(bucket in lane.buckets for lane in self._lanes)
+    def buckets(self) -> set[Bucket]:
+        """Return the buckets that anyone waits for."""
+        return {bucket for lane in self._lanes for bucket in lane.buckets}
 
     def waits_with(self, table: str) -> bool:
         """Tell whether anyone waits who asks for a table alone."""
-        return any(lane.tickets[0].estimate.kind.table == table for lane in self._lanes)
+        return any(lane.first.estimate.kind.table == table for lane in self._lanes)
 
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""
@@ -90,7 +90,7 @@ class Line:
             urgency, _, lane = heapq.heappop(heads)
             if urgency > least:
                 break
-            first = lane.tickets[0]
+            first = lane.first
             if not _can_go(first, aside):
                 for bucket, units in first.needs:
                     aside[bucket] += units
@@ -113,7 +113,7 @@ class Line:
         aside: defaultdict[Bucket, float] = defaultdict(float)
         soonest: float | None = None
         for lane in sorted(self._lanes, key=_rank):
-            first = lane.tickets[0]
+            first = lane.first
             together = list(islice(lane.tickets, TOGETHER))
             alone = _seconds_until([first], aside)
             at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
@@ -124,7 +124,7 @@ class Line:
 
 
 def _rank(lane: Lane) -> tuple[int, int]:
-    first = lane.tickets[0]
+    first = lane.first
     return (-1 if _is_due(first) else first.priority, first.number)
 
 

@@ -32,19 +32,20 @@ _LONG_SECONDS: Final = 1.0
 class Delivered:
     """How many units a second were delivered lately: an average that forgets."""
 
-    __slots__ = ("_at", "_since", "_weight")
+    __slots__ = ("_since", "_weight", "at")
 
     def __init__(self) -> None:
         self._weight = 0.0
-        self._at = -math.inf
+        self.at: float = -math.inf
+        """When something was delivered last."""
         self._since = -math.inf
 
     def add(self, units: float, now: float) -> None:
         """Take note of units that an answer reported."""
         self._weight = self.rate(now) + units / _MEMORY_SECONDS
-        if now - self._at > _LONG_SECONDS:
+        if now - self.at > _LONG_SECONDS:
             self._since = now
-        self._at = now
+        self.at = now
 
     def is_telling(self, now: float) -> bool:
         """Tell whether it has gone on for long enough to say what the service can deliver."""
@@ -52,7 +53,7 @@ class Delivered:
 
     def rate(self, now: float) -> float:
         """Return the units a second."""
-        return self._weight * math.exp((self._at - now) / _MEMORY_SECONDS) if self._weight else 0.0
+        return self._weight * math.exp((self.at - now) / _MEMORY_SECONDS) if self._weight else 0.0
 
 
 class Pace:

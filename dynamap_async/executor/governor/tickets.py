@@ -4,9 +4,10 @@ Invariant: a ticket is in at most one lane. All tickets of a lane draw on the sa
 only the first of each lane has to be looked at, however many wait.
 """
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TypeAlias
 
 from dynamap_async.config import Priority
@@ -35,7 +36,7 @@ class Ticket:
     @property
     def is_first(self) -> bool:
         """Whether it is the next of those that draw on the same buckets with the same priority."""
-        return self.lane is not None and self.lane.tickets[0] is self
+        return self.lane is not None and self.lane.first is self
 
     @property
     def is_spent(self) -> bool:
@@ -49,7 +50,13 @@ class Lane:
 
     buckets: tuple[Bucket, ...]
     priority: Priority
-    tickets: deque[Ticket] = field(default_factory=deque[Ticket])
+    tickets: OrderedDict[Ticket, None] = field(default_factory=OrderedDict[Ticket, None])
+    """In their order. Any of them may leave at any time, at the same cost (a plain dict would search for its first)."""
+
+    @property
+    def first(self) -> Ticket:
+        """The ticket that came first."""
+        return next(iter(self.tickets))
 
 
 class Lanes:
@@ -73,24 +80,20 @@ class Lanes:
             lane = self._lanes[ticket.priority, buckets] = Lane(buckets, ticket.priority)
         ticket.lane = lane
         line = lane.tickets
-        if not line or line[-1].number < ticket.number:
-            line.append(ticket)
-        elif line[0].number > ticket.number:
-            line.appendleft(ticket)
-        else:
-            place = next(place for place, other in enumerate(line) if other.number > ticket.number)
-            line.insert(place, ticket)
-        return line[0] is ticket
+        is_last = not line or next(reversed(line)).number < ticket.number
+        line[ticket] = None
+        if not is_last:
+            earlier = list(takewhile(lambda other: other.number < ticket.number, line))
+            for each in (ticket, *reversed(earlier)):
+                line.move_to_end(each, last=False)
+        return lane.first is ticket
 
     def leave(self, ticket: Ticket) -> None:
         """Take a ticket out of its lane."""
         lane, ticket.lane = ticket.lane, None
         if lane is None:
             return
-        if lane.tickets[0] is ticket:
-            lane.tickets.popleft()
-        else:
-            lane.tickets.remove(ticket)
+        del lane.tickets[ticket]
         if not lane.tickets:
             del self._lanes[lane.priority, lane.buckets]
 

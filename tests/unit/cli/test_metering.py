@@ -80,7 +80,7 @@ def test_survey_of_a_scan_sends_no_placeholders():
 def test_page_is_charged_once_for_the_sum_of_its_items(consistent, units):
     page = Request(operation="Query", table="log", body={"TableName": "log", "ConsistentRead": consistent})
     half = {"a": {"S": "x" * 2_500}}
-    evaluated = Survey(page).result({"Items": [half, half]})
+    evaluated = Survey(page).result({"Items": [half, half]}, Context())
     assert (evaluated.items, evaluated.size_bytes, evaluated.read_units) == (2, 5_002, units)
 
 

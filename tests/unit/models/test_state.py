@@ -25,7 +25,7 @@ from dynamap_async.models import (
     refuse_partial,
     remember,
 )
-from dynamap_async.operations import Put, Save
+from dynamap_async.operations import Context, Put, Save
 
 T = TypeVar("T")
 
@@ -260,7 +260,7 @@ def test_what_was_written_is_remembered_as_it_was_sent():
     item = Shop(pk="p", marks=[1])
     put = Put(item)
     item.marks.append(2)
-    put.result({})
+    put.result({}, Context())
     assert changes(item, definition_of(Shop)) == {"marks": {"L": [{"N": "1"}, {"N": "2"}]}}
 
 

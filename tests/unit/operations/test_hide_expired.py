@@ -176,21 +176,21 @@ def test_a_cursor_of_another_filter_is_still_refused():
 def test_an_expired_item_is_not_found(ttl):
     find = Find(Login, "ada", 1)
     find.request(at(NOW))
-    assert find.result({"Item": stored(ttl)}) is None
+    assert find.result({"Item": stored(ttl)}, at(NOW)) is None
 
 
 def test_an_expired_item_that_must_exist_is_an_error():
     get = Get(Login, "ada", 1)
     get.request(at(NOW))
     with pytest.raises(ItemNotFoundError, match="there is no Login with user='ada', number=1"):
-        get.result({"Item": stored({"N": str(NOW - 1)})})
+        get.result({"Item": stored({"N": str(NOW - 1)})}, at(NOW))
 
 
 @pytest.mark.parametrize("ttl", [None, {"N": str(NOW)}])
 def test_an_item_that_is_not_expired_is_found(ttl):
     find = Find(Login, "ada", 1)
     find.request(at(NOW))
-    found = find.result({"Item": stored(ttl)})
+    found = find.result({"Item": stored(ttl)}, at(NOW))
     assert found is not None
     assert found.ends == (None if ttl is None else datetime.fromtimestamp(NOW, UTC))
 
@@ -198,7 +198,7 @@ def test_an_item_that_is_not_expired_is_found(ttl):
 def test_an_expired_item_of_a_model_that_hides_nothing_is_found():
     find = Find(Visible, "ada", 1)
     find.request(at(NOW))
-    assert find.result({"Item": stored({"N": "0"})}) is not None
+    assert find.result({"Item": stored({"N": "0"})}, at(NOW)) is not None
 
 
 @pytest.mark.parametrize(

@@ -78,24 +78,25 @@ def test_a_get_names_the_table_and_the_whole_key(kind):
 
 
 def test_an_absent_item_is_none_to_find_and_an_error_to_get():
-    assert Find(Note, "ada", 0).result({}) is None
+    assert Find(Note, "ada", 0).result({}, Context()) is None
     with pytest.raises(
         ItemNotFoundError, match=r"there is no Note with owner='ada', number=0; find\(\) gives None"
     ) as caught:
-        Get(Note, "ada", 0).result({})
+        Get(Note, "ada", 0).result({}, Context())
     assert (caught.value.model, caught.value.key) == ("Note", {"owner": "ada", "number": 0})
 
 
 def test_an_answer_becomes_an_instance():
-    item = {**KEY, "body": {"S": "x"}}
-    assert Get(Note, "ada", 0).result({"Item": item}) == Find(Note, "ada", 0).result({"Item": item}) == NOTE
+    answer = {"Item": {**KEY, "body": {"S": "x"}}}
+    assert Get(Note, "ada", 0).result(answer, Context()) == NOTE
+    assert Find(Note, "ada", 0).result(answer, Context()) == NOTE
 
 
 def test_a_put_replaces_without_condition():
     request = Put(NOTE).request(CONTEXT)
     assert request.body == {"TableName": "dev-notes", "Item": {**KEY, "body": {"S": "x"}}}
     assert (request.writes, request.conditional, request.resendable) == (True, False, True)
-    assert Put(NOTE).result({}) is NOTE
+    assert Put(NOTE).result({}, Context()) is NOTE
 
 
 @pytest.mark.parametrize("kind", [Put, Create])
@@ -138,7 +139,7 @@ def test_a_delete_names_the_whole_key(operation):
     request = operation.request(CONTEXT)
     assert request.body == {"TableName": "dev-notes", "Key": KEY}
     assert (request.operation, request.writes, request.conditional) == ("DeleteItem", True, False)
-    assert operation.result({}) is None
+    assert operation.result({}, Context()) is None
 
 
 @pytest.mark.parametrize("kind", [Delete, Put, Create, Save, Update])

@@ -69,10 +69,14 @@ def test_queries_of_another_form_have_plans_of_their_own(other: Any) -> None:
     assert plans_made(of("ada", 1), other, other) == 2
 
 
-def test_each_prefix_of_tables_has_plans_of_its_own() -> None:
+def test_a_plan_serves_every_prefix_of_tables() -> None:
     assert plans_made(of("ada", 1)) == 1
-    assert plans_made(of("ada", 1), context=Context(table_prefix="dev-")) == 1
-    assert plan_reading(of("ada", 1).spec, Context(table_prefix="dev-")).plan.table == "dev-tweets"
+    assert plans_made(of("ada", 1), context=Context(table_prefix="dev-")) == 0
+    for prefix in ("dev-", ""):
+        reading = plan_reading(of("ada", 1).spec, Context(table_prefix=prefix))
+        assert reading.plan == plan_anew(of("ada", 1).spec, Context(table_prefix=prefix)).plan
+        assert reading.request(None, None).table == f"{prefix}tweets"
+        assert reading.binding() == plan_anew(of("ada", 1).spec, Context(table_prefix=prefix)).binding()
 
 
 def test_equal_values_share_a_placeholder_as_in_a_plan_made_for_them() -> None:

@@ -240,7 +240,7 @@ def test_the_instance_moves_on_with_its_keys():
     item = read()
     update = Update(item).set(Task.level, 3).set(Task.code, "x").returning("nothing")
     update.request(CONTEXT)
-    update.result({})
+    update.result({}, Context())
     assert (item.by_state_pk, item.code, item.coded) == ("red#new#03", "x", "code:x")
     assert Save(item).unneeded
 

@@ -247,7 +247,7 @@ def test_an_instance_has_the_plain_key_after_an_update_without_an_answer():
 def test_what_was_changed_is_given_back_plain():
     update = Update(Task, "red", 1).set(Task.state, "done").returning("changed")
     update.request(CONTEXT)
-    assert update.result({"Attributes": {"state": {"S": "done#01"}}}) == {"state": "done"}
+    assert update.result({"Attributes": {"state": {"S": "done#01"}}}, Context()) == {"state": "done"}
 
 
 def test_a_save_sends_a_changed_key_in_its_shard_and_no_other():

@@ -205,7 +205,7 @@ def test_success_moves_every_instance_on():
     transaction = TransactWrite([Put(tweet), Put(User(name="a"))])
     transaction.request(CONTEXT)
     assert tweet.version == 0
-    transaction.result({})
+    transaction.result({}, Context())
     assert tweet.version == 1
 
 
@@ -266,19 +266,19 @@ def test_reads_are_sent_in_order_and_give_a_tuple():
     }
     assert not request.writes
     tweet = {"user": {"S": "a"}, "number": {"N": "1"}}
-    found = read.result({"Responses": [{"Item": user("a")}, {"Item": tweet}, {"Item": user("b")}]})
+    found = read.result({"Responses": [{"Item": user("a")}, {"Item": tweet}, {"Item": user("b")}]}, Context())
     assert found == (User(name="a"), Tweet(user="a", number=1), User(name="b"))
 
 
 def test_get_of_an_absent_item_names_it():
     with pytest.raises(ItemNotFoundError, match="no Tweet with user='a', number=1") as caught:
-        TransactGet((User, "a"), (Tweet, "a", 1)).result({"Responses": [{"Item": user("a")}, {}]})
+        TransactGet((User, "a"), (Tweet, "a", 1)).result({"Responses": [{"Item": user("a")}, {}]}, Context())
     assert caught.value.key == {"user": "a", "number": 1}
 
 
 def test_find_keeps_the_place_of_an_absent_item():
     read = TransactFind((User, "a"), Find(Tweet, "a", 1), (User, "b"))
-    assert read.result({"Responses": [{"Item": user("a")}, {}, {"Item": user("b")}]}) == (
+    assert read.result({"Responses": [{"Item": user("a")}, {}, {"Item": user("b")}]}, Context()) == (
         User(name="a"),
         None,
         User(name="b"),
@@ -298,7 +298,7 @@ def test_what_names_no_item_to_get_is_refused(subject):
 
 def test_answer_with_another_number_of_items_is_damaged():
     with pytest.raises(DamagedResponseError):
-        TransactGet((User, "a"), (User, "b")).result({"Responses": [{}]})
+        TransactGet((User, "a"), (User, "b")).result({"Responses": [{}]}, Context())
 
 
 def test_cancelled_read_tells_model_and_key():

@@ -376,7 +376,7 @@ STORED = {"id": {"S": "a"}, "state": {"S": "x"}, "tries": {"N": "4"}, "version":
 
 
 def test_the_result_is_the_item_as_it_is_then():
-    found = job().set(Job.state, "x").result({"Attributes": STORED})
+    found = job().set(Job.state, "x").result({"Attributes": STORED}, CONTEXT)
     assert found == Job(id="a", state="x", tries=4, version=8)
 
 
@@ -385,29 +385,29 @@ def test_the_given_item_moves_on():
     update = Update(item).set(Job.state, "x")
     update.request(CONTEXT)
     assert item.version == 7
-    assert update.result({"Attributes": STORED}) is item
+    assert update.result({"Attributes": STORED}, CONTEXT) is item
     assert item == Job(id="a", state="x", tries=4, version=8)
 
 
 def test_old_values_are_an_item_or_none():
     update = job().set(Job.state, "x").returning("old")
     update.request(CONTEXT)
-    assert update.result({"Attributes": STORED}) == Job(id="a", state="x", tries=4, version=8)
-    assert update.result({}) is None
+    assert update.result({"Attributes": STORED}, CONTEXT) == Job(id="a", state="x", tries=4, version=8)
+    assert update.result({}, CONTEXT) is None
 
 
 def test_changed_values_go_by_field_and_parts_are_plain():
     update = note().set(Note.text, "x").set(Note.extra["a"], 1).add(Note.tags, {"y"}).returning("changed")
     update.request(CONTEXT)
     answer = {"body": {"S": "x"}, "extra": {"M": {"a": {"N": "1"}}}, "tags": {"SS": ["y"]}}
-    assert update.result({"Attributes": answer}) == {"text": "x", "extra": {"a": 1}, "tags": {"y"}}
+    assert update.result({"Attributes": answer}, CONTEXT) == {"text": "x", "extra": {"a": 1}, "tags": {"y"}}
 
 
 def test_an_item_takes_over_constants_without_an_answer():
     item = Job(id="a", version=7, note="n")
     update = Update(item).set(Job.state, "x").set(Job.note, None).returning("nothing")
     update.request(CONTEXT)
-    assert update.result({}) is None
+    assert update.result({}, CONTEXT) is None
     assert item == Job(id="a", state="x", version=8)
 
 
@@ -421,7 +421,7 @@ def test_an_item_gets_the_default_that_is_made_of_its_other_values():
     item = Derived(id="a", size=1, slug="old", title="Old")
     update = Update(item).remove(Derived.title, Derived.slug, Derived.size).returning("nothing")
     update.request(CONTEXT)
-    update.result({})
+    update.result({}, CONTEXT)
     assert item == Derived(id="a", size=2, slug="a-2", title="A-2")
 
 
@@ -429,7 +429,7 @@ def test_an_item_keeps_its_version_where_its_values_are_unknown():
     item = Job(id="a", version=7)
     update = Update(item).add(Job.tries, 1).returning("nothing")
     update.request(CONTEXT)
-    update.result({})
+    update.result({}, CONTEXT)
     assert item == Job(id="a", version=7)
 
 

@@ -264,3 +264,27 @@ async def test_a_wrong_number_of_attempts_is_refused(open_session, attempts):
     async with open_session() as session:
         with pytest.raises(OperationError, match="attempts"):
             await session.retry_on_conflict(lambda: None, attempts=attempts)
+
+
+async def test_copies_of_a_session_take_turns_after_a_conflict(open_session):
+    under_way, most = set(), 0
+
+    def change_of(name):
+        attempts = []
+
+        async def change():
+            nonlocal most
+            attempts.append(1)
+            if len(attempts) == 1:
+                raise conflict()
+            under_way.add(name)
+            most = max(most, len(under_way))
+            await asyncio.sleep(0)
+            under_way.remove(name)
+
+        return change
+
+    async with open_session() as session:
+        copies = [session, session.without_hooks(), session.without_hooks()]
+        await session.gather(*(copy.retry_on_conflict(change_of(at)) for at, copy in enumerate(copies)))
+    assert most == 1

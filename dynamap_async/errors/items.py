@@ -23,6 +23,8 @@ class EncodeError(DataError, ValueError):
         """Where the value is: field name, then keys and positions inside it."""
         self.model = model
         """Name of the model class, if the value belongs to one."""
+        self.key: dict[str, Any] | None = None
+        """The key of the item that was to be written, by field name, where a value of it does not fit its model."""
 
     def at(self, *parents: str | int, model: str | None = None) -> "EncodeError":
         """Return the same error, placed inside a parent field, element or model."""

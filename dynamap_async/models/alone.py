@@ -1,8 +1,8 @@
 """Alone: what Pydantic validates values with that are no whole instance: of a type, or of some fields of a model."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUserError
@@ -26,8 +26,8 @@ def type_validator(annotation: Any, owner: type[BaseModel]) -> Callable[[Any], A
     return partial(adapter.validator.validate_python, by_name=True)
 
 
-def field_schema(owner: type[BaseModel], name: str) -> tuple[dict[str, Any], Any] | None:
-    """Return the schema of one field alone, with its validators, and its model's settings; None if it is not found.
+def fields_schema(owner: type[BaseModel], *names: str) -> tuple[dict[str, Any], Any] | None:
+    """Return the schema of some fields alone, with their validators, and their model's settings; None without them.
 
     Source: https://docs.pydantic.dev/latest/api/pydantic_core_schema/
     """
@@ -43,11 +43,136 @@ def field_schema(owner: type[BaseModel], name: str) -> tuple[dict[str, Any], Any
         if schema["type"] == "model":
             config = schema.get("config")
         schema = schema.get("schema")
-    if schema is None or name not in schema["fields"]:
+    if schema is None or not schema["fields"].keys() >= {*names}:
         return None
-    # By the field's name: aliases are for JSON, not for programs.
-    alone: dict[str, Any] = {"type": "model-fields", "fields": {name: _by_name(schema["fields"][name])}}
+    alone: dict[str, Any] = {
+        "type": "model-fields",
+        "fields": {name: _by_name(field) for name, field in schema["fields"].items() if name in names},
+    }
     return ({"type": "definitions", "schema": alone, "definitions": definitions} if definitions else alone), config
+
+
+def validator_of_fields(owner: type[BaseModel], names: Iterable[str]) -> SchemaValidator:
+    """Return what validates some fields without the rest of their model: field name -> value, in a tuple."""
+    found = fields_schema(owner, *names)
+    assert found is not None, f"{owner.__name__} has a schema of its own"  # noqa: S101 - declares_all was asked
+    schema, config = found
+    return SchemaValidator(cast("Any", schema), config)
+
+
+_LENIENT: Final[Mapping[str, frozenset[str]]] = {
+    kind: frozenset((*more.split(), "type", "ref", "metadata", "serialization"))
+    for kind, more in {
+        "any": "",
+        "bool": "",
+        "bytes": "",
+        "date": "",
+        "datetime": "microseconds_precision",
+        "decimal": "",
+        "default": "schema default default_factory default_factory_takes_data validate_default copy_default",
+        "definition-ref": "schema_ref",
+        "definitions": "schema definitions",
+        "dict": "keys_schema values_schema",
+        "enum": "cls members sub_type missing",
+        "float": "",
+        "frozenset": "items_schema",
+        "int": "",
+        "list": "items_schema",
+        "literal": "expected",
+        "model": "cls config custom_init generic_origin root_model schema",
+        "model-field": "schema validation_alias serialization_alias serialization_exclude frozen",
+        "model-fields": "fields model_name computed_fields",
+        "none": "",
+        "nullable": "schema",
+        "set": "items_schema",
+        "str": "",
+        "time": "microseconds_precision",
+        "timedelta": "microseconds_precision",
+        "tuple": "items_schema variadic_item_index",
+        "union": "choices",
+        "uuid": "",
+    }.items()
+}
+"""The types of parts of Pydantic's schemas that run no functions -> what they say that refuses nothing but types."""
+_PARTS: Final = ("schema", "keys_schema", "values_schema")
+_STRICTER: Final = ("str_", "strict", "allow_inf_nan")
+"""How the names of settings begin that make fields refuse more."""
+
+
+def takes_all(owner: type[BaseModel], name: str) -> bool:
+    """Return whether a field refuses nothing but values of wrong types; False where nobody knows."""
+    return _holds_of(owner, name, lambda schema: _LENIENT[schema["type"]] >= schema.keys())
+
+
+def declares_all(owner: type[BaseModel], name: str) -> bool:
+    """Return whether a field is validated by what its type declares, and by no function; False where nobody knows.
+
+    Nor does a union of models count, of which a value may be valid as another than it was.
+    """
+    return _holds_of(owner, name, lambda schema: schema["type"] != "union" or not _has_models(schema))
+
+
+def _holds_of(owner: type[BaseModel], name: str, test: Callable[[Mapping[str, Any]], bool]) -> bool:
+    """Return whether no part of a field's schema runs a function, and a test holds of each."""
+    found = fields_schema(owner, name)
+    if found is None or _is_stricter(found[1]):
+        return False
+    return all(part["type"] in _LENIENT and not _is_own(part) and test(part) for part in _parts_of(found[0]))
+
+
+def _has_models(schema: Mapping[str, Any]) -> bool:
+    return any(part["type"] in ("model", "definition-ref") for part in _parts_of(schema))
+
+
+def _is_own(part: Mapping[str, Any]) -> bool:
+    """Return whether a part is a model with settings, or an ``__init__``, that refuse more than its fields do."""
+    return bool(part.get("custom_init")) or _is_stricter(part.get("config"))
+
+
+def _is_stricter(config: Mapping[str, Any] | None) -> bool:
+    return any(name.startswith(_STRICTER) for name in config or ())
+
+
+def _parts_of(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Give a schema and the parts that it consists of."""
+    yield schema
+    parts: list[Any] = [schema[name] for name in _PARTS if name in schema]
+    items = schema.get("items_schema", ())
+    parts += items if isinstance(items, (list, tuple)) else (items,)
+    for part in (
+        *parts,
+        *schema.get("definitions", ()),
+        *schema.get("choices", ()),
+        *schema.get("fields", {}).values(),
+    ):
+        yield from _parts_of(part[0] if isinstance(part, tuple) else part)
+
+
+def validator_of_attributes(owner: type[BaseModel], names: Iterable[str]) -> SchemaValidator:
+    """Return what judges some fields of an instance's ``__dict__``, and the nested models in them, in one call.
+
+    Pydantic takes an instance of a nested model for valid. So it is shown the fields of each, by its attributes.
+
+    Args:
+        owner: the model.
+        names: fields of which ``declares_all`` holds.
+    """
+    schema, config = fields_schema(owner, *names) or ({}, None)
+    return SchemaValidator(cast("Any", _by_attributes(schema)), config)
+
+
+def _by_attributes(schema: Mapping[str, Any]) -> Any:
+    changed: dict[str, Any] = {name: _by_attributes(schema[name]) for name in _PARTS if name in schema}
+    if "items_schema" in schema:
+        items = schema["items_schema"]
+        changed["items_schema"] = [*map(_by_attributes, items)] if isinstance(items, list) else _by_attributes(items)
+    if "definitions" in schema:
+        changed["definitions"] = [*map(_by_attributes, schema["definitions"])]
+    if "fields" in schema:
+        changed["fields"] = {name: _by_attributes(field) for name, field in schema["fields"].items()}
+    if schema["type"] != "model":
+        return {**schema, **changed}
+    return {**changed["schema"], "from_attributes": True, **({"ref": schema["ref"]} if "ref" in schema else {})}
 
 
 def validator_of_some(model: type[BaseModel], names: Collection[str]) -> SchemaValidator:

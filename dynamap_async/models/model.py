@@ -36,6 +36,7 @@ from dynamap_async.models.state import (
     UNVALIDATED,
     dumped_state,
     hand_over,
+    mark_assigned,
     mark_unvalidated,
     restore,
 )
@@ -254,8 +255,10 @@ class Model(BaseModel, metaclass=ModelMeta):
         def __setattr__(self, name: str, value: Any) -> None:
             before = self.__dict__.get(name, UNASSIGNED)
             super().__setattr__(name, value)
-            if value is not before and not self.model_config.get("validate_assignment") and _is_stored(self, name):
-                mark_unvalidated(self, (name,))
+            if value is before or self.model_config.get("validate_assignment"):
+                return
+            if name in self.__pydantic_fields__ or name in (self.__pydantic_extra__ or ()):
+                mark_assigned(self, name)
 
     def __copy__(self) -> Self:
         copied = super().__copy__()
@@ -300,11 +303,6 @@ class Model(BaseModel, metaclass=ModelMeta):
         if COMPUTES in cls.__pydantic_decorators__.model_validators and (computed := _computed_of(cls)) is not None:
             complete(made, computed, keep=True)
         return without_stand_ins(made)
-
-
-def _is_stored(item: BaseModel, name: str) -> bool:
-    """Return whether an attribute of an instance is a field, or an extra one."""
-    return name in type(item).__pydantic_fields__ or name in (item.__pydantic_extra__ or ())
 
 
 def _unassigned(model: type[Model], name: str) -> UnassignedFieldError | None:

@@ -183,6 +183,18 @@ def mark_unvalidated(item: BaseModel, names: Iterable[str]) -> None:
         slot.__set__(item, frozenset(names) if known is None else known.union(names))
 
 
+def mark_assigned(item: BaseModel, name: str) -> None:
+    """Remember that one field of an instance was assigned; assignments pay for it."""
+    slot = _descriptors[2] if _descriptors else _slots(type(item))[2]
+    try:
+        names = slot.__get__(item)
+    except AttributeError:
+        slot.__set__(item, frozenset((name,)))
+        return
+    if names is not _Mark.PARTIAL and name not in names:
+        slot.__set__(item, names | {name})
+
+
 def mark_validated(item: BaseModel) -> None:
     """Remember that all values of an instance were validated."""
     _clear(_slots(type(item))[2], item)

@@ -13,13 +13,19 @@ nothing here. A value that was not assigned is only judged: what its validators 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator
 
 from dynamap_async.errors import EncodeError
-from dynamap_async.models.alone import field_schema, validator_of_some
+from dynamap_async.models.alone import (
+    declares_all,
+    takes_all,
+    validator_of_attributes,
+    validator_of_fields,
+    validator_of_some,
+)
 from dynamap_async.models.computed import Computed
 from dynamap_async.models.computing import COMPUTES, reading
 from dynamap_async.models.fields import FieldPlan
@@ -55,15 +61,35 @@ class Validation(Generic[M]):
         self._fields = fields
         self._codec = codec
         self._computed = computed
-        self._validators: dict[frozenset[str], SchemaValidator] = {}
+        self._validators: dict[tuple[frozenset[str], bool], SchemaValidator] = {}
+
+    @cached_property
+    def _judges_whole(self) -> bool:
+        """Whether the model has validators of its own, beside those of its fields."""
+        decorators = self._model.__pydantic_decorators__
+        return bool({*decorators.model_validators} - {COMPUTES} or decorators.root_validators)
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        """The fields that are judged by what their types declare, and by no function."""
+        return frozenset(name for name in self._fields if declares_all(self._model, name))
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
         """The fields whose values can change in place into some that encoding takes and reading refuses."""
         mutable = [name for name, field in self._fields.items() if field.holding is not Holding.FIXED]
-        if _judges_whole(self._model):
-            return tuple(mutable)
-        return tuple(name for name in mutable if _may_refuse(self._model, name))
+        return tuple(name for name in mutable if self._judges_whole or not takes_all(self._model, name))
+
+    @cached_property
+    def _judged_by_code(self) -> tuple[str, ...]:
+        """Those of them that functions judge."""
+        return tuple(name for name in self.judged if self._judges_whole or name not in self._declared)
+
+    @cached_property
+    def _judge(self) -> SchemaValidator | None:
+        """What judges the others as they are, in one call; None where there are none."""
+        names = [name for name in self.judged if name not in self._judged_by_code]
+        return validator_of_attributes(self._model, names) if names else None
 
     def before_put(self, item: M, use: str) -> None:
         """Validate what may have changed of an instance that is written as a whole.
@@ -77,10 +103,17 @@ class Validation(Generic[M]):
             OperationError: the instance was read from a part of its item.
         """
         assigned = unvalidated(item, use)
-        if assigned or self.judged:
+        if assigned:
             self._validate(item, assigned, self.judged)
-            if assigned:
-                mark_validated(item)
+            mark_validated(item)
+        elif self.judged:
+            if self._judge is not None:
+                try:
+                    self._judge.validate_python(item.__dict__, by_name=True, by_alias=False)
+                except ValidationError as error:
+                    raise self._refused(item, error) from error
+            if self._judged_by_code:
+                self._validate(item, assigned, self._judged_by_code)
 
     def before_save(self, item: M, use: str) -> None:
         """Validate what was assigned; arguments and errors are those of ``before_put``."""
@@ -103,34 +136,52 @@ class Validation(Generic[M]):
         values, extra = item.__dict__, item.__pydantic_extra__ or {}
         names = {name for name in assigned if name in values and name in self._fields}
         names.update(name for name in judged if name in values and not isinstance(values[name], IMMUTABLE))
-        if not names and assigned.isdisjoint(extra):
+        whole = self._judges_whole or not (names <= self._declared and assigned.isdisjoint(extra))
+        if not (names or whole):
             return
-        stored, raw = self._encoded(values, names)
-        decoded = self._codec.decoders.alone(stored)
-        given = {name: value for name, value in values.items() if name in self._fields and name not in names}
-        given.update({name: decoded[name] for name in names if name in decoded and name not in raw})
+        given, raw = self._given(values, names)
+        if whole:
+            others = {name: value for name, value in values.items() if name in self._fields and name not in names}
+            given = {**others, **given, **extra}
         try:
             with nullcontext() if self._computed is None else reading():
-                # What was not encoded may name members of nested models by their aliases.
-                made: M = self._validator(frozenset(names)).validate_python(
-                    {**given, **raw, **extra}, by_name=True, by_alias=None if raw else False
+                made = self._validator(frozenset(names), whole=whole).validate_python(
+                    # What could not be encoded may name members of nested models by their aliases.
+                    given,
+                    by_name=True,
+                    by_alias=None if raw else False,
                 )
         except ValidationError as error:
             raise self._refused(item, error) from error
         if assigned:
-            self._take(item, made, assigned, names - assigned, raw)
+            found, more = (made.__dict__, made.__pydantic_extra__) if whole else made[:2]
+            self._take(item, {name: found[name] for name in found if name not in names - assigned}, assigned, raw)
+            if extra and more:
+                extra.update({name: more[name] for name in assigned & extra.keys()})
 
-    def _encoded(self, values: Mapping[str, Any], names: Collection[str]) -> tuple[WireItem, dict[str, Any]]:
-        """Return the attributes of some fields, and the values of those that have none or cannot be encoded."""
-        found: WireItem = {}
-        raw: dict[str, Any] = {}
+    def _given(self, values: Mapping[str, Any], names: Collection[str]) -> tuple[dict[str, Any], Collection[str]]:
+        """Return what Pydantic validates of some fields, and the names of those that cannot be encoded as they are.
+
+        It is what a read would give it. Values of fields that are judged by their types alone are the same either way.
+        """
+        given: dict[str, Any] = {}
+        stored: WireItem = {}
+        raw: list[str] = []
         for name in names:
-            attributes = self._attribute(name, values[name])
+            field = self._fields[name]
+            attributes = None
+            if not (field.holding is Holding.FIXED and name in self._declared):
+                attributes = self._attribute(name, values[name])
+                if attributes is None:
+                    raw.append(name)  # Pydantic may make something of it that can be stored
             if attributes is None:
-                raw[name] = values[name]  # Pydantic may make something of it that can be stored
+                given[name] = values[name]
             else:
-                found.update(attributes)
-        return found, raw
+                stored.update(attributes)
+        if len(given) < len(names):
+            decoded = self._codec.decoders.alone(stored)
+            given.update({name: decoded[name] for name in names if name in decoded and name not in given})
+        return given, raw
 
     def _attribute(self, name: str, value: Any) -> WireItem | None:
         """Return the attribute of a value, none if it is left out; None if the field has none, or cannot store it."""
@@ -139,21 +190,18 @@ class Validation(Generic[M]):
         except (EncodeError, RecursionError):
             return None
 
-    def _take(self, item: M, made: M, assigned: frozenset[str], judged: set[str], raw: Mapping[str, Any]) -> None:
+    def _take(self, item: M, made: Mapping[str, Any], assigned: frozenset[str], raw: Collection[str]) -> None:
         """Give an instance what validation made of its assigned values, and what the model's own validators set."""
         values = item.__dict__
         taken = {
             name: value
-            for name, value in made.__dict__.items()
-            if name not in judged
-            and value is not values.get(name)
+            for name, value in made.items()
+            if value is not values.get(name)
             and (name not in assigned or name in raw or self._differs(name, values[name], value))
         }
         give(item, taken)
         if self._computed is not None and taken:
             item.__dict__.update(self._computed.after(item.__dict__, taken))
-        if (extra := item.__pydantic_extra__) and (more := made.__pydantic_extra__):
-            extra.update({name: more[name] for name in assigned & extra.keys()})
 
     def _differs(self, name: str, before: Any, after: Any) -> bool:
         """Return whether validation changed a value; one that it only copied stays the object that was assigned."""
@@ -161,13 +209,14 @@ class Validation(Generic[M]):
             return type(before) is not type(after) or bool(before != after)
         return self._attribute(name, before) != self._attribute(name, after)
 
-    def _validator(self, names: frozenset[str]) -> SchemaValidator:
-        """Return what validates some fields of an instance and takes the others as they are."""
-        found = self._validators.get(names)
+    def _validator(self, names: frozenset[str], *, whole: bool) -> SchemaValidator:
+        """Return what validates some fields: with an instance made of all, or alone."""
+        found = self._validators.get((names, whole))
         if found is None:
             if len(self._validators) >= _KEPT:
                 self._validators.clear()
-            found = self._validators[names] = validator_of_some(self._model, names)
+            make = validator_of_some if whole else validator_of_fields
+            found = self._validators[names, whole] = make(self._model, names)
         return found
 
     def _refused(self, item: M, error: ValidationError) -> EncodeError:
@@ -185,75 +234,3 @@ class Validation(Generic[M]):
         )
         refused.key = key
         return refused.at(*first["loc"], model=name)
-
-
-def _judges_whole(model: type[BaseModel]) -> bool:
-    """Return whether a model has validators, or settings, that concern all of its fields."""
-    decorators = model.__pydantic_decorators__
-    own = [name for name in decorators.model_validators if name != COMPUTES]
-    return bool(own or decorators.root_validators) or any(each.startswith("str_") for each in model.model_config)
-
-
-def _may_refuse(model: type[BaseModel], name: str) -> bool:
-    """Return whether Pydantic may refuse a value of a field that encoding takes; true where nobody knows."""
-    found = field_schema(model, name)
-    return found is None or not _is_lenient(found[0])
-
-
-_LENIENT: Final[Mapping[str, frozenset[str]]] = {
-    kind: frozenset((*more.split(), "type", "ref", "metadata", "serialization"))
-    for kind, more in {
-        "any": "",
-        "bool": "",
-        "bytes": "",
-        "date": "",
-        "datetime": "microseconds_precision",
-        "decimal": "",
-        "default": "schema default default_factory default_factory_takes_data validate_default copy_default",
-        "definition-ref": "schema_ref",
-        "definitions": "schema definitions",
-        "dict": "keys_schema values_schema",
-        "enum": "cls members sub_type missing",
-        "float": "",
-        "frozenset": "items_schema",
-        "int": "",
-        "list": "items_schema",
-        "literal": "expected",
-        "model": "cls config custom_init generic_origin root_model schema",
-        "model-field": "schema validation_alias serialization_alias serialization_exclude frozen",
-        "model-fields": "fields model_name computed_fields",
-        "none": "",
-        "nullable": "schema",
-        "set": "items_schema",
-        "str": "",
-        "time": "microseconds_precision",
-        "timedelta": "microseconds_precision",
-        "tuple": "items_schema variadic_item_index",
-        "union": "choices",
-        "uuid": "",
-    }.items()
-}
-"""The parts of Pydantic's schemas that refuse nothing but wrong types -> what such a part says.
-
-Source: https://docs.pydantic.dev/latest/api/pydantic_core_schema/
-"""
-_PARTS: Final = ("schema", "definitions", "keys_schema", "values_schema", "items_schema", "fields", "choices")
-_STRICTER: Final = ("str_", "strict", "allow_inf_nan")
-"""How the names of settings begin that make fields refuse more."""
-
-
-def _is_lenient(part: Any) -> bool:
-    """Return whether a part of a schema refuses nothing but wrong types."""
-    if isinstance(part, (list, tuple)):
-        return all(_is_lenient(each) for each in cast("Sequence[Any]", part))
-    schema = cast("Mapping[str, Any]", part)
-    known = _LENIENT.get(schema["type"])
-    if known is None or not known >= schema.keys() or schema.get("custom_init"):
-        return False
-    if any(name.startswith(_STRICTER) for name in schema.get("config") or ()):
-        return False
-    parts = [schema[name] for name in _PARTS if name in schema]
-    return all(
-        _is_lenient([*each.values()] if "type" not in each else each) if isinstance(each, dict) else _is_lenient(each)
-        for each in parts
-    )

@@ -13,10 +13,12 @@ from pydantic import (
     ConfigDict,
     Field,
     Json,
+    PrivateAttr,
     StringConstraints,
     field_validator,
     model_validator,
 )
+from pydantic_core import core_schema
 
 from dynamap_async import Attr, Model, PartitionKey, SortKey, Table, TimeToLive, Version, attr, template
 from dynamap_async.errors import DataError, EncodeError
@@ -610,6 +612,88 @@ def test_a_model_that_contains_itself_is_validated():
     node.children[0].children[0].label = ""
     with pytest.raises(EncodeError, match=r"Node\.children\[0\]\.children\[0\]\.label"):
         Put(node)
+
+
+class Typed(Model):
+    type: Attr[Literal["a"]] = attr(default="a")
+    schema_: Attr[Text] = attr(default="s")
+
+
+class Other(Model):
+    type: Attr[Literal["b"]] = attr(default="b")
+    size: Attr[Annotated[int, Field(ge=0)]] = attr(default=0)
+
+
+class Holder(Model, table="holders"):
+    name: PartitionKey[str]
+    type: Attr[list[Text]] = attr(default_factory=list)
+    typed: Attr[Typed] = attr(default=Typed())
+    either: Attr[Typed | Other] = attr(default=Other())
+    told: Attr[Annotated[Typed | Other, Field(discriminator="type")]] = attr(default=Other())
+    pairs: Attr[tuple[Text, list[Text]]] = attr(default=("a", []))
+    colours: Attr[dict[Literal["red"], list[Text]]] = attr(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        (lambda holder: holder.type.append(""), ("type", 0)),
+        (lambda holder: setattr(holder.typed, "schema_", ""), ("typed", "schema_")),
+        (lambda holder: setattr(holder.either, "size", -1), ("either",)),
+        (lambda holder: setattr(holder.told, "size", -1), ("told", "b", "size")),
+        (lambda holder: holder.pairs[1].append(""), ("pairs", 1, 0)),
+        (lambda holder: holder.colours.update(red=[""]), ("colours", "red", 0)),
+    ],
+)
+@pytest.mark.parametrize("touched", [False, True])
+def test_values_of_all_sorts_of_types_are_judged_in_place(change, path, touched):
+    holder = read(Holder(name="a"))
+    Put(holder)
+    if touched:
+        holder.type = ["b"]
+    change(holder)
+    with pytest.raises(EncodeError) as caught:
+        Put(holder)
+    found = caught.value.path
+    assert found[: len(path)] == path if not (touched and path[0] == "type") else found == ("type", 1)
+
+
+class Keeper(Model, table="keepers"):
+    name: PartitionKey[str]
+    title: Attr[str] = attr(default="t")
+    _seen: str = PrivateAttr(default="nothing")
+    _late: str = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _look(self) -> Self:
+        assert self._seen == "nothing"
+        return self
+
+
+def test_a_models_validator_finds_its_private_attributes():
+    keeper = Keeper(name="a")
+    keeper._late = "late"
+    keeper.title = "u"
+    Put(keeper)
+    assert keeper._late == "late"
+
+
+class OwnSchema(Model, table="own"):
+    name: PartitionKey[str]
+    title: Attr[Text] = attr(default="t")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(lambda item: item, handler(source))
+
+
+def test_a_model_with_a_schema_of_its_own_is_validated():
+    item = OwnSchema(name="a")
+    item.title = "u"
+    Put(item)
+    item.title = ""
+    with pytest.raises(EncodeError, match=r"OwnSchema\.title"):
+        Put(item)
 
 
 # --- saves -------------------------------------------------------------------------------------------------------

@@ -136,16 +136,16 @@ def _is_stricter(config: Mapping[str, Any] | None) -> bool:
 def _parts_of(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Give a schema and the parts that it consists of."""
     yield schema
-    parts: list[Any] = [schema[name] for name in _PARTS if name in schema]
-    items = schema.get("items_schema", ())
-    parts += items if isinstance(items, (list, tuple)) else (items,)
-    for part in (
-        *parts,
+    items: Any = schema.get("items_schema", ())
+    parts: list[Any] = [
+        *[schema[name] for name in _PARTS if name in schema],
+        *([items] if "type" in items else items),
         *schema.get("definitions", ()),
         *schema.get("choices", ()),
         *schema.get("fields", {}).values(),
-    ):
-        yield from _parts_of(part[0] if isinstance(part, tuple) else part)
+    ]
+    for part in parts:
+        yield from _parts_of(part if "type" in part else part[0])  # some choices have labels
 
 
 def validator_of_attributes(owner: type[BaseModel], names: Iterable[str]) -> SchemaValidator:
@@ -158,14 +158,15 @@ def validator_of_attributes(owner: type[BaseModel], names: Iterable[str]) -> Sch
         names: fields of which ``declares_all`` holds.
     """
     schema, config = fields_schema(owner, *names) or ({}, None)
-    return SchemaValidator(cast("Any", _by_attributes(schema)), config)
+    return SchemaValidator(_by_attributes(schema), config)
 
 
 def _by_attributes(schema: Mapping[str, Any]) -> Any:
     changed: dict[str, Any] = {name: _by_attributes(schema[name]) for name in _PARTS if name in schema}
     if "items_schema" in schema:
-        items = schema["items_schema"]
-        changed["items_schema"] = [*map(_by_attributes, items)] if isinstance(items, list) else _by_attributes(items)
+        items: Any = schema["items_schema"]
+        single = "type" in items
+        changed["items_schema"] = _by_attributes(items) if single else [_by_attributes(each) for each in items]
     if "definitions" in schema:
         changed["definitions"] = [*map(_by_attributes, schema["definitions"])]
     if "fields" in schema:

@@ -201,7 +201,7 @@ class Validation(Generic[M]):
         }
         give(item, taken)
         if self._computed is not None and taken:
-            item.__dict__.update(self._computed.after(item.__dict__, taken))
+            vars(item).update(self._computed.after(vars(item), taken))
 
     def _differs(self, name: str, before: Any, after: Any) -> bool:
         """Return whether validation changed a value; one that it only copied stays the object that was assigned."""

@@ -52,7 +52,17 @@ def _shape(
     except KeyError:
         return None
     selected = None if spec.selected is None else tuple([(path, path.spelled) for path in spec.selected])
-    settings = spec.scan, spec.index, spec.descending, spec.consistent, spec.segments, selected, spec.card, counting
+    settings = (
+        spec.scan,
+        spec.index,
+        spec.descending,
+        spec.consistent,
+        spec.segments,
+        selected,
+        spec.card,
+        spec.invalid,
+        counting,
+    )
     return (context.table_prefix, settings, shape), values
 
 

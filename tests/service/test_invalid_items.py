@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any
 
+import httpx
 import pytest
+from fastapi import FastAPI
 from pydantic import Field
 
 from dynamap_async import (
@@ -22,6 +24,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import BatchError, EncodeError, ItemValidationError
+from dynamap_async.integrations.fastapi import add_error_handlers
 
 pytestmark = pytest.mark.asyncio
 
@@ -122,6 +125,25 @@ async def test_a_refreshed_instance_counts_as_validated(session):
     await session.refresh(note)
     await session.put(note)
     assert note.title == "a"
+
+
+async def test_a_web_client_whose_value_does_not_fit_is_answered_422(session):
+    await stored(session, "a")
+    app = FastAPI()
+    add_error_handlers(app)
+
+    @app.patch("/notes/{number}")
+    async def change(number: int, body: dict[str, Any]) -> Note:
+        note = await session.get(Note, "ada", number)
+        for name, value in body.items():
+            setattr(note, name, value)
+        return await session.save(note)
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        answer = await client.patch("/notes/0", json={"title": ""})
+        assert (answer.status_code, answer.json()["path"]) == (422, ["title"])
+        answer = await client.patch("/notes/0", json={"title": "b"})
+        assert (answer.status_code, answer.json()["title"]) == (200, "b")
 
 
 # --- the error of a page -----------------------------------------------------------------------------------------

@@ -658,6 +658,19 @@ def test_values_of_all_sorts_of_types_are_judged_in_place(change, path, touched)
     assert found[: len(path)] == path if not (touched and path[0] == "type") else found == ("type", 1)
 
 
+class Tags(Model, table="tags"):
+    name: PartitionKey[str]
+    title: Attr[str] = attr(default="t")
+    tags: Attr[Annotated[set[str], Field(min_length=1)]] = attr(default_factory=set)
+
+
+def test_a_default_that_is_left_out_is_no_fault():
+    item = Tags(name="a")
+    assert read_back(Put(item)).tags == set()
+    item.title = "u"
+    assert read_back(Put(item)).tags == set()
+
+
 class Keeper(Model, table="keepers"):
     name: PartitionKey[str]
     title: Attr[str] = attr(default="t")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         BatchSplit,
         Event,
         HotPartition,
+        InvalidItemsSkipped,
         Observer,
         RequestAnswered,
         RequestEnded,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         Find,
         Get,
         Grouped,
+        InvalidItem,
         Old,
         Operation,
         Page,
@@ -141,6 +143,8 @@ __all__ = [
     "HotPartition",
     "Index",
     "IndexUsage",
+    "InvalidItem",
+    "InvalidItemsSkipped",
     "ItemStream",
     "Key",
     "KeyValue",
@@ -211,7 +215,8 @@ _NAMES: Final = {
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (
-        "BatchSplit Event HotPartition Observer RequestAnswered RequestEnded RequestQueued RequestRetried RequestSent"
+        "BatchSplit Event HotPartition InvalidItemsSkipped Observer RequestAnswered RequestEnded RequestQueued "
+        "RequestRetried RequestSent"
     ),
     "expressions": "Change Condition Expr path",
     "models": (
@@ -219,9 +224,9 @@ _NAMES: Final = {
         "Shards SortKey Table TimeToLive Unique Version WriteKind after_read attr before_write fields template"
     ),
     "operations": (
-        "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Grouped Old "
-        "Operation Page Plan Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet "
-        "TransactWrite UnknownItem Update"
+        "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Grouped "
+        "InvalidItem Old Operation Page Plan Put Query Refresh Replace Reserve Save Scan Statement TransactFind "
+        "TransactGet TransactWrite UnknownItem Update"
     ),
     "schema": "ALL KEYS_ONLY Projection Throughput include",
     "session": (

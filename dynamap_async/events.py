@@ -1,6 +1,6 @@
 """Events: what an observer is told of requests, as frozen values. No event holds items or credentials.
 
-None holds a key either, but for ``HotPartition``, which is told only on request.
+None holds a key either, but for ``HotPartition`` and ``InvalidItemsSkipped``, which are told only on request.
 
 Two numbers tie them together. A *waiter* is one caller that waits for one request: of one item, of one page, of one
 table; ``waiter_id`` is its number. An *exchange* is one HTTP request and its answer; ``exchange_id`` is its number. A
@@ -166,6 +166,23 @@ class HotPartition(Event):
     """Whether they are write units."""
     units_per_second: float
     """How many it takes lately."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvalidItemsSkipped(Event):
+    """Stored items did not fit their model, and a query or scan with ``.invalid("skip")`` left them out.
+
+    Told once for each page that has such items, in the context of whoever reads it.
+    """
+
+    table: str
+    """The full table name; of a read of several tables the first."""
+    index: str | None = None
+    """The index that was read, if any."""
+    models: tuple[str, ...]
+    """For each item the name of the model that it does not fit."""
+    keys: tuple[Mapping[str, Any], ...] = field(repr=False)
+    """The key of each, as stored attribute name -> Python value. Left out of ``repr``, as it may hold anything."""
 
 
 class Observer(Protocol):

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dynamap_async.errors.root import DynamapError
 from dynamap_async.wire import WireItem
+
+_ROOM: Final = 2_000
+"""How many characters of keys the message of a call holds, beside its first failure."""
 
 
 class DataError(DynamapError):
@@ -13,7 +16,7 @@ class DataError(DynamapError):
 
 
 class EncodeError(DataError, ValueError):
-    """A value cannot be stored in DynamoDB. Raised before anything is sent."""
+    """A value cannot be stored in DynamoDB, or could not be read back. Raised before anything is sent."""
 
     def __init__(self, message: str, *, path: Sequence[str | int] = (), model: str | None = None) -> None:
         super().__init__(message)
@@ -23,6 +26,8 @@ class EncodeError(DataError, ValueError):
         """Where the value is: field name, then keys and positions inside it."""
         self.model = model
         """Name of the model class, if the value belongs to one."""
+        self.key: dict[str, Any] | None = None
+        """The key of the item that was to be written, by field name, where a value of it does not fit its model."""
 
     def at(self, *parents: str | int, model: str | None = None) -> "EncodeError":
         """Return the same error, placed inside a parent field, element or model."""
@@ -86,7 +91,7 @@ class ItemValidationError(DataError, ValueError):
         """
         first = failures[0]
         error = type(first)(
-            str(first),
+            str(first) + _others(failures[1:]),
             model=first.model,
             key=first.key,
             item=first.item,
@@ -98,6 +103,21 @@ class ItemValidationError(DataError, ValueError):
         if isinstance(error, ItemKindError) and isinstance(first, ItemKindError):
             error.kind = first.kind
         return error
+
+
+def _others(failures: "Sequence[ItemValidationError]") -> str:
+    """Return what a message says of further items that do not fit: their keys, as far as there is room."""
+    if not failures:
+        return ""
+    keys, room = list[str](), _ROOM
+    for failure in failures:
+        room -= len(shown := str(failure.key))
+        if room < 0:
+            break
+        keys.append(shown)
+    left = len(failures) - len(keys)
+    more = f"{' and ' if keys else ''}{left:,} more" if left else ""
+    return f"; nor do {', '.join(keys)}{more}"
 
 
 class ItemKindError(ItemValidationError):

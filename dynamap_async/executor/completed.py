@@ -94,11 +94,15 @@ class CompletedPages:
         self._ahead = min(2 * self._ahead, _AHEAD)
         return self._page(answers)
 
+    def want_more(self, items: int) -> None:
+        """Ask for so many items more than at first; see ``Pages.want_more``."""
+        self._pages.want_more(items)
+
     def _page(self, answers: list[Body]) -> RawPage[Position]:
         found = [(number, item) for number, each in enumerate(answers) if (item := self._item(each)) is not None]
         self._kept, self._taken = [number for number, _ in found], len(answers)
         if gone := len(answers) - len(found):
-            self._pages.want_more(gone)
+            self.want_more(gone)
         return RawPage([item for _, item in found], len(found), self._position)
 
     async def _answered(self, number: int) -> list[Body]:

@@ -5,7 +5,7 @@ Invariant: while it is open it belongs to one event loop; when ``close`` returns
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextvars import Context
 from types import EllipsisType
 from typing import Any, Final
@@ -178,6 +178,10 @@ class Executor:
 
     def _post(self, request: Request) -> Coroutine[Any, Any, Body]:
         return self._transport.send(metered(request))
+
+    def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Tell observers of items that a read left out; see ``Journal.skipped``."""
+        self._journal.skipped(table, index, items)
 
     def statistics(self) -> Statistics:
         """Return what was done until now; when it is closed, too."""

@@ -6,12 +6,21 @@ Invariant: every RequestQueued is followed by one RequestEnded of the same waite
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 from dynamap_async.errors import ResourceNotFoundError, ServiceError, TransportError
-from dynamap_async.events import BatchSplit, Event, Observer, RequestEnded, RequestQueued, RequestRetried, RequestSent
+from dynamap_async.events import (
+    BatchSplit,
+    Event,
+    InvalidItemsSkipped,
+    Observer,
+    RequestEnded,
+    RequestQueued,
+    RequestRetried,
+    RequestSent,
+)
 from dynamap_async.executor.counts import CountsByTable, Place
 from dynamap_async.executor.ledger import Ledger
 from dynamap_async.executor.observers import Observers
@@ -74,6 +83,18 @@ class Journal:
     def tell(self, event: Event) -> None:
         """Tell the observers of an event."""
         self._observers.tell(event)
+
+    def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Take note that a read left items out.
+
+        Args:
+            table: the full table name.
+            index: the index that was read, if any.
+            items: model and key of each.
+        """
+        if self.observed:
+            models, keys = tuple(model for model, _ in items), tuple(key for _, key in items)
+            self.tell(InvalidItemsSkipped(at=_now(), table=table, index=index, models=models, keys=keys))
 
     def queued(self, request: Request) -> int:
         """Take note that somebody asks for a request; return the number of that waiter."""

@@ -31,7 +31,7 @@ from dynamap_async.models.places import (
 )
 from dynamap_async.models.shards import Sharding, Shards
 from dynamap_async.models.shared import UNMARKED, Kind, Prefix, Table, Unmarked
-from dynamap_async.models.state import forget, is_remembered, is_whole, refuse_partial, remember
+from dynamap_async.models.state import forget, is_remembered, is_whole, remember
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [
@@ -100,7 +100,6 @@ __all__ = [
     "known",
     "must_be_there",
     "name_of",
-    "refuse_partial",
     "remember",
     "start_number",
     "stored_empty",

@@ -51,7 +51,8 @@ def unassigned() -> Any:
     return UNASSIGNED
 
 
-def _present(value: Any) -> Any:
+def present(value: Any) -> Any:
+    """Return a value; raise what has Pydantic leave the field out where it stands for none."""
     if value is UNASSIGNED:
         raise PydanticOmit
     if value is ABSENT:
@@ -104,7 +105,7 @@ def validators_of(namespace: Mapping[str, Any]) -> dict[str, Any]:
     there would see what stands for no value.
     """
     return {
-        f"{PRESENCE}{name}": field_validator(name, mode="before", check_fields=False)(staticmethod(_present))
+        f"{PRESENCE}{name}": field_validator(name, mode="before", check_fields=False)(staticmethod(present))
         for name, value in namespace.items()
         if isinstance(value, FieldInfo) and assigned_of(value) is not None
     }

@@ -51,13 +51,14 @@ class FieldDecoders:
             plain = [self._shards.removed(item) for item in items]
         page = self._straight.decode(plain)
         if page is None:
-            page = [self._alone(item) for item in plain]
+            page = [self.alone(item) for item in plain]
         for each in self._read_back:
             for values in page:
                 values.update(each.of(values.get(each.key)))
         return page
 
-    def _alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+        """Return field name -> value of one item without shards; DecodeError for a malformed one."""
         page = self._straight.decode((item,))
         if page is not None:
             return page[0]

@@ -30,6 +30,7 @@ from dynamap_async.models.shared import Kind
 from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
 from dynamap_async.models.uniques import UniqueFields, find_uniques
+from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
@@ -77,6 +78,11 @@ class Definition(Generic[M]):
     def templates(self) -> Mapping[str, tuple[str, ...]]:
         """Field name of a part -> the computed fields that it belongs to."""
         return {} if self.computed is None else self.computed.of_part
+
+    @cached_property
+    def validation(self) -> Validation[M]:
+        """Validates what changed of instances before they are written."""
+        return Validation(self.model, self.fields, self.items, self.computed)
 
     @cached_property
     def stored_names(self) -> tuple[str, ...]:

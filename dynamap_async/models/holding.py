@@ -23,7 +23,8 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.fallback import expects_values, has_own_schema, needs_values
 
-_IMMUTABLE: Final = (str, int, float, complex, bytes, Decimal, date, time, timedelta, UUID, Enum, NoneType)
+IMMUTABLE: Final = (str, int, float, complex, bytes, Decimal, date, time, timedelta, UUID, Enum, NoneType)
+"""Types whose values never change."""
 
 _DEEPEST: Final = 50
 """How many aliases and models may stand in each other: an alias with parameters can contain another of itself."""
@@ -65,7 +66,7 @@ def _of(annotation: Any, metadata: tuple[Any, ...], within: frozenset[Any]) -> H
 
 
 def _is_immutable(annotation: Any) -> bool:
-    return get_origin(annotation) is Literal or annotation is None or is_kind_of(annotation, *_IMMUTABLE)
+    return get_origin(annotation) is Literal or annotation is None or is_kind_of(annotation, *IMMUTABLE)
 
 
 def _of_parts(annotation: Any, within: frozenset[Any]) -> Holding:

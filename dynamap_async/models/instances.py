@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.models.state import hand_over
+from dynamap_async.models.state import hand_over, mark_validated
 
 
 def give(item: BaseModel, values: Mapping[str, Any]) -> None:
@@ -29,4 +29,5 @@ def take_over(item: BaseModel, fresh: BaseModel) -> None:
     """
     for name in ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__"):
         object.__setattr__(item, name, getattr(fresh, name))
+    mark_validated(item)
     hand_over(fresh, item)

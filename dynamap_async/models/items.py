@@ -65,20 +65,22 @@ class ItemCodec(Generic[M]):
         extras = model.model_config.get("extra")
         self._model = model
         self._name = model.__name__
-        self._encoders = FieldEncoders(model.__name__, fields)
+        self.encoders = FieldEncoders(model.__name__, fields)
         self._computes = any(field.template is not None for field in fields)
         self.shards: ShardedKeys = ShardedKeys(model.__name__, (f.sharding for f in fields if f.sharding is not None))
         """The partition keys that are spread over shards."""
         takes_extras = extras in ("allow", "forbid")
-        self._decoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
+        self.decoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
         self._keeps_extras = extras == "allow"
-        stored_fields = self._decoders.fields
+        stored_fields = self.decoders.fields
         self._key_checks: list[tuple[str, str, KeyRole]] = [
             (stored, stored_fields[stored][0], role)
             for stored, role in _key_checks(table)
             if stored in stored_fields and _may_misfit(stored_fields[stored][2])
         ]
         self._key_names = table.keys.names if table is not None else ()
+        self.key_fields: Final = tuple(stored_fields[name][0] for name in self._key_names if name in stored_fields)
+        """The names of the fields that make the table's key."""
         self._rename = for_own_init(model)
         self._page: Callable[[list[dict[str, Any]]], list[M]] | None = None
         self.snapshots: Snapshots = Snapshots(model, fields)
@@ -88,7 +90,7 @@ class ItemCodec(Generic[M]):
     @cached_property
     def _shallow(self) -> bool:
         """Whether the types of the fields keep values from being nested too deep."""
-        levels = deepest(field.converter for _, _, field in self._decoders.fields.values())
+        levels = deepest(field.converter for _, _, field in self.decoders.fields.values())
         return not self._keeps_extras and levels is not None and levels < NESTING_LEVELS
 
     def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
@@ -107,7 +109,7 @@ class ItemCodec(Generic[M]):
             ItemTooLargeError: the item is over 400 KB.
         """
         values = {**item.__dict__, **changes} if changes else item.__dict__
-        stored = self._encoders.encode(values)
+        stored = self.encoders.encode(values)
         if self._marker:
             stored = {**self._marker, **stored}
         if self.shards.of:
@@ -137,7 +139,7 @@ class ItemCodec(Generic[M]):
 
     def encode_values(self, values: Mapping[str, Any]) -> WireItem:
         """Return the attributes of those fields that have a value; nothing is checked but the values themselves."""
-        return self.shards.added({**self._marker, **self._encoders.present(values)})
+        return self.shards.added({**self._marker, **self.encoders.present(values)})
 
     def encode_extras(self, item: BaseModel) -> WireItem:
         """Return the attributes of an instance that are no fields.
@@ -146,7 +148,7 @@ class ItemCodec(Generic[M]):
             EncodeError: one cannot be stored, or has the stored name of a field.
         """
         stored: WireItem = {}
-        fields = self._decoders.fields
+        fields = self.decoders.fields
         for name, value in (item.__pydantic_extra__ or {}).items():
             if name == self._told_by and name not in fields:
                 raise EncodeError("the extra attribute has the name of what tells the kind of an item").at(
@@ -176,7 +178,7 @@ class ItemCodec(Generic[M]):
             self._page = self._page_maker()
         try:
             unknown = UNKNOWN_MEMBERS.count
-            values = self._decoders.values(items)
+            values = self.decoders.values(items)
             whole = UNKNOWN_MEMBERS.count == unknown
             with reading() if self._computes else _NOTHING:
                 page = self._page(values)
@@ -205,7 +207,7 @@ class ItemCodec(Generic[M]):
 
     def values(self, item: WireItem) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
-        [values] = self._decoders.values([item])
+        [values] = self.decoders.values([item])
         return values
 
     def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:

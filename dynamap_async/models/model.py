@@ -1,7 +1,7 @@
 """``Model``: a plain Pydantic model whose class attributes are field expressions. It does no I/O."""
 
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
@@ -10,7 +10,7 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from dynamap_async.errors import ModelDefinitionError, OperationError, UnassignedFieldError
 from dynamap_async.expressions import Exactly, at
-from dynamap_async.models.assigned import assigned_of, validators_of, without_stand_ins
+from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
 from dynamap_async.models.collisions import check_collisions
 from dynamap_async.models.compiling import IncompleteModelError
@@ -30,7 +30,16 @@ from dynamap_async.models.settings import (
 )
 from dynamap_async.models.shared import Kind, Table
 from dynamap_async.models.sharing import check_sharing, join
-from dynamap_async.models.state import SLOTS, STATE, dumped_state, hand_over, restore
+from dynamap_async.models.state import (
+    SLOTS,
+    STATE,
+    UNVALIDATED,
+    dumped_state,
+    hand_over,
+    mark_assigned,
+    mark_unvalidated,
+    restore,
+)
 from dynamap_async.models.uniques import Unique
 from dynamap_async.schema import Throughput
 
@@ -243,6 +252,14 @@ class Model(BaseModel, metaclass=ModelMeta):
                     raise error from None
                 raise
 
+        def __setattr__(self, name: str, value: Any) -> None:
+            before = self.__dict__.get(name, UNASSIGNED)
+            super().__setattr__(name, value)
+            if value is before or self.model_config.get("validate_assignment"):
+                return
+            if name in self.__pydantic_fields__ or name in (self.__pydantic_extra__ or ()):
+                mark_assigned(self, name)
+
     def __copy__(self) -> Self:
         copied = super().__copy__()
         hand_over(self, copied)
@@ -254,19 +271,35 @@ class Model(BaseModel, metaclass=ModelMeta):
         return copied
 
     def __getstate__(self) -> dict[Any, Any]:
-        dumped = super().__getstate__()
-        if (state := dumped_state(self)) is not None:
-            dumped[STATE] = state
-        return dumped
+        return {**super().__getstate__(), **dumped_state(self)}
 
     def __setstate__(self, state: dict[Any, Any]) -> None:
         super().__setstate__(state)
-        restore(self, state.get(STATE, (None, None)))
+        restore(self, state.get(STATE, (None, None)), state.get(UNVALIDATED))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, as Pydantic does; what it is updated with is validated when the copy is written.
+
+        Args:
+            update: field name -> value of what is different in the copy; it is not validated here.
+            deep: whether values that can change are copied too.
+        """
+        copied = super().model_copy(update=update, deep=deep)
+        if update:
+            mark_unvalidated(copied, update)
+        return copied
 
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
-        """Make an instance without validation, as Pydantic does; fields that a session gives a value stay without."""
+        """Make an instance without validation, as Pydantic does; fields that a session gives a value stay without.
+
+        What it is given is validated when a session writes the instance.
+        """
         made = super().model_construct(_fields_set, **values)
+        # Where the caller names the fields that were set, they tell nothing of what was given.
+        given = made.__pydantic_fields_set__ if _fields_set is None else made.__dict__
+        if names := (*given, *(made.__pydantic_extra__ or ())):
+            mark_unvalidated(made, names)
         if COMPUTES in cls.__pydantic_decorators__.model_validators and (computed := _computed_of(cls)) is not None:
             complete(made, computed, keep=True)
         return without_stand_ins(made)

@@ -17,7 +17,7 @@ from pydantic_core import SchemaValidator
 
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
-from dynamap_async.models.alone import field_schema, type_validator
+from dynamap_async.models.alone import fields_schema, type_validator
 from dynamap_async.models.annotations import (
     bare,
     field_metadata,
@@ -57,7 +57,7 @@ class FieldPlace:
         """Return what validates a value; None where Pydantic takes only what it decodes itself."""
         if is_encoded((*field_metadata(self.info), *unwrap(without_none(bare(self.annotation)))[1])):
             return None
-        found = field_schema(self.owner, self.name)
+        found = fields_schema(self.owner, self.name)
         if found is None:
             return type_validator(self.annotation, self.owner)
         schema, config = found

@@ -15,6 +15,7 @@ of items with members that a nested model does not know.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import repeat
 from operator import add, attrgetter, itemgetter
@@ -29,12 +30,21 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.holding import Holding
 from dynamap_async.wire import WireItem
 
-SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__")
-"""Where an instance keeps its state, out of reach of Pydantic: fixed values, or all as JSON text; and the others."""
+SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__", "__dynamap_unvalidated__")
+"""Where an instance keeps its state, out of reach of Pydantic.
+
+The first two are what was stored: fixed values, or all as JSON text; and the others. The third names the fields that
+were assigned since they were validated. Only the third is looked at before a put, so a part of an item is marked there.
+"""
 
 
 STATE: Final = "__dynamap_state__"
 """The name of an instance's state where it is pickled."""
+
+UNVALIDATED: Final = SLOTS[2]
+"""The name of its unvalidated fields where it is pickled."""
+
+NO_FIELDS: Final[frozenset[str]] = frozenset()
 
 
 class _Mark(Enum):
@@ -107,6 +117,7 @@ class Snapshots:
         """Remember that instances were read from parts of their items."""
         for item in page:
             self._set_values(item, _Mark.PARTIAL)
+            _slots(type(item))[2].__set__(item, _Mark.PARTIAL)
 
 
 def rewrites(model: type[BaseModel]) -> bool:
@@ -120,18 +131,15 @@ def rewrites(model: type[BaseModel]) -> bool:
 
 def remember(item: BaseModel, stored: WireItem | bytes) -> None:
     """Remember what is stored of an instance now: a wire item, or the JSON of one."""
-    values, parts = _slots(type(item))
+    values, parts, _ = _slots(type(item))
     values.__set__(item, _small(stored) if isinstance(stored, bytes) else _compacted(stored))
     parts.__set__(item, None)
 
 
 def forget(item: BaseModel) -> None:
     """Forget the state of an instance, as if no session had read or written it."""
-    for slot in _slots(type(item)):
-        try:
-            slot.__delete__(item)
-        except AttributeError:
-            continue
+    for slot in _slots(type(item))[:2]:
+        _clear(slot, item)
 
 
 def is_remembered(item: BaseModel) -> bool:
@@ -144,38 +152,77 @@ def is_whole(item: BaseModel) -> bool:
     return _values_of(item) not in (None, _Mark.PARTIAL)
 
 
-def refuse_partial(item: BaseModel, use: str) -> None:
-    """Check that an instance is all of its item.
+def unvalidated(item: BaseModel, use: str) -> frozenset[str]:
+    """Return the names of the fields that were assigned since the instance was validated.
+
+    Args:
+        item: an instance that is about to be written.
+        use: what is about to be done with it, such as ``written``, for messages.
 
     Raises:
         OperationError: it was read from a part, so that the write would take its other values for absent.
     """
     try:
-        state = _slots(type(item))[0].__get__(item)
+        names = _slots(type(item))[2].__get__(item)
     except AttributeError:
-        return
-    if state is _Mark.PARTIAL:
+        return NO_FIELDS
+    if names is _Mark.PARTIAL:
         name = type(item).__name__
         raise OperationError(
             f"this {name} was read from a part of its item, so it cannot be {use}: what was not read would be lost. "
             f"Read it with session.get({name}, key) and change that, or write single attributes with session.update"
         )
+    return cast("frozenset[str]", names)
+
+
+def mark_unvalidated(item: BaseModel, names: Iterable[str]) -> None:
+    """Remember that fields of an instance were given values that were not validated."""
+    slot = _slots(type(item))[2]
+    known = _held(slot, item)
+    if known is not _Mark.PARTIAL:
+        slot.__set__(item, frozenset(names) if known is None else known.union(names))
+
+
+def mark_assigned(item: BaseModel, name: str) -> None:
+    """Remember that one field of an instance was assigned; assignments pay for it."""
+    slot = _descriptors[2] if _descriptors else _slots(type(item))[2]
+    try:
+        names = slot.__get__(item)
+    except AttributeError:
+        slot.__set__(item, frozenset((name,)))
+        return
+    if names is not _Mark.PARTIAL and name not in names:
+        slot.__set__(item, names | {name})
+
+
+def mark_validated(item: BaseModel) -> None:
+    """Remember that all values of an instance were validated."""
+    _clear(_slots(type(item))[2], item)
 
 
 def hand_over(source: BaseModel, copy: BaseModel) -> None:
     """Give the copy of an instance its state; states never change, so both share it."""
-    restore(copy, state_of(source))
+    restore(copy, state_of(source), _held(_slots(type(source))[2], source))
 
 
-def dumped_state(item: BaseModel) -> tuple[Any, Any] | None:
-    """Return the state of an instance for pickling, None without one."""
-    state = state_of(item)
-    return None if state[0] is None else state
+def dumped_state(item: BaseModel) -> dict[str, Any]:
+    """Return the state of an instance for pickling, by name; nothing without one."""
+    state, names = state_of(item), _held(_slots(type(item))[2], item)
+    dumped: dict[str, Any] = {} if state[0] is None else {STATE: state}
+    return dumped if names is None else {**dumped, UNVALIDATED: names}
 
 
-def restore(item: BaseModel, state: tuple[Any, Any]) -> None:
-    """Give an instance the state of another."""
-    for slot, value in zip(_slots(type(item)), state, strict=True):
+def restore(item: BaseModel, state: tuple[Any, Any], names: Any = None) -> None:
+    """Give an instance the state of another.
+
+    Args:
+        item: the instance.
+        state: what is remembered of the stored item.
+        names: the unvalidated fields, or the mark of a part; None for neither.
+    """
+    if state[0] is _Mark.PARTIAL:  # all that older versions pickled
+        names = _Mark.PARTIAL
+    for slot, value in zip(_slots(type(item)), (*state, names), strict=True):
         if value is not None:
             slot.__set__(item, value)
 
@@ -231,8 +278,8 @@ def _setter(model: type[Any], slot: int) -> Callable[[BaseModel, Any], None]:
 
 
 def state_of(item: BaseModel) -> tuple[Any, Any]:
-    """Return what an instance's slots hold, None where one is empty."""
-    values, parts = _slots(type(item))
+    """Return what is remembered of the stored item of an instance, None where a slot is empty."""
+    values, parts, _ = _slots(type(item))
     return _held(values, item), _held(parts, item)
 
 
@@ -245,3 +292,8 @@ def _held(slot: Any, item: BaseModel) -> Any:
         return slot.__get__(item)
     except AttributeError:
         return None
+
+
+def _clear(slot: Any, item: BaseModel) -> None:
+    with suppress(AttributeError):
+        slot.__delete__(item)

@@ -1,6 +1,6 @@
 """What is asked: one immutable value per operation, pure, one file per API operation."""
 
-from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.asking import ReadSpec, with_invalid
 from dynamap_async.operations.check import Check
 from dynamap_async.operations.collection import Collection, collection_spec, with_unknown
 from dynamap_async.operations.counters import Reserve, counter_of
@@ -9,6 +9,7 @@ from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.entities import Grouped, Unknown, UnknownItem
 from dynamap_async.operations.exactly_once import ExactlyOnce, ThenGet
 from dynamap_async.operations.get import Find, Get
+from dynamap_async.operations.invalid import Invalid, InvalidItem
 from dynamap_async.operations.old import Old
 from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model, positive
 from dynamap_async.operations.own_table import needs_own_table, own_table
@@ -45,6 +46,8 @@ __all__ = [
     "Get",
     "GetOf",
     "Grouped",
+    "Invalid",
+    "InvalidItem",
     "Old",
     "Operation",
     "Page",
@@ -86,5 +89,6 @@ __all__ = [
     "returning",
     "selecting",
     "update_spec",
+    "with_invalid",
     "with_unknown",
 ]

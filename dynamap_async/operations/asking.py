@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from dynamap_async.errors import ExpressionError
+from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.operations.cards import CardDecoder
 from dynamap_async.operations.entities import CollectionDecoder, Unknown
+from dynamap_async.operations.invalid import Invalid, collecting
 from dynamap_async.operations.need import Need
 from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path
 from dynamap_async.operations.revising import revised
@@ -29,6 +30,8 @@ class ReadSpec:
     """The models of an entity collection, ``model`` first; empty for one model."""
     unknown: Unknown = "error"
     """What becomes of items of no known model in an entity collection."""
+    invalid: Invalid = "error"
+    """What becomes of items that do not fit their model."""
     scan: bool = False
     conditions: tuple[Condition, ...] = ()
     index: str | None = None
@@ -74,12 +77,28 @@ def begun(model: type[Model], *, scan: bool = False) -> ReadSpec:
 
 def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     """Return what makes items of the result out of wire items."""
+    decode = _decoder(spec)
+    return decode if spec.invalid == "error" else collecting(decode)
+
+
+def _decoder(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     if spec.models:
         return CollectionDecoder(spec.models, spec.unknown)
     if spec.selected is None:
         return whole_items(spec.model)
     values = SelectionDecoder(spec.model, spec.selected)
     return values if spec.card is None else CardDecoder(spec.model, spec.card, values)
+
+
+def with_invalid(spec: ReadSpec, become: Invalid) -> ReadSpec:
+    """Return the spec that does this with items that do not fit their model.
+
+    Raises:
+        OperationError: there is no such choice.
+    """
+    if become not in ("error", "skip", "raw"):
+        raise OperationError(f'invalid({become!r}): items that do not fit their model are "error", "skip" or "raw"')
+    return revised(spec, invalid=become)
 
 
 def need_of(spec: ReadSpec, *, counting: bool) -> Need:

@@ -4,9 +4,10 @@ from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Model
-from dynamap_async.operations.asking import ReadSpec
+from dynamap_async.operations.asking import ReadSpec, with_invalid
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.entities import Unknown, UnknownItem, checked_collection
+from dynamap_async.operations.invalid import Invalid, InvalidItem
 from dynamap_async.operations.operation import checked_model
 from dynamap_async.operations.revising import revised
 
@@ -87,6 +88,24 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
             OperationError: there is no such choice.
         """
         return Collection[Any, Any].of(with_unknown(self.spec, become))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "Collection[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "Collection[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "Collection[Any, Any]":
+        """Return the query that does something else with items that do not fit their model than to raise an error.
+
+        Items of a shared table that are of another model, or of none that is known, count as well.
+
+        Args:
+            become: ``"skip"`` leaves them out and tells observers their keys (``InvalidItemsSkipped``); other items are
+                read in their places, so that limits and pages are full. ``"raw"`` gives each as an ``InvalidItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return self._with(with_invalid(self.spec, become))
 
 
 def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:

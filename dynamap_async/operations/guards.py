@@ -63,7 +63,7 @@ class Claim(Put[Guard]):
         """
         owner = owner_text(key)
         plain = {name: decode_any(value) for name, value in key.items()}
-        item = Guard.model_construct(pk=guard, owner=owner, key=plain)
+        item = Guard(pk=guard, owner=owner, key=plain)
         # A guard of the same item may be left from before its table was emptied by other means.
         super().__init__(item, where=Guard.pk.missing() | (Guard.owner == owner))
         self._taking = taking

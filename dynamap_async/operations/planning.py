@@ -55,7 +55,17 @@ def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tu
     if spec.selected is not None and any(path.has_given_steps for path in spec.selected):
         return None
     selected = None if spec.selected is None else tuple([(path, path.spelled) for path in spec.selected])
-    settings = spec.scan, spec.index, spec.descending, spec.consistent, spec.segments, selected, spec.card, counting
+    settings = (
+        spec.scan,
+        spec.index,
+        spec.descending,
+        spec.consistent,
+        spec.segments,
+        selected,
+        spec.card,
+        spec.invalid,
+        counting,
+    )
     return (settings, shape), values
 
 

@@ -15,7 +15,6 @@ from dynamap_async.models import (
     definition_of,
     give,
     has_value,
-    refuse_partial,
     remember,
 )
 from dynamap_async.operations.exactly_once import ExactlyOnce
@@ -169,8 +168,8 @@ class Put(Write[M], Generic[M]):
 
     def encode(self) -> None:
         """Take the instance as it is now."""
-        refuse_partial(self._item, "written")
         definition = self._definition
+        definition.validation.before_put(self._item, "written")
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         adds = self._number or definition.assigned or self._expected is not None
         self._stamps = stamped(self._item, definition, self._number) if adds else {}

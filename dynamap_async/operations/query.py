@@ -1,14 +1,15 @@
 """Queries and scans as immutable values."""
 
-from typing import Any, Generic, final, overload
+from typing import Any, Generic, Literal, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
-from dynamap_async.operations.asking import ReadSpec, begun
+from dynamap_async.operations.asking import ReadSpec, begun, with_invalid
 from dynamap_async.operations.ends import Reads
+from dynamap_async.operations.invalid import Invalid, InvalidItem
 from dynamap_async.operations.operation import checked_model
 from dynamap_async.operations.refining import reading_into, selecting
 
@@ -82,6 +83,24 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
     def select(self, *fields: Any) -> "Query[Any, Any]":
         """Return the query whose items are tuples of these fields only."""
         return self._with(selecting(self.spec, fields))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "Query[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "Query[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "Query[Any, Any]":
+        """Return the query that does something else with items that do not fit their model than to raise an error.
+
+        Items of a shared table that are of another model, or of none that is known, count as well.
+
+        Args:
+            become: ``"skip"`` leaves them out and tells observers their keys (``InvalidItemsSkipped``); other items are
+                read in their places, so that limits and pages are full. ``"raw"`` gives each as an ``InvalidItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return self._with(with_invalid(self.spec, become))
 
 
 @final

@@ -161,6 +161,7 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
         OperationError: no field is named.
         ExpressionError: one is not a field of the model.
     """
+    _refuse_invalid(spec, "select")
     if not fields:
         raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
     return revised(spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), card=None)
@@ -172,7 +173,13 @@ def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
     Raises:
         OperationError: the items cannot fill it.
     """
+    _refuse_invalid(spec, "into")
     return revised(spec, card=checked_card(spec.model, card), selected=card_paths(spec.model, card))
+
+
+def _refuse_invalid(spec: ReadSpec, method: str) -> None:
+    if spec.invalid == "raw":  # or its type would forget that there are such items
+        raise OperationError(f'.invalid("raw") stands behind .{method}(...), as it adds InvalidItem to what that gives')
 
 
 def periods_of(spec: ReadSpec, method: str) -> Periods:

@@ -29,7 +29,6 @@ from dynamap_async.models import (
     give,
     is_remembered,
     known,
-    refuse_partial,
     remember,
 )
 from dynamap_async.operations.operation import Context
@@ -111,13 +110,13 @@ class Save(Put[M], Generic[M]):
 
     def encode(self) -> None:
         """Take the instance as it is now, and find what changed."""
-        refuse_partial(self._item, "saved")
         self._before, self._changes = None, {}
         definition = self._definition
         if not is_remembered(self._item):
             super().encode()
             self._expected = None if definition.version is None else 0
             return
+        definition.validation.before_save(self._item, "saved")
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         self._before = known(self._item, definition)
         codec = definition.items
@@ -128,6 +127,7 @@ class Save(Put[M], Generic[M]):
             self._stamps = stamped(self._item, definition)
             self._wire = codec.encode(self._item, self._stamps)
             self._changes = difference(self._before, self._stored)
+            definition.validation.changed(self._item, self._changes)
 
     def _differs(self, before: Known) -> bool:
         """Return whether something changed; the version does not count, because it is the session's to change."""

@@ -1,12 +1,12 @@
 """Queries and scans of one model, bound to a session."""
 
-from typing import Any, Generic, overload
+from typing import Any, Generic, Literal, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.expressions import Selectable
-from dynamap_async.operations import reading_into, selecting
+from dynamap_async.operations import Invalid, InvalidItem, reading_into, selecting, with_invalid
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")
@@ -70,3 +70,21 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
     def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
         """Return the query whose items are tuples of these fields only."""
         return self._with(selecting(self.spec, fields))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "BoundQuery[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "BoundQuery[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "BoundQuery[Any, Any]":
+        """Return the query that does something else with items that do not fit their model than to raise an error.
+
+        Items of a shared table that are of another model, or of none that is known, count as well.
+
+        Args:
+            become: ``"skip"`` leaves them out and tells observers their keys (``InvalidItemsSkipped``); other items are
+                read in their places, so that limits and pages are full. ``"raw"`` gives each as an ``InvalidItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return self._with(with_invalid(self.spec, become))

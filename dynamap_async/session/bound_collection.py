@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
-from dynamap_async.operations import Grouped, Unknown, UnknownItem, with_unknown
+from dynamap_async.operations import Grouped, Invalid, InvalidItem, Unknown, UnknownItem, with_invalid, with_unknown
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")
@@ -33,6 +33,24 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
             OperationError: there is no such choice.
         """
         return BoundCollection[Any, Any](self._runner, with_unknown(self.spec, become))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "BoundCollection[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "BoundCollection[Any, Any]":
+        """Return the query that does something else with items that do not fit their model than to raise an error.
+
+        Items of a shared table that are of another model, or of none that is known, count as well.
+
+        Args:
+            become: ``"skip"`` leaves them out and tells observers their keys (``InvalidItemsSkipped``); other items are
+                read in their places, so that limits and pages are full. ``"raw"`` gives each as an ``InvalidItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return self._with(with_invalid(self.spec, become))
 
     async def grouped(self) -> Grouped:
         """Read the items and return them by model: ``(await collection.grouped())[Order]`` is a list of orders."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import orjson
 
-from dynamap_async.models import Definition, Model, definition_of, refuse_partial, remember
+from dynamap_async.models import Definition, Model, definition_of, remember
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.kinds import subclasses_of
@@ -104,7 +104,7 @@ class PlainPuts(PlainWrites):
 
     def part(self, subject: Any) -> PlainWrite:
         """Encode an instance."""
-        refuse_partial(subject, "written")
+        self.definition.validation.before_put(subject, "written")
         stored, text = self.definition.items.encoded(subject)
         return PlainWrite(self, subject, self.keys.identity(self.table, stored), text=text)
 

@@ -1,6 +1,7 @@
 """The runner: carries an operation through the executor. What the session and its bound queries share."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 from dynamap_async.errors import ItemValidationError, OperationError, ServiceError
@@ -9,6 +10,7 @@ from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import (
     Context,
     Count,
+    InvalidItem,
     Operation,
     PagedOperation,
     Reading,
@@ -34,6 +36,8 @@ R = TypeVar("R")
 M = TypeVar("M")
 ItemT = TypeVar("ItemT")
 
+
+AnyPages: TypeAlias = Pages | MergedPages | SegmentPages | CompletedPages
 
 Way: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
 """How operations of one class are carried out."""
@@ -111,9 +115,20 @@ class Runner:
         reading = query.reading(self.context)
         hooks = self._after_read(query.spec)
         pages = self._pages(reading, eager=False)
-        return ItemStream(pages, reading.decode, checkpoint=reading.checkpoint, hooks=hooks)
+        skip = partial(self._skip, pages, reading) if query.spec.invalid == "skip" else None
+        return ItemStream(pages, reading.decode, checkpoint=reading.checkpoint, hooks=hooks, skip=skip)
 
-    def _pages(self, reading: Reading[Any], *, eager: bool) -> Pages | MergedPages | SegmentPages | CompletedPages:
+    def _skip(self, pages: AnyPages, reading: Reading[Any], items: Sequence[Any]) -> list[Any]:
+        """Return the items of a page that fit; others are read in the places of those that do not."""
+        skipped = [item for item in items if isinstance(item, InvalidItem)]
+        if not skipped:
+            return list(items)
+        pages.want_more(len(skipped))
+        plan, keys = reading.plan, [(item.error.model, item.key) for item in skipped]
+        self.executor.skipped(plan.table, plan.index, keys)
+        return [item for item in items if not isinstance(item, InvalidItem)]
+
+    def _pages(self, reading: Reading[Any], *, eager: bool) -> AnyPages:
         """Return the pages of a read; ``eager`` if all of its items are certain to be taken."""
         pages = self._plain_pages(reading)
         completion = reading.completion
@@ -143,12 +158,15 @@ class Runner:
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
         given = spec.model if spec.selected is None else spec.card
-        if given is spec.model and definition_of(spec.model).kinds is not None:
+        if given is None or not issubclass(given, Model):
+            return ()
+        # Those that look at each item's own model pass over items that are none.
+        if given is spec.model and (spec.invalid == "raw" or definition_of(spec.model).kinds is not None):
             return self.hooks.after_each(spec.asked)
-        return self.hooks.after(given) if given is not None and issubclass(given, Model) else ()
+        return self.hooks.after_each((given,)) if spec.invalid == "raw" else self.hooks.after(given)
 
     async def _read(self, operation: PagedOperation[R]) -> R:
-        reading = operation.reading(self.context)
+        reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
         pages = self._pages(reading, eager=True)
         items: list[Any] = []
         position: Position | None = None
@@ -157,7 +175,8 @@ class Runner:
                 page = await pages.next_page()
                 position, decoding = page.position, PageDecoding(reading.decode, page.items)
                 del page  # so that its items go as they are decoded
-                items += await decoding.finish()
+                found = await decoding.finish()
+                items += self._skip(pages, reading, found) if skips else found
         except ItemValidationError as error:
             raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
         finally:

@@ -13,6 +13,7 @@ import anyio.lowlevel
 from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
 from dynamap_async.executor import CompletedPages, MergedPages, Pages, SegmentPages
 from dynamap_async.models import AfterRead
+from dynamap_async.operations import InvalidItem
 from dynamap_async.request import Positions
 from dynamap_async.session.hooks import run_after_read
 from dynamap_async.wire import WireItem
@@ -85,11 +86,13 @@ class ItemStream(Generic[ItemT]):
         *,
         checkpoint: Callable[[Positions], str],
         hooks: Sequence[AfterRead] = (),
+        skip: Callable[[Sequence[ItemT]], object] | None = None,
     ) -> None:
         self._pages = pages
         self._hooks = hooks
         self._decode = decode
         self._checkpoint = checkpoint
+        self._skip = skip
         self._items: deque[ItemT] = deque()
         self._page: PageDecoding[ItemT] | None = None
         self._advancing = False
@@ -112,16 +115,18 @@ class ItemStream(Generic[ItemT]):
             raise SessionStateError("two tasks take items from one stream at once; give each task a stream of its own")
         if self._closed:
             raise StopAsyncIteration
-        if self._items and not self._hooks:
+        if self._items and not self._hooks and self._skip is None:
             return self._items.popleft()
         self._advancing = True
         try:
+            self._drop_skipped()
             while not self._items:
                 if self._page is None:
                     if self._pages.ended:
                         raise StopAsyncIteration
                     self._page = PageDecoding(self._decode, (await self._pages.next_page()).items)
                 await self._take_page(self._page)
+                self._drop_skipped()
             if self._hooks:
                 await self._run_hooks(self._items[0])
             return self._items.popleft()
@@ -136,9 +141,18 @@ class ItemStream(Generic[ItemT]):
             self._items.popleft()
             raise
 
+    def _drop_skipped(self) -> None:
+        """Let go of items that are left out. Until it is their turn they stay, for the checkpoint counts them."""
+        if self._skip is not None:
+            while self._items and isinstance(self._items[0], InvalidItem):
+                self._items.popleft()
+
     async def _take_page(self, page: PageDecoding[ItemT]) -> None:
         try:
-            self._items.extend(await page.finish())
+            found = await page.finish()
+            if self._skip is not None:
+                self._skip(found)
+            self._items.extend(found)
         except ItemValidationError:
             self._page = None
             raise

@@ -53,6 +53,7 @@ from dynamap_async import (
     HotPartition,
     Index,
     IndexUsage,
+    InvalidItem,
     ItemStream,
     Key,
     KeyValue,
@@ -714,6 +715,14 @@ async def shared_tables(session: Session) -> None:
     assert_type(await both.count(), int)
     assert_type(await both.unknown("raw"), list[Customer | Order | UnknownItem])
     assert_type(await both.unknown("skip"), list[Customer | Order])
+    assert_type(await both.invalid("skip"), list[Customer | Order])
+    assert_type(await both.invalid("raw"), list[Customer | Order | InvalidItem])
+    orders = session.query(Order)
+    assert_type(await orders.invalid("skip"), list[Order])
+    assert_type(await orders.invalid("raw").page(size=2), Page[Order | InvalidItem])
+    assert_type(await session.scan(Order).select(Order.total).invalid("skip").first(), tuple[Decimal] | None)
+    assert_type(await session.execute(Query(Order).invalid("raw")), list[Order | InvalidItem])
+    assert_type(await session.execute(Collection(Customer, Order).invalid("skip")), list[Customer | Order])
     assert_type(await session.query(Customer, Order, Gift), list[Customer | Order | Gift])
     assert_type(await session.query(Customer, Order, Gift, User), list[Customer | Order | Gift | User])
     assert_type(await session.query(Customer, Order, Gift, User, Tweet), list[Customer | Order | Gift | User | Tweet])

@@ -618,6 +618,11 @@ async def shared_tables(session: Session) -> None:
     (await both)[0].total  # error
     both.select(Order.total)  # error
     both.unknown("drop")  # error
+    both.invalid("drop")  # error
+    session.query(Order).invalid("drop")  # error
+    session.scan(Order).invalid(True)  # error
+    Query(Order).invalid("drop")  # error
+    raw: list[Order] = await session.query(Order).invalid("raw")  # error
     both.where("pk = 7")  # error
     (await both.grouped())["Order"]  # error
     both.grouped()[Order]  # error

@@ -22,7 +22,6 @@ from dynamap_async.models import (
     difference,
     forget,
     is_remembered,
-    refuse_partial,
     remember,
 )
 from dynamap_async.operations import Context, Put, Save
@@ -337,7 +336,7 @@ def test_what_was_read_from_a_part_is_refused_by_put_and_save():
         with pytest.raises(OperationError, match="was read from a part of its item"):
             operation(item)
     with pytest.raises(OperationError, match=r"session.get\(Shop, key\)"):
-        refuse_partial(item.model_copy(), "written")
+        definition_of(type(item)).validation.before_put(item.model_copy(), "written")
 
 
 def test_remembering_replaces_what_was_remembered():

@@ -8,6 +8,7 @@ import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Unique, Version, attr
 from dynamap_async.errors import ConnectionFailedError, Outcome, TransportError
+from dynamap_async.models.state import UNVALIDATED
 
 CLOCK = iter(range(1_000_000))
 
@@ -63,8 +64,12 @@ WRITES = {
 
 
 def state(item):
-    """Return all that there is of an instance, what it remembers included."""
-    return copy.deepcopy(vars(item)), item.model_fields_set.copy(), pickle.dumps(item)
+    """Return all that there is of an instance, what it remembers included.
+
+    That its values were validated by a write stays true, whatever becomes of the write.
+    """
+    dumped = {name: value for name, value in item.__getstate__().items() if name != UNVALIDATED}
+    return copy.deepcopy(vars(item)), item.model_fields_set.copy(), pickle.dumps(dumped)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from dynamap_async.codec.converter import Converter
+from dynamap_async.codec.converter import MISFITS, Converter
 from dynamap_async.codec.instants import (
     from_epoch_milliseconds,
     from_epoch_seconds,
@@ -70,7 +70,10 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
             raise DecodeError(f"stored form {form.name} has type {tag}, got {'/'.join(value)}")
         try:
             return form.decode(decode_any(value))
-        except AttributeError as error:
+        except DecodeError:
+            raise
+        except (*MISFITS, AttributeError) as error:
+            # Never left for Pydantic to judge, which knows nothing of the form and takes what is stored for the value.
             raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error
 
     return Converter(label=label or form.name, tags=frozenset((form.tag,)), encode=encode, decode=decode)

@@ -18,7 +18,7 @@ from dynamap_async.codec import (
     fits_keys,
     item_json,
 )
-from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
+from dynamap_async.errors import DecodeError, EncodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
 from dynamap_async.models.computing import reading
 from dynamap_async.models.decoders import FieldDecoders
@@ -237,7 +237,8 @@ class ItemCodec(Generic[M]):
     def _failure(self, item: WireItem, error: ValidationError | DecodeError) -> ItemValidationError:
         key = self.shown_key(item)
         faults = faults_of(error) if isinstance(error, ValidationError) else str(error)
-        return ItemValidationError(
+        kind = ItemDecodeError if isinstance(error, DecodeError) else ItemValidationError
+        return kind(
             f"the stored item {key} does not fit {self._name}: {faults}",
             model=self._name,
             key=key,

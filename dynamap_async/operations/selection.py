@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
-from dynamap_async.errors import ItemValidationError
+from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Absence, FieldPlan, Model, definition_of, drops_empty
 from dynamap_async.wire import AttributeValue, WireItem
@@ -79,7 +79,7 @@ class SelectionDecoder:
                 return self._null(selected)
             return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode(found)
         except MISFITS as error:
-            raise self._failure(item, path, error) from error
+            raise self._failure(item, path, found, error) from error
 
     @staticmethod
     def _absent_part(path: Path) -> Any:
@@ -106,17 +106,32 @@ class SelectionDecoder:
             return None
         return selected.path.converter.decode(_NULL)
 
-    def _failure(self, item: WireItem, path: Path, error: Exception) -> ItemValidationError:
+    def _failure(
+        self, item: WireItem, path: Path, stored: AttributeValue | None, error: Exception
+    ) -> ItemValidationError:
         names = definition_of(self._model).require_table("read").keys.names
         key = {name: decode_any(item[name]) for name in names if name in item}
-        fault = error if isinstance(error, ValueError) else ValueError(f"{path.converter.label} expected")
-        return ItemValidationError(
+        fault = _refusal(path, stored) or (
+            error if isinstance(error, ValueError) else ValueError(f"{path.converter.label} expected")
+        )
+        kind = ItemDecodeError if isinstance(fault, DecodeError) else ItemValidationError
+        return kind(
             f"the stored item {key} does not fit {path}: {fault}",
             model=self._model.__name__,
             key=key,
             item=item,
             validation_error=fault,
         )
+
+
+def _refusal(path: Path, stored: AttributeValue | None) -> DecodeError | None:
+    """Return what is wrong with a stored value, and with which part of it; None where its types are as expected."""
+    try:
+        if stored is not None:
+            path.converter.decode_or_plain(stored)
+    except DecodeError as error:
+        return error
+    return None
 
 
 def _empty_set(selected: _Selected) -> Any:

@@ -9,8 +9,8 @@ from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from dynamap_async.codec.converter import MISFITS, Converter, Decode, one_deeper, tag_of
 from dynamap_async.codec.anything import anything
+from dynamap_async.codec.converter import MISFITS, Converter, Decode, one_deeper, tag_of
 from dynamap_async.codec.keys import TEXT_KEY, MapKey
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.scalars import STORED_TEXT, encode_text
@@ -27,6 +27,7 @@ _SET_TAGS: Final[dict[frozenset[str], tuple[str, Tag]]] = {
 _ANYTHING: Final = anything()
 _LIST: Final[frozenset[Tag]] = frozenset(("L",))
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
+
 
 class _Sequence(Converter):
     """A list, a set or a tuple of any length: every member has the same converter."""

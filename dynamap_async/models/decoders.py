@@ -31,7 +31,9 @@ class FieldDecoders:
             takes_extras: whether attributes that are no fields are given to Pydantic.
             told_by: the stored name of the attribute that is none of them.
         """
-        self.fields: Final = {field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored}
+        self.fields: Final = {
+            field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored
+        }
         """Stored name -> name, decoder and plan of the field."""
         self._names = frozenset(field.name for field in fields)
         self._shards = shards

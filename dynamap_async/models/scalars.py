@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import (
     AwareDatetime,
+    ByteSize,
     FutureDate,
     FutureDatetime,
     JsonValue,
@@ -46,6 +47,7 @@ _SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
     time: lambda exact: codec.time(exact=exact),
     timedelta: lambda exact: codec.duration(),
     UUID: lambda exact: codec.uuid(exact=exact),
+    ByteSize: lambda exact: then(codec.integer(), ByteSize) if exact else codec.integer(exact=False),
 }
 
 

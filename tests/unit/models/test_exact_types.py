@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, RootModel, SecretStr
 from typing_extensions import TypedDict
 
-from dynamap_async import EPOCH_SECONDS, Attr, Model, PartitionKey, StoredForm, TimeToLive, attr
+from dynamap_async import EPOCH_SECONDS, JSON_TEXT, Attr, Model, PartitionKey, StoredForm, TimeToLive, attr
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.models import definition_of
 
@@ -91,7 +91,7 @@ CASES: list[Any] = [
     pytest.param(dt.timedelta, {"S": "PT5M"}, "value: timedelta is stored as N, not as S", id="timedelta"),
     pytest.param(UUID, {"B": "MTIzNDU2Nzg5MDEyMzQ1Ng=="}, "value: UUID is stored as S, not as B", id="UUID"),
     pytest.param(IPv4Address, {"N": "5"}, "value: IPv4Address is stored as S, not as N", id="IP address"),
-    pytest.param(ByteSize, {"S": "5"}, "value: ByteSize is stored as N, not as S", id="ByteSize"),
+    pytest.param(ByteSize, {"S": "5"}, "value: int is stored as N, not as S", id="ByteSize"),
     pytest.param(SecretStr, {"N": "1"}, "value: secret str is stored as S, not as N", id="secret"),
     pytest.param(Level, ONE, "value: Level is stored as N, not as S", id="IntEnum"),
     pytest.param(Colour, {"B": "cmVk"}, "value: Colour is stored as S, not as B", id="StrEnum"),
@@ -132,7 +132,7 @@ CASES: list[Any] = [
     pytest.param(Strict, {"M": {"age": ONE}}, "value.age: int is stored as N, not as S", id="strict nested model"),
     pytest.param(list[Plain], {"L": [{"M": {"age": ONE}}]}, "value[0].age: int is stored as N", id="models in a list"),
     pytest.param(Root, ONES, "value[1]: int is stored as N, not as S", id="root model"),
-    pytest.param(Inner, {"M": {"price": ONE}}, "value.price: stored form cents has type N, got S", id="nested form"),
+    pytest.param(Inner, {"M": {"price": ONE}}, "value.price: float is stored as N, not as S", id="nested form"),
     pytest.param(int | bytes, ONE, "value: int | bytes is stored as B or N, not as S", id="union"),
     pytest.param(int | list[int], ONES, "value[1]: int is stored as N, not as S", id="union with a list"),
     pytest.param(
@@ -159,3 +159,91 @@ def test_other_stored_type_is_refused(make_model, annotation: Any, stored: Any, 
 def test_value_that_no_member_of_a_union_stores_is_refused(make_model, annotation: Any, stored: Any) -> None:
     with pytest.raises(DecodeError, match=r"value\[0\]: int is stored as N, not as S"):
         decoded(make_model(annotation), stored)
+
+
+class Cat(BaseModel):
+    name: int
+
+
+class Dog(BaseModel):
+    name: str
+
+
+class Bird(BaseModel):
+    name: int
+    wings: int
+
+
+@pytest.mark.filterwarnings("ignore::dynamap_async.models.RoundTripWarning")
+@pytest.mark.parametrize(
+    ("stored", "value"),
+    [({"name": {"N": "1"}}, Cat(name=1)), ({"name": {"S": "Rex"}}, Dog(name="Rex"))],
+)
+def test_models_with_the_same_members_are_told_apart_by_their_types(make_model, stored: Any, value: Any) -> None:
+    for model in (make_model(Cat | Dog), make_model(list[Cat | Dog])):
+        content = {"M": stored}
+        nested = definition_of(model).fields["value"].converter.tags == {"L"}
+        found = decoded(model, {"L": [content]} if nested else content)
+        assert found == ([value] if nested else value)
+
+
+def test_value_of_one_model_is_not_read_as_another_that_knows_fewer_members(make_model) -> None:
+    with pytest.raises(DecodeError, match="value.wings: int is stored as N, not as S"):
+        decoded(make_model(Bird | Cat), {"M": {"name": {"N": "1"}, "wings": {"S": "2"}}})
+
+
+def test_deeply_nested_value_with_a_fault_is_refused_in_one_look_at_each_part(make_model) -> None:
+    stored: Any = {"M": {"age": ONE}}
+    for _ in range(30):
+        stored = {"M": {"age": {"N": "1"}, "next": stored}}
+    with pytest.raises(DecodeError) as caught:  # and not after 2**30 of them
+        decoded(make_model(Plain), stored)
+    assert caught.value.path == ("value", *["next"] * 30, "age")
+
+
+def test_time_to_live_in_text_is_refused() -> None:
+    class Session(Model, table="sessions"):
+        key: PartitionKey[str]
+        value: TimeToLive[dt.datetime]
+        seconds: Attr[dt.datetime | None] = attr(stored_as=EPOCH_SECONDS, default=None)
+
+    stored: Any = {"key": {"S": "k"}, "value": {"N": "1"}}
+    for name in ("value", "seconds"):
+        with pytest.raises(DecodeError, match=f"{name}: datetime is stored as N, not as S"):
+            definition_of(Session).items.decode([{**stored, name: {"S": "1683345599"}}])
+
+
+def test_what_a_stored_form_does_not_read_is_never_taken_for_the_value(make_model) -> None:
+    def never(_: Any) -> Any:
+        raise ValueError("no")
+
+    form = StoredForm(name="own", tag="N", encode=int, decode=never)
+    with pytest.raises(DecodeError, match="value: stored form own cannot be read: no"):
+        decoded(make_model(int, attr(stored_as=form)), {"N": "150"})
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_text_that_is_no_json_of_the_field_is_never_taken_for_the_value(make_model, *, strict: bool) -> None:
+    model = make_model(str, attr(stored_as=JSON_TEXT), strict=strict)
+    assert decoded(model, {"S": '"5"'}) == "5"
+    for text in ("5", "abc"):
+        with pytest.raises(ItemValidationError):
+            decoded(model, {"S": text})
+
+
+def test_numbers_of_any_spelling_are_read_where_they_are_exact(make_model) -> None:
+    assert decoded(make_model(int), {"N": "5.0"}) == 5
+    assert decoded(make_model(float), {"N": "5"}) == 5.0
+    assert decoded(make_model(Decimal), {"N": "5"}) == 5
+    assert decoded(make_model(Literal[5]), {"N": "5.0"}) == 5
+    with pytest.raises(ItemValidationError):
+        decoded(make_model(int), {"N": "5.5"})
+
+
+def test_error_of_a_type_survives_pickling_and_does_not_show_the_value(make_model) -> None:
+    with pytest.raises(ItemDecodeError) as caught:
+        decoded(make_model(int), {"S": "hush"})
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.path == ("value",)
+    assert error.key == {"key": "k"}
+    assert "hush" not in str(error)

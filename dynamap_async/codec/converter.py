@@ -123,13 +123,29 @@ class Converter:
         if plain is None:
             return None
         if self.tags.isdisjoint(value):
-            expected = " or ".join(sorted(self.tags))
-            raise DecodeError(f"{self.label} is stored as {expected}, not as {'/'.join(value)}") from None
+            raise self._other_type(value)
         if self.decode_parts is not None:
             return self.decode_parts(value)
         if isinstance(refusal, DecodeError):
             raise refusal
         return plain
+
+    def decode_final(self, value: AttributeValue) -> Any:
+        """Return the Python value, where nobody judges it afterwards.
+
+        Raises:
+            ValueError: it cannot be read; a DecodeError where it, or a part of it, is stored as another type.
+        """
+        try:
+            return self.decode(value)
+        except MISFITS as error:
+            self.decode_or_plain(value)
+            if isinstance(error, ValueError):
+                raise
+            raise self._other_type(value) from error
+
+    def _other_type(self, value: AttributeValue) -> DecodeError:
+        return DecodeError(f"{self.label} is stored as {' or '.join(sorted(self.tags))}, not as {'/'.join(value)}")
 
     def step(self, part: str | int) -> "tuple[str | int, Converter] | None":
         """Return the stored path element and the converter of one part of the value, or None if it has no such part.

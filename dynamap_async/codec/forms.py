@@ -65,13 +65,10 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
             raise EncodeError(f"stored form {form.name} promises type {tag}, but made {'/'.join(stored)}")
         return stored
 
-    def decode(value: AttributeValue) -> Any:
-        if tag not in value:
-            raise DecodeError(f"stored form {form.name} has type {tag}, got {'/'.join(value)}")
+    def decode(value: Any) -> Any:
+        content: Any = {tag: value[tag]}
         try:
-            return form.decode(decode_any(value))
-        except DecodeError:
-            raise
+            return form.decode(decode_any(content))
         except (*MISFITS, AttributeError) as error:
             # Never left for Pydantic to judge, which knows nothing of the form and takes what is stored for the value.
             raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error

@@ -5,8 +5,8 @@ page are mostly alike. Where they have the same attributes, one comprehension de
 them, as a reader would write it: ``[{"user_id": stored["user_id"]["S"], ...} for stored in items]``. That takes 40 %
 off what comes before Pydantic (benchmarks: decode, decode_small, decode_deep, query_100, stream).
 
-A decoder of a type with parts says by ``written`` what it does as an expression; any other is called. Where a value is
-not as expected, an expression raises one of ``MISFITS``, as the decoder does, and each attribute is looked at for itself.
+A decoder of a type with parts says by ``written`` what it does as an expression; any other is called. Where a value
+is not as expected, an expression raises one of ``MISFITS``, as the decoder does, and each attribute is decoded alone.
 
 Written are names, by their ``repr``, and the tags of values; nothing that was stored.
 """
@@ -135,7 +135,7 @@ class StraightPages:
         return None if straight is None else straight.decode((item,))[0]
 
     def give_up(self, item: _Item) -> None:
-        """Decode items with these attributes no more: the next ones may be as unusual as this one, and decoded twice."""
+        """Decode items with these attributes no more: the next may be as unusual as this one, and decoded twice."""
         if (names := tuple(item)) in self._made:
             self._made[names] = None
 

@@ -42,7 +42,7 @@ _VALIDATORS: Final = (*_EARLY, AfterValidator)
 _KNOWN: Final = (*_VALIDATORS, Strict, Discriminator, Tag, PlainSerializer, WrapSerializer, FieldInfo, UuidVersion)
 _UNVALIDATED: Final[tuple[Any, ...]] = (SkipValidation, InstanceOf)
 _KNOWN_GENERIC: Final[tuple[Any, ...]] = (*_UNVALIDATED, SerializeAsAny)
-_TAGS_OF_JSON: Final[dict[str, frozenset[StoredTag]]] = {
+_TAGS_OF_JSON: Final[dict[Any, frozenset[StoredTag]]] = {
     "string": frozenset(("S",)),
     "integer": frozenset(("N",)),
     "number": frozenset(("N",)),

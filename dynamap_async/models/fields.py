@@ -73,8 +73,12 @@ class FieldPlan(NamedTuple):
     """How the values are spread over shards, if they are a partition key's."""
 
     def of_stored(self, stored: AttributeValue) -> Any:
-        """Return the value of a stored attribute, without its shard if it has one; errors are those of decoding."""
-        return self.converter.decode(stored if self.sharding is None else self.sharding.plain(stored))
+        """Return the value of a stored attribute, without its shard if it has one.
+
+        Raises:
+            ValueError: it cannot be read; a DecodeError where it, or a part of it, is stored as another type.
+        """
+        return self.converter.decode_final(stored if self.sharding is None else self.sharding.plain(stored))
 
     @property
     def holds_set(self) -> bool:

@@ -219,7 +219,7 @@ class ItemCodec(Generic[M]):
                 values = self.values(item)
                 made = self.validated(values)
             except (ValidationError, DecodeError) as error:
-                failures.append(self._failure(item, error))
+                failures.append(self.failure(item, error))
                 continue
             fitting.append(made)
             if partial:
@@ -234,7 +234,8 @@ class ItemCodec(Generic[M]):
         """Return the key of a stored item as stored name -> Python value."""
         return {name: _shown(item[name]) for name in self._key_names if name in item}
 
-    def _failure(self, item: WireItem, error: ValidationError | DecodeError) -> ItemValidationError:
+    def failure(self, item: WireItem, error: ValueError) -> ItemValidationError:
+        """Return the error of a stored item, or of a part of one, that does not fit the model."""
         key = self.shown_key(item)
         faults = faults_of(error) if isinstance(error, ValidationError) else str(error)
         kind = ItemDecodeError if isinstance(error, DecodeError) else ItemValidationError

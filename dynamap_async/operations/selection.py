@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
+from dynamap_async.codec import EMPTY_SET, decode_any
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Absence, FieldPlan, Model, definition_of, drops_empty
@@ -77,9 +77,9 @@ class SelectionDecoder:
                 return self._absent_part(path) if len(path.steps) > 1 else self._absent(selected)
             if found == _NULL and len(path.steps) == 1:
                 return self._null(selected)
-            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode(found)
-        except MISFITS as error:
-            raise self._failure(item, path, found, error) from error
+            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode_final(found)
+        except ValueError as error:
+            raise self._failure(item, path, error) from error
 
     @staticmethod
     def _absent_part(path: Path) -> Any:
@@ -104,16 +104,11 @@ class SelectionDecoder:
             return _empty_set(selected)
         if selected.field.nullable:
             return None
-        return selected.path.converter.decode(_NULL)
+        return selected.path.converter.decode_final(_NULL)
 
-    def _failure(
-        self, item: WireItem, path: Path, stored: AttributeValue | None, error: Exception
-    ) -> ItemValidationError:
+    def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
         names = definition_of(self._model).require_table("read").keys.names
         key = {name: decode_any(item[name]) for name in names if name in item}
-        fault = _refusal(path, stored) or (
-            error if isinstance(error, ValueError) else ValueError(f"{path.converter.label} expected")
-        )
         kind = ItemDecodeError if isinstance(fault, DecodeError) else ItemValidationError
         return kind(
             f"the stored item {key} does not fit {path}: {fault}",
@@ -122,16 +117,6 @@ class SelectionDecoder:
             item=item,
             validation_error=fault,
         )
-
-
-def _refusal(path: Path, stored: AttributeValue | None) -> DecodeError | None:
-    """Return what is wrong with a stored value, and with which part of it; None where its types are as expected."""
-    try:
-        if stored is not None:
-            path.converter.decode_or_plain(stored)
-    except DecodeError as error:
-        return error
-    return None
 
 
 def _empty_set(selected: _Selected) -> Any:

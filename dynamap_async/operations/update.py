@@ -272,10 +272,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """Give the instance what was changed, if that is known without the stored item.
 
         Otherwise (numbers added, elements appended, parts of fields) it keeps its values and its version, so that the
-        next write of it is refused until it is read again.
+        next write of it is refused until it is read again. So does one of a frozen model, always.
         """
         item = self.spec.item
-        found = None if item is None else known_after((self._execution or _decided(self.spec)).stored)
+        frozen = item is None or item.model_config.get("frozen")
+        found = None if frozen else known_after((self._execution or _decided(self.spec)).stored)
         if item is not None and found is not None:
             move_on(item, self.spec.definition, found)
 
@@ -311,7 +312,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def _moved_on(self, stored: WireItem) -> Model:
         fresh: Model = self.spec.definition.items.decode([stored])[0]
         item = self.spec.item
-        if item is None:
+        if item is None or item.model_config.get("frozen"):
             return fresh
         take_over(item, fresh)
         return item

@@ -34,6 +34,11 @@ class Union(Converter):
         self.shared_tags: frozenset[Tag] = shared_tags
         """Stored types that several members use, so that they read back as plain values."""
 
+    def encode_compared(self, value: Any) -> AttributeValue:
+        """Return what the alternative gives that takes values of the type, if only one does."""
+        able = [member for member in self.members if type(value) in member.types]
+        return able[0].encode_compared(value) if len(able) == 1 else self.encode(value)
+
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return the Python value, or the plain one: of the only alternative to None, what that one gives."""
         return super().decode_or_plain(value) if len(self.members) > 1 else self.members[0].decode_or_plain(value)

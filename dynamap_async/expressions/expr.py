@@ -85,7 +85,7 @@ class Readable(Generic[T_co]):
         member = path.converter.member
         if member is not None:
             try:
-                stored = member.encode(part)
+                stored = member.encode_compared(part)
             except EncodeError as error:
                 raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
         elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():

@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from ipaddress import IPv4Address
-from typing import Any, Literal, TypeVar, assert_type, cast
+from typing import Any, Literal, Protocol, TypeVar, assert_type, cast
 from uuid import UUID, uuid4
 
 from aiohttp import web
 from models import (
     SHOP,
     Address,
+    Audited,
     Customer,
     Geo,
     Gift,
@@ -165,6 +166,26 @@ def parts_of_maps_and_sequences() -> None:
 def whole_numbers_for_other_numbers() -> None:
     Update(Part, Serial("a")).set(Part.price, 5).set(Part.was, 5).set(Part.weight, 5)
     Update(Part, Serial("a")).set(Part.was, None).set(Part.price, Decimal("1.5"))
+
+
+class Headed(Protocol):
+    def headline(self) -> str: ...
+
+
+def headlines(item: Headed, base: Audited) -> tuple[str, datetime]:
+    return item.headline(), base.created_at
+
+
+class Article(Audited, table="articles"):
+    title: PartitionKey[str]
+
+    def headline(self) -> str:
+        return self.title.upper()
+
+
+def models_as_types_of_what_functions_take() -> None:
+    article = Article(title="a", created_at=datetime.now(UTC))
+    assert_type(headlines(article, article), tuple[str, datetime])
 
 
 async def load(session: Session, model: type[M], key: str) -> M:

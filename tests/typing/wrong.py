@@ -4,7 +4,7 @@
 import asyncio
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import assert_type
+from typing import Protocol, assert_type
 
 from models import (
     SHOP,
@@ -721,3 +721,15 @@ async def keys_and_parts_of_other_types(session: Session) -> None:
     Update(Part, Serial("a")).set(Part.price, None)  # error
     Update(Part, Serial("a")).set(Part.weight, Decimal(5))  # error
     _ = Tweet.text[0]  # error: no part of a text can be named
+
+
+class HasTitle(Protocol):
+    title: str
+
+
+def shouted(item: HasTitle) -> str:
+    return item.title.upper()
+
+
+def a_protocol_with_a_plain_attribute(ticket: Ticket) -> str:
+    return shouted(ticket)  # error pyright: type-check.md says why, and what to write

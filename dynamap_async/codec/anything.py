@@ -61,5 +61,14 @@ def through(
         return decode_any(value)
 
     plain: Decode = decode_any if tags == ALL_TAGS else STORED_TEXT if tags == _TEXT else of_tags
-    decode = plain if from_plain is None else lambda value: from_plain(plain(value))
-    return _Anything(label=label, tags=tags, encode=encode, decode=decode, types=types)
+    return _Anything(
+        label=label,
+        tags=tags,
+        encode=encode,
+        decode=plain if from_plain is None else _loading(plain, from_plain),
+        types=types,
+    )
+
+
+def _loading(plain: Decode, load: Callable[[Any], Any]) -> Decode:
+    return lambda value: load(plain(value))

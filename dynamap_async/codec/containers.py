@@ -5,18 +5,18 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from dynamap_async.codec.anything import anything
-from dynamap_async.codec.converter import MISFITS, Converter, Decode, one_deeper, tag_of
+from dynamap_async.codec.converter import Converter, Decode, one_deeper, tag_of
 from dynamap_async.codec.keys import TEXT_KEY, MapKey
+from dynamap_async.codec.part_decoding import list_parts, map_parts, set_parts, with_all
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.scalars import STORED_TEXT, encode_text
 from dynamap_async.codec.straight_decoding import Expressions, written
 from dynamap_async.codec.usual import inline_list, inline_map, inline_set, only_text
-from dynamap_async.errors import DecodeError, EncodeError
+from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
 _SET_TAGS: Final[dict[frozenset[str], tuple[str, Tag]]] = {
@@ -24,7 +24,6 @@ _SET_TAGS: Final[dict[frozenset[str], tuple[str, Tag]]] = {
     frozenset(("N",)): ("N", "NS"),
     frozenset(("B",)): ("B", "BS"),
 }
-_ANYTHING: Final = anything()
 _LIST: Final[frozenset[Tag]] = frozenset(("L",))
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
 
@@ -115,7 +114,7 @@ def set_of(member: Converter, *, frozen: bool = False, as_list: bool = False) ->
         tags=_LIST if pair is None else frozenset((pair[1], "L")),
         encode=_plain_set_encoder(member, label) if pair is None else _set_encoder(member, label, *pair),
         decode=_set_decoder(member, list if as_list else kind, pair),
-        decode_parts=_set_parts(member, pair),
+        decode_parts=set_parts(member, pair),
         types=(set, frozenset),
         inline=None if pair is None else inline_set(member, kind, *pair, texts=member.encode is encode_text),
     )
@@ -137,7 +136,7 @@ def list_of(member: Converter, *, accepts: tuple[type[Any], ...] = (list,), labe
         tags=_LIST,
         encode=_list_encoder(member, label, accepts),
         decode=_list_decoder(member.decode, list),
-        decode_parts=_list_parts(repeat(member)),
+        decode_parts=list_parts(repeat(member)),
         types=accepts,
         inline=inline_list(member, accepts[0]),
     )
@@ -153,7 +152,7 @@ def variadic_tuple_of(member: Converter) -> Converter:
         tags=_LIST,
         encode=_list_encoder(member, label, (tuple,)),
         decode=_list_decoder(member.decode, tuple),
-        decode_parts=_list_parts(repeat(member)),
+        decode_parts=list_parts(repeat(member)),
         types=(tuple,),
         inline=inline_list(member, tuple),
     )
@@ -168,7 +167,7 @@ def tuple_of(members: Sequence[Converter]) -> Converter:
         tags=_LIST,
         encode=_tuple_encoder([member.encode for member in members], label, (tuple,)),
         decode=_tuple_decoder([member.decode for member in members]),
-        decode_parts=_list_parts(members),
+        decode_parts=list_parts(members),
         types=(tuple,),
     )
 
@@ -192,7 +191,7 @@ def map_of(
         tags=_MAP,
         encode=_map_encoder(key, value, label, accepts),
         decode=_map_decoder(key, value.decode, label),
-        decode_parts=_map_parts(key, value, label),
+        decode_parts=map_parts(key, value, label),
         types=accepts,
         inline=inline_map(value) if key is TEXT_KEY and dict in accepts else None,
     )
@@ -273,18 +272,6 @@ def _elements(encoders: Iterable[Callable[[Any], AttributeValue]], values: Itera
     return elements
 
 
-def _set_parts(member: Converter, pair: tuple[str, str] | None) -> Decode:
-    parts = _list_parts(repeat(member))
-
-    def decode(value: Any) -> Any:
-        if pair is None or "L" in value:
-            return parts(value)
-        elements: Any = [{pair[0]: content} for content in value[pair[1]]]
-        return parts({"L": elements})
-
-    return decode
-
-
 def _list_decoder(decode_member: Decode, kind: Callable[[Any], Any]) -> Decode:
     def decode(value: Any) -> Any:
         return kind(map(decode_member, value["L"]))
@@ -296,21 +283,6 @@ def _list_decoder(decode_member: Decode, kind: Callable[[Any], Any]) -> Decode:
     if kind is not list:
         return decode
     return written(decode if tag is None else decode_tagged, partial(_list_written, decode_member))
-
-
-def _list_parts(members: Iterable[Converter]) -> Decode:
-    """Return what decodes each element of a list alone; what stands behind the last member stays plain."""
-
-    def decode(value: Any) -> list[Any]:
-        elements: list[Any] = []
-        try:
-            for member, element in zip(chain(members, repeat(_ANYTHING)), value["L"], strict=False):
-                elements.append(member.decode_or_plain(element))
-        except DecodeError as error:
-            raise error.at(len(elements)) from error.__cause__
-        return elements
-
-    return decode
 
 
 def _list_written(decode_member: Decode, value: str, expressions: Expressions) -> str:
@@ -380,33 +352,9 @@ def _map_decoder(key: MapKey, decode_member: Decode, label: str) -> Decode:
 
     def decode_keys(value: Any) -> Any:
         stored = value["M"]
-        return _with_all({read_key(name): decode_member(member) for name, member in stored.items()}, stored, label)
+        return with_all({read_key(name): decode_member(member) for name, member in stored.items()}, stored, label)
 
     return written(decode, partial(_map_written, decode_member)) if read_key is str else decode_keys
-
-
-def _map_parts(key: MapKey, member: Converter, label: str) -> Decode:
-    def decode(value: Any) -> dict[Any, Any]:
-        members: dict[Any, Any] = {}
-        for name, stored in value["M"].items():
-            try:
-                read = key.decode(name)
-            except MISFITS:
-                raise DecodeError(f"{name!r} is no key of {label}") from None
-            try:
-                members[read] = member.decode_or_plain(stored)
-            except DecodeError as error:
-                raise error.at(name) from error.__cause__
-        return _with_all(members, value["M"], label)
-
-    return decode
-
-
-def _with_all(members: dict[Any, Any], stored: Mapping[str, Any], label: str) -> dict[Any, Any]:
-    """Return decoded members; raises DecodeError where two keys were taken for the same."""
-    if len(members) != len(stored):
-        raise DecodeError(f"two keys read as the same key of {label}")
-    return members
 
 
 def _map_written(decode_member: Decode, value: str, expressions: Expressions) -> str:

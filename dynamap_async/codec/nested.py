@@ -256,7 +256,11 @@ def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
 
 def _parts_decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
     plan = {field.stored: (field.name, _placed(field.name, field.converter)) for field in fields}
-    return lambda value: _decode_each(value["M"], plan, keep=keep)
+
+    def decode(value: Any) -> dict[str, Any]:
+        return _decode_each(value["M"], plan, keep=keep)
+
+    return decode
 
 
 def _placed(name: str, converter: Converter) -> Decode:

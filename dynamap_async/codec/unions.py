@@ -41,7 +41,8 @@ class Union(Converter):
 
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return the Python value, or the plain one: of the only alternative to None, what that one gives."""
-        return super().decode_or_plain(value) if len(self.members) > 1 else self.members[0].decode_or_plain(value)
+        only = next(iter(self.members)) if len(self.members) == 1 else None
+        return super().decode_or_plain(value) if only is None else only.decode_or_plain(value)
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the part of the members that have it.

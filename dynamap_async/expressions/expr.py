@@ -187,7 +187,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         @overload
         def __getitem__(self: "Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
         @overload
-        def __getitem__(self: "Readable[Mapping[K, HasPaths[P]] | None]", key: K, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        def __getitem__(self: "Readable[Mapping[K, HasPaths[P]] | None]", key: K, /) -> P: ...  # type: ignore[overload-overlap]  # a nested model is more specific
         @overload
         def __getitem__(self: "Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
         @overload

@@ -109,9 +109,11 @@ class SelectionDecoder:
     def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
         names = definition_of(self._model).require_table("read").keys.names
         key = {name: decode_any(item[name]) for name in names if name in item}
-        kind = ItemDecodeError if isinstance(fault, DecodeError) else ItemValidationError
+        kind, text = ItemValidationError, f"{path}: {fault}"
+        if isinstance(fault, DecodeError):
+            kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
         return kind(
-            f"the stored item {key} does not fit {path}: {fault}",
+            f"the stored item {key} does not fit {text}",
             model=self._model.__name__,
             key=key,
             item=item,

@@ -7,7 +7,13 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overloa
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.codec import decode_any, item_size
-from dynamap_async.errors import ConditionalCheckFailedError, ItemNotFoundError, OperationError, ServiceError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    DecodeError,
+    ItemNotFoundError,
+    OperationError,
+    ServiceError,
+)
 from dynamap_async.expressions import Action, Condition, is_repeatable
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of

@@ -172,10 +172,6 @@ class Headed(Protocol):
     def headline(self) -> str: ...
 
 
-def headlines(item: Headed, base: Audited) -> tuple[str, datetime]:
-    return item.headline(), base.created_at
-
-
 class Article(Audited, table="articles"):
     title: PartitionKey[str]
 
@@ -184,6 +180,9 @@ class Article(Audited, table="articles"):
 
 
 def models_as_types_of_what_functions_take() -> None:
+    def headlines(item: Headed, base: Audited) -> tuple[str, datetime]:
+        return item.headline(), base.created_at
+
     article = Article(title="a", created_at=datetime.now(UTC))
     assert_type(headlines(article, article), tuple[str, datetime])
 

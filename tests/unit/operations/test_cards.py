@@ -361,7 +361,7 @@ def test_the_empty_set_of_a_nested_model_is_one_for_another_model_too():
         ({"likes": int}, {"likes": {"S": "3"}}, "Tweet.likes: int is stored as N, not as S"),
         ({"likes": int | None}, {"likes": {"S": "3"}}, "Tweet.likes: int is stored as N, not as S"),
         ({"posted_at": datetime}, {"posted_at": {"S": "1704067200000"}}, "Tweet.posted_at: datetime is stored as N"),
-        ({"scores": dict[str, int]}, {"scores": {"M": {"a": {"S": "3"}}}}, "Tweet.scores: a: int is stored as N"),
+        ({"scores": dict[str, int]}, {"scores": {"M": {"a": {"S": "3"}}}}, "Tweet.scores.a: int is stored as N"),
     ],
 )
 def test_value_of_another_stored_type_is_refused(fields, stored, message):

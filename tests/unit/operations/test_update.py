@@ -468,7 +468,7 @@ def test_the_own_condition_of_an_upsert_that_fails_is_no_missing_item():
 def test_changed_value_of_another_stored_type_is_refused_by_its_key():
     update = note().add(Note.tags, {"y"}).returning("changed")
     update.request(CONTEXT)
-    with pytest.raises(DecodeError, match=r"does not fit Note: set\[str\] is stored as L or SS, not as NS") as caught:
+    with pytest.raises(DecodeError, match=r"Note: tags: set\[str\] is stored as L or SS, not as NS") as caught:
         update.result({"Attributes": {"tags": {"NS": ["1"]}}})
     assert caught.value.key
 

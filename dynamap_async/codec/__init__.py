@@ -3,7 +3,7 @@
 from dynamap_async.codec.anything import anything, through
 from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Part, deepest
+from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Decode, Part, deepest
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.dropping import EMPTY_SET
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
@@ -53,6 +53,7 @@ __all__ = [
     "MISFITS",
     "UNKNOWN_MEMBERS",
     "Converter",
+    "Decode",
     "Deferred",
     "Field",
     "KeyRole",

@@ -1,12 +1,15 @@
 """Converters of values that nothing is known of: anything at all, and what only Pydantic knows."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from dynamap_async.codec.converter import ALL_TAGS, Converter
+from dynamap_async.codec.converter import ALL_TAGS, Converter, Decode
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
+from dynamap_async.codec.scalars import STORED_TEXT
 from dynamap_async.wire import AttributeValue, Tag
+
+_TEXT: Final[frozenset[Tag]] = frozenset(("S",))
 
 
 class _Anything(Converter):
@@ -52,8 +55,20 @@ def through(
             raise refusal(label, value, str(error)) from error
         return encode_any(plain)
 
-    def decode(value: Any) -> Any:
-        plain = decode_any(value)
-        return plain if from_plain is None else from_plain(plain)
+    def of_tags(value: Any) -> Any:
+        if tags.isdisjoint(value):
+            raise KeyError(label)
+        return decode_any(value)
 
-    return _Anything(label=label, tags=tags, encode=encode, decode=decode, types=types)
+    plain: Decode = decode_any if tags == ALL_TAGS else STORED_TEXT if tags == _TEXT else of_tags
+    return _Anything(
+        label=label,
+        tags=tags,
+        encode=encode,
+        decode=plain if from_plain is None else _loading(plain, from_plain),
+        types=types,
+    )
+
+
+def _loading(plain: Decode, load: Callable[[Any], Any]) -> Decode:
+    return lambda value: load(plain(value))

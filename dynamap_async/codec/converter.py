@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from dynamap_async.codec.plain import decode_any
+from dynamap_async.errors import DecodeError
 from dynamap_async.wire import AttributeValue, Tag
 
 ALL_TAGS: Final[frozenset[Tag]] = frozenset(("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"))
@@ -11,6 +13,8 @@ ALL_TAGS: Final[frozenset[Tag]] = frozenset(("S", "N", "B", "BOOL", "NULL", "SS"
 
 MISFITS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
 """What ``Converter.decode`` raises for a stored form that is not the expected one."""
+
+Decode: TypeAlias = Callable[[AttributeValue], Any]
 
 CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
 """The stored types whose values have parts."""
@@ -70,7 +74,7 @@ class Converter:
     them without a lookup (for most scalar types ``decode`` is ``operator.itemgetter("S")``).
     """
 
-    __slots__ = ("decode", "encode", "inline", "label", "tags", "types")
+    __slots__ = ("decode", "decode_parts", "encode", "inline", "label", "tags", "types")
 
     def __init__(
         self,
@@ -78,7 +82,8 @@ class Converter:
         label: str,
         tags: frozenset[Tag],
         encode: Callable[[Any], AttributeValue],
-        decode: Callable[[AttributeValue], Any],
+        decode: Decode,
+        decode_parts: Decode | None = None,
         types: tuple[type, ...] = (object,),
         inline: Inline | None = None,
     ) -> None:
@@ -90,14 +95,61 @@ class Converter:
         """The Python types whose instances ``encode`` may take; a union asks no other member."""
         self.encode: Callable[[Any], AttributeValue] = encode
         """Python value -> attribute value; raises EncodeError, its path relative to the value."""
-        self.decode: Callable[[AttributeValue], Any] = decode
+        self.decode: Decode = decode
         """Attribute value -> Python value; raises LookupError, ValueError, TypeError or ArithmeticError where the
-        stored form is not the expected one: the caller then falls back to ``decode_any`` and lets Pydantic judge."""
+        stored form is not the expected one: ``decode_or_plain`` then says what is wrong."""
+        self.decode_parts: Decode | None = decode_parts
+        """Gives a value that ``decode`` refused with each of its parts as ``decode_or_plain`` gives it, for Pydantic to
+        judge; None where it has no parts."""
         self.inline: Inline | None = inline
         """How usual values are encoded by an expression, to the same as ``encode`` gives; None where only that does."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
+
+    def encode_compared(self, value: Any) -> AttributeValue:
+        """Return a value that stored ones are compared with; raises EncodeError also where none of them is like it."""
+        return self.encode(value)
+
+    def decode_or_plain(self, value: AttributeValue) -> Any:
+        """Return the Python value, or the plain one where only its content is not as expected, for Pydantic to judge.
+
+        A stored NULL is left to Pydantic too.
+
+        Raises:
+            DecodeError: the value, or a part of it, is stored as another type; the error says which part.
+        """
+        try:
+            return self.decode(value)
+        except MISFITS as error:
+            refusal = error
+        plain = decode_any(value)
+        if plain is None:
+            return None
+        if self.tags.isdisjoint(value):
+            raise self._other_type(value)
+        if self.decode_parts is not None:
+            return self.decode_parts(value)
+        if isinstance(refusal, DecodeError):
+            raise refusal
+        return plain
+
+    def decode_final(self, value: AttributeValue) -> Any:
+        """Return the Python value, where nobody judges it afterwards.
+
+        Raises:
+            ValueError: it cannot be read; a DecodeError where it, or a part of it, is stored as another type.
+        """
+        try:
+            return self.decode(value)
+        except MISFITS as error:
+            self.decode_or_plain(value)
+            if isinstance(error, ValueError):
+                raise
+            raise self._other_type(value) from error
+
+    def _other_type(self, value: AttributeValue) -> DecodeError:
+        return DecodeError(f"{self.label} is stored as {' or '.join(sorted(self.tags))}, not as {'/'.join(value)}")
 
     def step(self, part: str | int) -> "tuple[str | int, Converter] | None":
         """Return the stored path element and the converter of one part of the value, or None if it has no such part.

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from dynamap_async.codec.converter import Converter
+from dynamap_async.codec.converter import MISFITS, Converter
 from dynamap_async.codec.instants import (
     from_epoch_milliseconds,
     from_epoch_seconds,
@@ -65,12 +65,12 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
             raise EncodeError(f"stored form {form.name} promises type {tag}, but made {'/'.join(stored)}")
         return stored
 
-    def decode(value: AttributeValue) -> Any:
-        if tag not in value:
-            raise DecodeError(f"stored form {form.name} has type {tag}, got {'/'.join(value)}")
+    def decode(value: Any) -> Any:
+        content: Any = {tag: value[tag]}
         try:
-            return form.decode(decode_any(value))
-        except AttributeError as error:
+            return form.decode(decode_any(content))
+        except (*MISFITS, AttributeError) as error:
+            # Never left for Pydantic to judge, which knows nothing of the form and takes what is stored for the value.
             raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error
 
     return Converter(label=label or form.name, tags=frozenset((form.tag,)), encode=encode, decode=decode)

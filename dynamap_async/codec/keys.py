@@ -85,6 +85,13 @@ def _enum_key(kind: type[Enum]) -> MapKey | None:
     return MapKey(label=kind.__name__, encode=encode, decode=members.__getitem__)
 
 
+def _read_integer(text: str) -> int:
+    number = int(text)
+    if int.__repr__(number) != text:  # as in "07", which a path to the key 7 does not find
+        raise DecodeError(f"map key {text!r} is not the text of a whole number")
+    return number
+
+
 def _read_boolean(text: str) -> bool:
     if text not in {"true", "false"}:
         raise DecodeError(f"map key {text!r} is neither true nor false")
@@ -97,7 +104,7 @@ _LOOKALIKES: Final[dict[type, type]] = {int: bool, date: datetime}
 _KEYS: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]] = {
     str: (str.__str__, str),
     bool: (lambda key: "true" if key else "false", _read_boolean),
-    int: (int.__repr__, int),
+    int: (int.__repr__, _read_integer),
     float: (number_text, float),
     Decimal: (number_text, Decimal),
     UUID: (str, UUID),

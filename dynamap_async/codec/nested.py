@@ -9,13 +9,12 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.containers import Decode
-from dynamap_async.codec.converter import MISFITS, Converter, Inline, Part, Usual, Writer, one_deeper
+from dynamap_async.codec.converter import Converter, Decode, Inline, Part, Usual, Writer, one_deeper
 from dynamap_async.codec.dropping import or_nothing, without_empty
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight_decoding import Expressions, StraightPages, written
-from dynamap_async.errors import EncodeError
+from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
@@ -135,8 +134,9 @@ def nested_of(
             in_dict=in_dict,
         )
     decode = _decoder(fields, keep=extras is not None)
+    decode_parts = _parts_decoder(fields, keep=extras is not None)
     if absent:
-        decode = _filled(decode, absent)
+        decode, decode_parts = _filled(decode, absent), _filled(decode_parts, absent)
     if build is None:
         decode = written(decode, partial(_written, fields, decode))
     return Nested(
@@ -149,6 +149,7 @@ def nested_of(
         encode=encode,
         inline=_inline(fields, accepts[0]) if in_dict and extras is None else None,
         decode=decode if build is None else _built(decode, build),
+        decode_parts=decode_parts,
         types=accepts,
     )
 
@@ -247,8 +248,27 @@ def _decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
 
     def decode(value: Any) -> dict[str, Any]:
         stored = value["M"]
-        alone = straight.decode((stored,))
-        return _decode_each(stored, plan, keep=keep) if alone is None else alone[0]
+        alone = straight.decode_one(stored)
+        return _decode_each(stored, plan, keep=keep) if alone is None else alone
+
+    return decode
+
+
+def _parts_decoder(fields: Sequence[Field], *, keep: bool) -> Decode:
+    plan = {field.stored: (field.name, _placed(field.name, field.converter)) for field in fields}
+
+    def decode(value: Any) -> dict[str, Any]:
+        return _decode_each(value["M"], plan, keep=keep)
+
+    return decode
+
+
+def _placed(name: str, converter: Converter) -> Decode:
+    def decode(value: Any) -> Any:
+        try:
+            return converter.decode_or_plain(value)
+        except DecodeError as error:
+            raise error.at(name) from error.__cause__
 
     return decode
 
@@ -265,10 +285,7 @@ def _decode_each(
             else:
                 UNKNOWN_MEMBERS.count += 1
             continue
-        try:
-            members[found[0]] = found[1](member)
-        except MISFITS:
-            members[found[0]] = decode_any(member)
+        members[found[0]] = found[1](member)
     return members
 
 

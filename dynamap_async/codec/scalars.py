@@ -17,6 +17,7 @@ from dynamap_async.codec.converter import Converter
 from dynamap_async.codec.instants import (
     duration_text,
     instant_text,
+    is_naive,
     parse_date,
     parse_duration,
     parse_instant,
@@ -146,20 +147,36 @@ def null() -> Converter:
     return Converter(label="None", tags=_NULL, encode=_encode_null, decode=_decode_null, types=(type(None),))
 
 
-def instant(*, exact: bool = True, key: bool = False) -> Converter:
+class _Instant(Converter):
+    """The converter of datetime, which stores values with a time zone and without one."""
+
+    __slots__ = ()
+
+    def encode_compared(self, value: Any) -> AttributeValue:
+        """Return a datetime with a time zone: its text never equals, nor orders with, that of one without."""
+        if isinstance(value, datetime.datetime) and is_naive(value):
+            raise _without_zone(
+                value, "stored ones have one: add tzinfo=UTC, or annotate the field NaiveDatetime if they have none"
+            )
+        return self.encode(value)
+
+
+def instant(*, exact: bool = True, key: bool = False, zoned: bool | None = None) -> Converter:
     """Return the converter of datetime: fixed-width UTC text whose byte order is time order.
 
     Args:
         exact: give back a datetime, not the text.
         key: the attribute is part of a key, where order counts and naive datetimes are refused.
+        zoned: whether all values have a time zone, or none has; without it either is stored.
     """
-    return Converter(
+    encode = _encode_aware if key else _ZONES[zoned]
+    return (Converter if zoned is False else _Instant)(
         label="datetime",
         tags=_TEXT,
-        encode=_encode_key_instant if key else _encode_instant,
+        encode=encode,
         decode=_parsed_text(parse_instant) if exact else STORED_TEXT,
         types=(datetime.datetime,),
-        inline=_INSTANT_INLINE,
+        inline=None if zoned is False else _INSTANT_INLINE,
     )
 
 
@@ -276,11 +293,26 @@ def _encode_instant(value: Any) -> AttributeValue:
     raise refusal("datetime", value)
 
 
-def _encode_key_instant(value: Any) -> AttributeValue:
+def _encode_aware(value: Any) -> AttributeValue:
     stored = _encode_instant(value)
     if stored.get("S", "")[-1] != "Z":
-        raise refusal("datetime with a time zone", value, "key order is time order: add tzinfo=UTC")
+        raise _without_zone(value, "its place in time is not known: add tzinfo=UTC")
     return stored
+
+
+def _encode_naive(value: Any) -> AttributeValue:
+    stored = _encode_instant(value)
+    if stored.get("S", "")[-1] == "Z":
+        raise refusal(
+            "datetime without a time zone",
+            value,
+            "the field is annotated NaiveDatetime: drop tzinfo, or annotate it AwareDatetime",
+        )
+    return stored
+
+
+def _without_zone(value: datetime.datetime, remedy: str) -> EncodeError:
+    return refusal("datetime with a time zone", value, remedy)
 
 
 def _encode_date(value: Any) -> AttributeValue:
@@ -307,7 +339,8 @@ def _encode_uuid(value: Any) -> AttributeValue:
     raise refusal("UUID", value)
 
 
-_FIXED_WIDTH: Final = frozenset((_encode_instant, _encode_key_instant, _encode_date, _encode_uuid))
+_ZONES: Final = {None: _encode_instant, True: _encode_aware, False: _encode_naive}
+_FIXED_WIDTH: Final = frozenset((*_ZONES.values(), _encode_date, _encode_uuid))
 
 
 def _decode_integer(value: Any) -> int:

@@ -5,9 +5,8 @@ page are mostly alike. Where they have the same attributes, one comprehension de
 them, as a reader would write it: ``[{"user_id": stored["user_id"]["S"], ...} for stored in items]``. That takes 40 %
 off what comes before Pydantic (benchmarks: decode, decode_small, decode_deep, query_100, stream).
 
-A decoder of a type with parts says by ``written`` what it does as an expression; any other is called. An expression
-need not take every value that its decoder takes: it raises one of ``MISFITS`` for others. Then one is made that calls
-the decoders of all attributes, who know what to do, and where that fails too, each attribute is looked at for itself.
+A decoder of a type with parts says by ``written`` what it does as an expression; any other is called. Where a value
+is not as expected, an expression raises one of ``MISFITS``, as the decoder does, and each attribute is decoded alone.
 
 Written are names, by their ``repr``, and the tags of values; nothing that was stored.
 """
@@ -46,10 +45,8 @@ def written(decode: _DecodeT, write: Write) -> _DecodeT:
 class Expressions:
     """Writes what decodes values, and knows the names of what that uses."""
 
-    def __init__(self, *, in_line: bool = True) -> None:
-        """Begin; unless ``in_line`` the decoders of all types with parts are called."""
+    def __init__(self) -> None:
         self.names: dict[str, Any] = {}
-        self._in_line = in_line
         self._within: list[int] = []
         self._variables = self._parts = 0
 
@@ -65,7 +62,7 @@ class Expressions:
         deferred = getattr(decode, "__self__", None)
         if isinstance(deferred, Deferred):
             decode = deferred.target.decode
-        write: Write | None = getattr(decode, _WRITE, None) if self._in_line else None
+        write: Write | None = getattr(decode, _WRITE, None)
         self._parts += 1
         # A type that contains itself is called where it does.
         if write is None or id(decode) in self._within or len(self._within) >= _DEEPEST or self._parts > _MOST:
@@ -93,7 +90,6 @@ class _Straight(NamedTuple):
     """Raises one of ``MISFITS`` where an item does not have its usual form."""
     alike: Callable[[_Item], object]
     """Gives what all items must have in common: where each attribute is looked up, their number will do."""
-    in_line: bool
 
 
 class StraightPages:
@@ -122,22 +118,34 @@ class StraightPages:
         """Return the decoded values of each item; None where they are not alike, or have unusual forms."""
         if not items:
             return []
-        names = tuple(items[0])
-        straight = self._made[names] if names in self._made else self._make(names)
+        straight = self._straight(items[0])
         if straight is None or (len(items) > 1 and len(set(map(straight.alike, items))) > 1):
             return None
         try:
             return straight.decode(items)
         except MISFITS:
-            if len(set(map(tuple, items))) == 1:  # and not others, of the same number
-                # The next items may be like these, and decoded twice.
-                self._made[names] = self._written(names, in_line=False) if straight.in_line else None
             return None
 
-    def _make(self, names: tuple[str, ...]) -> _Straight | None:
+    def decode_one(self, item: _Item) -> dict[str, Any] | None:
+        """Return the decoded values of an item; None for one of attributes that nothing is made for.
+
+        Raises one of ``MISFITS`` where a value is not as expected.
+        """
+        straight = self._straight(item)
+        return None if straight is None else straight.decode((item,))[0]
+
+    def give_up(self, item: _Item) -> None:
+        """Decode items with these attributes no more: the next may be as unusual as this one, and decoded twice."""
+        if (names := tuple(item)) in self._made:
+            self._made[names] = None
+
+    def _straight(self, item: _Item) -> _Straight | None:
+        names = tuple(item)
+        if names in self._made:
+            return self._made[names]
         if len(self._made) >= _VARIANTS or not self._keeps(names):
             return None  # what is not kept is not worth making
-        made = self._made[names] = self._written(names, in_line=True)
+        made = self._made[names] = self._written(names)
         return made
 
     def _keeps(self, names: tuple[str, ...]) -> bool:
@@ -145,14 +153,14 @@ class StraightPages:
         unknown = not self._members.keys() >= set(names)
         return not unknown or (self._drops and sum(map(len, names)) <= _LONGEST)
 
-    def _written(self, names: tuple[str, ...], *, in_line: bool) -> _Straight | None:
+    def _written(self, names: tuple[str, ...]) -> _Straight | None:
         known = [(name, *self._members[name][:2]) for name in names if name in self._members]
         all_known = len(known) == len(names)
         if not all_known and not self._drops:
             return None
-        expressions = Expressions(in_line=in_line)
+        expressions = Expressions()
         parts = [f"{name!r}: {expressions.of(decode, f'stored[{stored!r}]')}" for stored, name, decode in known]
         parts += [f"{name!r}: {expressions.name(make)}()" for name, stored, make in self._absent if stored not in names]
         text = f"lambda items: [{{{', '.join(parts)}}} for stored in items]"
         decode: _Decode = eval(text, expressions.names)  # noqa: S307 - see above
-        return _Straight(decode, len if all_known else tuple, in_line)
+        return _Straight(decode, len if all_known else tuple)

@@ -6,11 +6,11 @@ models are told apart by the names of their members as far as those differ.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.containers import Decode
-from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Inline, Usual, Writer, deepest
+from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Decode, Inline, Usual, Writer, deepest
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any
@@ -33,6 +33,16 @@ class Union(Converter):
         """The alternatives."""
         self.shared_tags: frozenset[Tag] = shared_tags
         """Stored types that several members use, so that they read back as plain values."""
+
+    def encode_compared(self, value: Any) -> AttributeValue:
+        """Return what the alternative gives that takes values of the type, if only one does."""
+        able = [member for member in self.members if type(value) in member.types]
+        return able[0].encode_compared(value) if len(able) == 1 else self.encode(value)
+
+    def decode_or_plain(self, value: AttributeValue) -> Any:
+        """Return the Python value, or the plain one: of the only alternative to None, what that one gives."""
+        only = next(iter(self.members)) if len(self.members) == 1 else None
+        return super().decode_or_plain(value) if only is None else only.decode_or_plain(value)
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the part of the members that have it.
@@ -126,6 +136,10 @@ def union_of(
         [tag] = value
         return decoders[tag](value)
 
+    def decode_parts(value: Any) -> Any:
+        [tag] = value
+        return _judged(by_tag[tag], value)
+
     return Union(
         members,
         shared_tags=frozenset(tag for member in members for tag in member.tags if len(by_tag[tag]) > 1),
@@ -133,6 +147,7 @@ def union_of(
         tags=frozenset(tag for member in members for tag in member.tags),
         encode=_union_encoder(label, members, choose),
         decode=decode,
+        decode_parts=decode_parts,
         types=tuple(dict.fromkeys(kinds)),
         inline=_inline(members) if choose is None and len(set(kinds)) == len(kinds) else None,
     )
@@ -227,14 +242,44 @@ def _target(member: Converter) -> Converter:
 
 def _shared_decoder(members: Sequence[Converter]) -> Decode:
     def decode(value: Any) -> Any:
-        targets = [_target(member) for member in members]
-        nested = [member for member in targets if isinstance(member, Nested)]
-        if len(nested) < len(targets):
-            return decode_any(value)
-        stored = value["M"].keys()
-        return max(nested, key=lambda member: len(member.stored_names & stored)).decode(value)
+        closest = _closest(members, value)
+        if closest is None:
+            return _judged(members, value)
+        for member in closest[:-1]:
+            with suppress(*MISFITS):
+                return member.decode(value)
+        return closest[-1].decode(value)
 
     return decode
+
+
+def _closest(members: Sequence[Converter], value: Any) -> list[Nested] | None:
+    """Return those of some nested models that have most of the members of a value; None if not all are such models."""
+    nested = [target for member in members if isinstance(target := _target(member), Nested)]
+    if len(nested) < len(members):
+        return None
+    common = [len(member.stored_names & value["M"].keys()) for member in nested]
+    return [member for member, names in zip(nested, common, strict=True) if names == max(common)]
+
+
+def _judged(members: Sequence[Converter], value: Any) -> Any:
+    """Return the plain value, for Pydantic to choose one of the members that store such values.
+
+    Raises:
+        DecodeError: a part of it is stored as another type, whichever member it is.
+    """
+    refusals: list[DecodeError] = []
+    candidates = _closest(members, value) or members
+    for member in candidates if CONTAINERS & value.keys() else ():
+        try:
+            member.decode_or_plain(value)
+            break
+        except DecodeError as refusal:
+            refusals.append(refusal)
+    else:
+        if refusals:
+            raise refusals[0]
+    return decode_any(value)
 
 
 def _raw(value: Any) -> Any:

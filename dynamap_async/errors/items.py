@@ -33,8 +33,7 @@ class EncodeError(DataError, ValueError):
         """Return the same error, placed inside a parent field, element or model."""
         self.path = (*parents, *self.path)
         self.model = model or self.model
-        place = "".join(f"[{part!r}]" if isinstance(part, int) else f".{part}" for part in self.path)
-        self.args: tuple[Any, ...] = (f"{self.model or ''}{place}".lstrip(".") + f": {self.reason}",)
+        self.args: tuple[Any, ...] = (f"{self.model or ''}{_spelled(self.path)}".lstrip(".") + f": {self.reason}",)
         return self
 
 
@@ -51,6 +50,23 @@ class ItemTooLargeError(EncodeError):
 
 class DecodeError(DataError, ValueError):
     """A stored value has a form that this library cannot read."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.reason = message
+        """What is wrong with the value, without its place."""
+        self.path: tuple[str | int, ...] = ()
+        """Where the value is: field name, then keys and positions inside it; empty where nobody knows."""
+
+    def at(self, *parents: str | int) -> "DecodeError":
+        """Return the same error, placed inside a parent field or element."""
+        self.path = (*parents, *self.path)
+        self.args: tuple[Any, ...] = (f"{_spelled(self.path).lstrip('.')}: {self.reason}",)
+        return self
+
+
+def _spelled(path: Sequence[str | int]) -> str:
+    return "".join(f"[{part!r}]" if isinstance(part, int) else f".{part}" for part in path)
 
 
 class ItemValidationError(DataError, ValueError):
@@ -75,7 +91,7 @@ class ItemValidationError(DataError, ValueError):
         self.item = item
         """The stored item, in wire form."""
         self.validation_error = validation_error
-        """Pydantic's own error, with a line for each fault."""
+        """Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not asked."""
         self.items: tuple[Any, ...] = tuple(items)
         """The items read by the same call that do fit, in order."""
         self.failures: tuple[ItemValidationError, ...] = tuple(failures) or (self,)
@@ -118,6 +134,14 @@ def _others(failures: "Sequence[ItemValidationError]") -> str:
     left = len(failures) - len(keys)
     more = f"{' and ' if keys else ''}{left:,} more" if left else ""
     return f"; nor do {', '.join(keys)}{more}"
+
+
+class ItemDecodeError(ItemValidationError, DecodeError):
+    """A stored item has an attribute that is not stored as its field is; other items of the same page are kept."""
+
+    def __init__(self, message: str, *, validation_error: ValueError, **facts: Any) -> None:
+        super().__init__(message, validation_error=validation_error, **facts)
+        self.path: tuple[str | int, ...] = getattr(validation_error, "path", ())
 
 
 class ItemKindError(ItemValidationError):

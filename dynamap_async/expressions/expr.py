@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
+K = TypeVar("K")
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
 D = TypeVar("D")
@@ -65,56 +66,6 @@ class Readable(Generic[T_co]):
                 "only binary data with binary data"
             )
         return Function("begins_with", path, (Value(stored),))
-
-    @overload
-    def contains(self: "Readable[str | None]", part: str, /) -> Condition: ...
-    @overload
-    def contains(self: "Readable[bytes | None]", part: bytes, /) -> Condition: ...
-    @overload
-    def contains(self: "Readable[AbstractSet[V] | None]", member: V, /) -> Condition: ...
-    @overload
-    def contains(self: "Readable[list[V] | tuple[V, ...] | None]", member: V, /) -> Condition: ...
-    def contains(self, part: object, /) -> Condition:
-        """Return the condition that the text has the part, or the set or list has the member.
-
-        Raises:
-            ExpressionError: the field is none of these.
-            EncodeError: the member is of another type than the field's members.
-        """
-        path = path_in(self._operand, "contains")
-        member = path.converter.member
-        if member is not None:
-            try:
-                stored = member.encode(part)
-            except EncodeError as error:
-                raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
-        elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():
-            pass
-        else:
-            problem = "which has no parts"
-            if "L" in path.converter.tags:  # a tuple
-                problem = f"whose positions have types of their own; compare one, as in {path}[0] == {part!r}"
-            raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
-        return Function("contains", path, (Value(stored),))
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __getitem__(self: "Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
-        @overload
-        def __getitem__(self: "Readable[Mapping[str, HasPaths[P]] | None]", key: str, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
-        @overload
-        def __getitem__(self: "Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
-        @overload
-        def __getitem__(self: "Readable[Mapping[str, V] | None]", key: str, /) -> "Expr[V]": ...
-        @overload
-        def __getitem__(self: "Readable[tuple[Any, ...] | None]", index: int, /) -> "Expr[Any]": ...
-        @overload
-        def __getitem__(self: "Readable[BaseModel | None]", name: str, /) -> "Expr[Any]": ...
-
-    def __getitem__(self, part: Any, /) -> Any:
-        """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""
-        return at(path_in(self._operand, "[...]").child(part))
 
 
 class Expr(Readable[T], Changeable[T], Generic[T]):
@@ -195,6 +146,64 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
             ExpressionError: no value is given, or more than 100.
         """
         return is_in(self._operand, values)
+
+    @overload
+    def contains(self: "Readable[str | None]", part: str, /) -> Condition: ...
+    @overload
+    def contains(self: "Readable[bytes | None]", part: bytes, /) -> Condition: ...
+    @overload
+    def contains(self: "Readable[AbstractSet[V] | None]", member: V, /) -> Condition: ...
+    @overload
+    def contains(self: "Readable[list[V] | tuple[V, ...] | None]", member: V, /) -> Condition: ...
+    @overload
+    def contains(self: "Changeable[Sequence[V]]", member: V, /) -> Condition: ...
+    @overload
+    def contains(self: "Changeable[Sequence[V] | None]", member: V, /) -> Condition: ...
+    def contains(self: Any, part: object, /) -> Condition:
+        """Return the condition that the text has the part, or the set or list has the member.
+
+        Raises:
+            ExpressionError: the field is none of these.
+            EncodeError: the member is of another type than the field's members.
+        """
+        path = path_in(self._operand, "contains")
+        member = path.converter.member
+        if member is not None:
+            try:
+                stored = member.encode_compared(part)
+            except EncodeError as error:
+                raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
+        elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():
+            pass
+        else:
+            problem = "which has no parts"
+            if "L" in path.converter.tags:  # a tuple
+                problem = f"whose positions have types of their own; compare one, as in {path}[0] == {part!r}"
+            raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
+        return Function("contains", path, (Value(stored),))
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self: "Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        @overload
+        def __getitem__(self: "Readable[Mapping[K, HasPaths[P]] | None]", key: K, /) -> P: ...  # type: ignore[overload-overlap]  # a nested model is more specific
+        @overload
+        def __getitem__(self: "Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
+        @overload
+        def __getitem__(self: "Changeable[Sequence[V]]", index: int, /) -> "Expr[V]": ...
+        @overload
+        def __getitem__(self: "Changeable[Sequence[V] | None]", index: int, /) -> "Expr[V]": ...
+        @overload
+        def __getitem__(self: "Readable[Mapping[K, V] | None]", key: K, /) -> "Expr[V]": ...
+        @overload
+        def __getitem__(self: "Readable[tuple[Any, ...] | None]", index: int, /) -> "Expr[Any]": ...
+        @overload
+        def __getitem__(self: "Readable[BaseModel | None]", name: str, /) -> "Expr[Any]": ...
+
+    def __getitem__(self, part: Any, /) -> Any:
+        """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""
+        return at(path_in(self._operand, "[...]").child(part))
 
     def exists(self) -> Condition:
         """Return the condition that the item has the attribute (a stored NULL counts)."""

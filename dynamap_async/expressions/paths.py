@@ -92,12 +92,12 @@ class Path:
         return replace(child, spelled=f"{self.spelled}.{name}")
 
     def encode(self, value: object) -> AttributeValue:
-        """Return a value in the stored form of this path.
+        """Return a value that the one at this path is compared with, in its stored form.
 
         Raises:
             EncodeError: the value is not of the field's type.
         """
         try:
-            return self.converter.encode(value)
+            return self.converter.encode_compared(value)
         except EncodeError as error:
             raise error.at(self.spelled, model=self.owner.__name__) from None

@@ -4,13 +4,15 @@ A type that no other file of this room names is stored as the JSON-like data tha
 """
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from dynamap_async import codec
 from dynamap_async.codec import Converter, Deferred
+from dynamap_async.errors import DecodeError
 from dynamap_async.models.annotations import (
     Metadata,
     aliased,
@@ -161,7 +163,7 @@ class TypeCompiler:
             return codec.stored_as(form, label=name_of(annotation))
         adapter = Adapter(annotation, metadata, self)
         made = codec.stored_as(form, label=name_of(annotation), to_plain=json_dump(adapter))
-        return then(made, adapter.load) if self.exact else made
+        return then(made, partial(_loaded, adapter)) if self.exact else made
 
     def _resolve_all(self) -> None:
         """Compile nested types now, so that what is wrong with them shows when the class is made."""
@@ -174,3 +176,11 @@ class TypeCompiler:
                     if isinstance(converter, Deferred):
                         _ = converter.target
             resolved = 0
+
+
+def _loaded(adapter: Adapter, value: Any) -> Any:
+    """Return the value of JSON data; raises DecodeError for other data, which would be taken for text otherwise."""
+    try:
+        return adapter.load(value)
+    except ValidationError as error:
+        raise DecodeError(f"the stored JSON does not fit: {error.errors()[0]['msg']}") from error

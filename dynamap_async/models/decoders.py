@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dynamap_async.codec import MISFITS, StraightPages, decode_any
+from dynamap_async.codec import MISFITS, Decode, StraightPages, decode_any
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.read_back import read_back
@@ -16,7 +16,8 @@ _NULL: Final[AttributeValue] = {"NULL": True}
 class FieldDecoders:
     """Decodes the attributes of the items of one model.
 
-    An attribute whose stored form is not the expected one is decoded by its own type and left for Pydantic to judge.
+    An attribute that is stored as another type than its field is refused. One of the right type whose content is not as
+    expected is left for Pydantic to judge.
     """
 
     def __init__(
@@ -30,7 +31,9 @@ class FieldDecoders:
             takes_extras: whether attributes that are no fields are given to Pydantic.
             told_by: the stored name of the attribute that is none of them.
         """
-        self.fields: Final = {field.stored: (field.name, field.decode, field) for field in fields if field.is_stored}
+        self.fields: Final = {
+            field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored
+        }
         """Stored name -> name, decoder and plan of the field."""
         self._names = frozenset(field.name for field in fields)
         self._shards = shards
@@ -63,6 +66,7 @@ class FieldDecoders:
         if page is not None:
             return page[0]
         values = self._one_by_one(item)
+        self._straight.give_up(item)
         for name, attribute, make in self._absent:
             if attribute not in item:
                 values[name] = make()
@@ -81,7 +85,7 @@ class FieldDecoders:
             try:
                 values[name] = decode(stored)
             except MISFITS:
-                values[name] = field.of_null() if stored == _NULL else _plain(attribute, stored)
+                values[name] = field.of_null() if stored == _NULL else _placed(name, field.lax.decode_or_plain, stored)
         return values
 
     def _extra(self, attribute: str, stored: AttributeValue) -> Any:
@@ -89,12 +93,11 @@ class FieldDecoders:
             raise DecodeError(
                 f"attribute {attribute!r} is unknown, yet has the name of a field that is stored under another name"
             )
-        return _plain(attribute, stored)
+        return _placed(attribute, decode_any, stored)
 
 
-def _plain(attribute: str, stored: AttributeValue) -> Any:
-    """Return an attribute by its own type; raises DecodeError, placed, where it has none."""
+def _placed(name: str, decode: Decode, stored: AttributeValue) -> Any:
     try:
-        return decode_any(stored)
+        return decode(stored)
     except DecodeError as error:
-        raise DecodeError(f"{attribute}: {error}") from error
+        raise error.at(name) from error.__cause__

@@ -42,7 +42,12 @@ _VALIDATORS: Final = (*_EARLY, AfterValidator)
 _KNOWN: Final = (*_VALIDATORS, Strict, Discriminator, Tag, PlainSerializer, WrapSerializer, FieldInfo, UuidVersion)
 _UNVALIDATED: Final[tuple[Any, ...]] = (SkipValidation, InstanceOf)
 _KNOWN_GENERIC: Final[tuple[Any, ...]] = (*_UNVALIDATED, SerializeAsAny)
-_TEXT: Final[frozenset[StoredTag]] = frozenset(("S",))
+_TAGS_OF_JSON: Final[dict[Any, frozenset[StoredTag]]] = {
+    "string": frozenset(("S",)),
+    "integer": frozenset(("N",)),
+    "number": frozenset(("N",)),
+    "boolean": frozenset(("BOOL",)),
+}
 
 
 def expects_values(metadata: Metadata) -> bool:
@@ -76,7 +81,7 @@ def through(compiler: Compiler, annotation: Any, metadata: Metadata = ()) -> Con
         adapter.dump,
         load,
         types=(kind,) if isclass(kind) else (object,),
-        tags=_TEXT if adapter.is_text else ALL_TAGS,
+        tags=adapter.tags,
     )
 
 
@@ -115,14 +120,19 @@ class Adapter:
         return self._dumper.core_schema
 
     @property
+    def tags(self) -> frozenset[StoredTag]:
+        """Every stored type of what values are dumped to: one, where the type's JSON schemas agree about it."""
+        try:
+            dumped = self._dumper.json_schema(mode="serialization").get("type")
+            taken = self._dumper.json_schema(mode="validation").get("type")
+        except Exception:  # noqa: BLE001 - types without a JSON schema raise whatever their authors thought of
+            return ALL_TAGS
+        return _TAGS_OF_JSON.get(dumped, ALL_TAGS) if dumped == taken else ALL_TAGS
+
+    @property
     def is_text(self) -> bool:
         """Whether the type is always dumped to text."""
-        try:
-            dumped = self._dumper.json_schema(mode="serialization")
-            taken = self._dumper.json_schema(mode="validation")
-        except Exception:  # noqa: BLE001 - types without a JSON schema raise whatever their authors thought of
-            return False
-        return dumped.get("type") == taken.get("type") == "string"
+        return self.tags == _TAGS_OF_JSON["string"]
 
     @cached_property
     def _dumper(self) -> TypeAdapter[Any]:

@@ -1,6 +1,6 @@
 """Fields: how each field of a model is stored, and what an item without its attribute means."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from enum import Enum, auto
 from typing import Annotated, Any, NamedTuple
 
@@ -47,7 +47,7 @@ class FieldPlan(NamedTuple):
     role: Role
     converter: Converter
     """Gives and takes final Python values, None aside."""
-    decode: Callable[[AttributeValue], Any]
+    lax: Converter
     """Gives what Pydantic validates; it may leave text for it to parse."""
     nullable: bool
     """Whether None is a value of the field."""
@@ -73,8 +73,12 @@ class FieldPlan(NamedTuple):
     """How the values are spread over shards, if they are a partition key's."""
 
     def of_stored(self, stored: AttributeValue) -> Any:
-        """Return the value of a stored attribute, without its shard if it has one; errors are those of decoding."""
-        return self.converter.decode(stored if self.sharding is None else self.sharding.plain(stored))
+        """Return the value of a stored attribute, without its shard if it has one.
+
+        Raises:
+            ValueError: it cannot be read; a DecodeError where it, or a part of it, is stored as another type.
+        """
+        return self.converter.decode_final(stored if self.sharding is None else self.sharding.plain(stored))
 
     @property
     def holds_set(self) -> bool:
@@ -148,8 +152,8 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
     key = in_key or role in (Role.PARTITION_KEY, Role.SORT_KEY)
     metadata = tuple(field_metadata(info))
     converter = exact.top_field(name, info, key=key)
-    decode = converter.decode if lax is exact else lax.field(info.annotation, metadata, key=key).decode
     opaque = is_encoded((info.annotation, *metadata))
+    unparsed = converter if lax is exact and not opaque else lax.field(info.annotation, metadata, key=key)
     if opaque:
         converter = then(converter, Adapter(info.annotation, metadata, exact).load)
     nullable = is_optional(info.annotation) and not opaque
@@ -162,7 +166,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         stored=stored_name(name, info),
         role=role,
         converter=converter,
-        decode=decode,
+        lax=unparsed,
         nullable=nullable,
         required=required,
         absence=_absence(info, required=required, nullable=nullable_type, holds_set=kind is not None),

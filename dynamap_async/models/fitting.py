@@ -52,12 +52,12 @@ def _fit(source: Any, target: Any) -> bool:
 def decoder_for(target: type[BaseModel], info: FieldInfo, source: FieldPlan) -> Callable[[AttributeValue], Any]:
     """Return what decodes a stored value of a field for a field of another model, for Pydantic to validate."""
     if is_encoded(tuple(info.metadata)):
-        return source.decode
+        return source.lax.decode
     if source.sharding is not None:
         return source.of_stored
     # Of the very same type, and without anything that sees a value first, Pydantic parses the text itself.
     lax = info.annotation == source.annotation and not (info.metadata or source.encoded or needs_values(target))
-    return source.decode if lax else source.converter.decode
+    return source.lax.decode if lax else source.converter.decode
 
 
 def _choices(annotation: Any) -> list[Any]:

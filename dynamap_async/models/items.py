@@ -18,7 +18,7 @@ from dynamap_async.codec import (
     fits_keys,
     item_json,
 )
-from dynamap_async.errors import DecodeError, EncodeError, ItemValidationError
+from dynamap_async.errors import DecodeError, EncodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
 from dynamap_async.models.computing import reading
 from dynamap_async.models.decoders import FieldDecoders
@@ -219,7 +219,7 @@ class ItemCodec(Generic[M]):
                 values = self.values(item)
                 made = self.validated(values)
             except (ValidationError, DecodeError) as error:
-                failures.append(self._failure(item, error))
+                failures.append(self.failure(item, error))
                 continue
             fitting.append(made)
             if partial:
@@ -234,10 +234,12 @@ class ItemCodec(Generic[M]):
         """Return the key of a stored item as stored name -> Python value."""
         return {name: _shown(item[name]) for name in self._key_names if name in item}
 
-    def _failure(self, item: WireItem, error: ValidationError | DecodeError) -> ItemValidationError:
+    def failure(self, item: WireItem, error: ValueError) -> ItemValidationError:
+        """Return the error of a stored item, or of a part of one, that does not fit the model."""
         key = self.shown_key(item)
         faults = faults_of(error) if isinstance(error, ValidationError) else str(error)
-        return ItemValidationError(
+        kind = ItemDecodeError if isinstance(error, DecodeError) else ItemValidationError
+        return kind(
             f"the stored item {key} does not fit {self._name}: {faults}",
             model=self._name,
             key=key,

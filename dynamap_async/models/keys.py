@@ -1,11 +1,10 @@
 """Key values as programs write them, and the keys made of them."""
 
 from collections.abc import Sequence
-from datetime import date, datetime
-from decimal import Decimal
 from enum import Enum
-from typing import Any, TypeAlias
-from uuid import UUID
+from typing import Any, Protocol, TypeAlias
+
+from pydantic import SecretBytes, SecretStr
 
 from dynamap_async.codec import KeyRole, check_key_value
 from dynamap_async.errors import EncodeError, OperationError
@@ -13,8 +12,16 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.parts import Parts, key_values_of
 from dynamap_async.wire import WireKey
 
-KeyValue: TypeAlias = str | int | float | bytes | Decimal | datetime | date | UUID | Enum | Parts
-"""A value of a key attribute, or the parts of a templated one."""
+
+class Ordered(Protocol):
+    """A value of a class whose instances have an order and a hash, as those of most types have that identify things."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+
+KeyValue: TypeAlias = Ordered | Enum | SecretStr | SecretBytes | Parts
+"""A value of a key attribute, or the parts of a templated one. Neither None, nor a list or dict, is one."""
 
 Key: TypeAlias = KeyValue | tuple[KeyValue, KeyValue]
 """A whole key: the partition key's value, or both values."""

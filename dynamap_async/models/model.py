@@ -18,6 +18,7 @@ from dynamap_async.models.computed import Computed, declared_template, template
 from dynamap_async.models.computing import COMPUTES, complete, install, validator_of
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
+from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.markers import BareMarkerError, attr
 from dynamap_async.models.settings import (
@@ -195,6 +196,7 @@ class ModelMeta(PydanticMeta):
                 f"{name}: a field is annotated {error} without a type; write {error}[str]", model=name
             ) from None
         install(cls, namespace, _computed_of)
+        keep_hash(cls, namespace)
         settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
         _settle(cls, bases, declared, {"table": table, "kind": kind, **settings})
         return cls

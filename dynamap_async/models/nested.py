@@ -135,6 +135,7 @@ def _root(compiler: Compiler, model: Any) -> Converter:
         tags=inner.tags,
         encode=encode,
         decode=decode if compiler.exact else inner.decode,
+        decode_parts=inner.decode_or_plain,
         types=(model,),
     )
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import (
     AwareDatetime,
+    ByteSize,
     FutureDate,
     FutureDatetime,
     JsonValue,
@@ -28,6 +29,7 @@ from dynamap_async.models.compiling import Compiler, then
 from dynamap_async.wire import AttributeValue, Tag
 
 _INSTANTS: Final = (datetime, AwareDatetime, NaiveDatetime, PastDatetime, FutureDatetime)
+_ZONED: Final[dict[Any, bool]] = {AwareDatetime: True, NaiveDatetime: False}
 _ANYTHING: Final = (Any, object)
 
 _SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
@@ -46,6 +48,7 @@ _SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
     time: lambda exact: codec.time(exact=exact),
     timedelta: lambda exact: codec.duration(),
     UUID: lambda exact: codec.uuid(exact=exact),
+    ByteSize: lambda exact: then(codec.integer(), ByteSize) if exact else codec.integer(exact=False),
 }
 
 
@@ -58,7 +61,7 @@ def scalar(compiler: Compiler, annotation: Any, *, key: bool) -> Converter | Non
         key: whether the value is part of a key of the table or of an index.
     """
     if annotation in _INSTANTS:
-        return codec.instant(exact=compiler.exact, key=key)
+        return codec.instant(exact=compiler.exact, key=key, zoned=_ZONED.get(annotation))
     if annotation in _ANYTHING:
         return codec.anything()
     if annotation is JsonValue:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
-from dynamap_async.errors import ItemValidationError
+from dynamap_async.codec import EMPTY_SET, decode_any
+from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Absence, FieldPlan, Model, definition_of, drops_empty
 from dynamap_async.wire import AttributeValue, WireItem
@@ -77,8 +77,8 @@ class SelectionDecoder:
                 return self._absent_part(path) if len(path.steps) > 1 else self._absent(selected)
             if found == _NULL and len(path.steps) == 1:
                 return self._null(selected)
-            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode(found)
-        except MISFITS as error:
+            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode_final(found)
+        except ValueError as error:
             raise self._failure(item, path, error) from error
 
     @staticmethod
@@ -104,14 +104,16 @@ class SelectionDecoder:
             return _empty_set(selected)
         if selected.field.nullable:
             return None
-        return selected.path.converter.decode(_NULL)
+        return selected.path.converter.decode_final(_NULL)
 
-    def _failure(self, item: WireItem, path: Path, error: Exception) -> ItemValidationError:
+    def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
         names = definition_of(self._model).require_table("read").keys.names
         key = {name: decode_any(item[name]) for name in names if name in item}
-        fault = error if isinstance(error, ValueError) else ValueError(f"{path.converter.label} expected")
-        return ItemValidationError(
-            f"the stored item {key} does not fit {path}: {fault}",
+        kind, text = ItemValidationError, f"{path}: {fault}"
+        if isinstance(fault, DecodeError):
+            kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
+        return kind(
+            f"the stored item {key} does not fit {text}",
             model=self._model.__name__,
             key=key,
             item=item,

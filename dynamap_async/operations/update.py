@@ -7,7 +7,13 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overloa
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.codec import decode_any, item_size
-from dynamap_async.errors import ConditionalCheckFailedError, ItemNotFoundError, OperationError, ServiceError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    DecodeError,
+    ItemNotFoundError,
+    OperationError,
+    ServiceError,
+)
 from dynamap_async.expressions import Action, Condition, is_repeatable
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
@@ -272,10 +278,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """Give the instance what was changed, if that is known without the stored item.
 
         Otherwise (numbers added, elements appended, parts of fields) it keeps its values and its version, so that the
-        next write of it is refused until it is read again.
+        next write of it is refused until it is read again. So does one of a frozen model, always.
         """
         item = self.spec.item
-        found = None if item is None else known_after((self._execution or _decided(self.spec)).stored)
+        frozen = item is None or item.model_config.get("frozen")
+        found = None if frozen else known_after((self._execution or _decided(self.spec)).stored)
         if item is not None and found is not None:
             move_on(item, self.spec.definition, found)
 
@@ -311,7 +318,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def _moved_on(self, stored: WireItem) -> Model:
         fresh: Model = self.spec.definition.items.decode([stored])[0]
         item = self.spec.item
-        if item is None:
+        if item is None or item.model_config.get("frozen"):
             return fresh
         take_over(item, fresh)
         return item
@@ -319,8 +326,14 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def _changed(self, stored: WireItem) -> dict[str, Any]:
         definition = self.spec.definition
         in_part = {action.path.attribute for action in self.spec.actions if len(action.path.steps) > 1}
-        return {
-            name: decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
-            for attribute, value in stored.items()
-            if (name := definition.field_names.get(attribute)) is not None
-        }
+        values: dict[str, Any] = {}
+        for attribute, value in stored.items():
+            name = definition.field_names.get(attribute)
+            if name is None:
+                continue
+            try:
+                values[name] = decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
+            except ValueError as error:
+                fault = error.at(name) if isinstance(error, DecodeError) else error
+                raise definition.items.failure({**stored, **self.spec.key}, fault) from error
+        return values

@@ -184,6 +184,11 @@ def sort_key_left_out_of_a_delete() -> object:
     return Delete(Tweet, "a")
 
 
+@raises(OperationError, "Tweet's key is (user_id: str, tweet_id: int); got ('a', 7)")
+def pair_of_values_for_one() -> object:
+    return Get(Tweet, ("a", 7))
+
+
 @raises(OperationError, "User's key is (name: str); got 'a', 3")
 def sort_key_too_many() -> object:
     return Get(User, "a", 3)

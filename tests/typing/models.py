@@ -1,11 +1,14 @@
 """Models as users write them: what right.py, wrong.py and the run-time tests are about. Also imported and run."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address
 from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, computed_field, field_validator
 
 from dynamap_async import (
     EPOCH_MILLISECONDS,
@@ -17,6 +20,7 @@ from dynamap_async import (
     Model,
     PartitionKey,
     SortKey,
+    StoredForm,
     Table,
     Throughput,
     TimeToLive,
@@ -188,3 +192,50 @@ class Store(Model, table="stores"):
     sk: SortKey[str] = template("{region}#{number:06d}")
     in_city: Attr[str | None] = template("city:{city:lower}", name="gsi1pk", escape=True)
     by_city = GlobalIndex(partition_key="in_city")
+
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Serial:
+    """A type of the program's own, as identifiers are."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __lt__(self, other: "Serial") -> bool:
+        return self.text < other.text
+
+
+SERIAL = StoredForm(name="serial", tag="S", encode=lambda serial: serial.text, decode=Serial)
+
+
+class Lap(Model, table="laps"):
+    length: PartitionKey[timedelta]
+    begins: SortKey[time]
+
+
+class Host(Model, table="hosts"):
+    address: PartitionKey[IPv4Address]
+    seen: SortKey[datetime] = attr(stored_as=EPOCH_MILLISECONDS)
+
+
+class Link(Model, table="links"):
+    url: PartitionKey[AnyUrl]
+    size: SortKey[Size]
+
+
+class Part(Model, table="parts"):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    serial: PartitionKey[Serial] = attr(stored_as=SERIAL)
+    stock: Attr[dict[Size, int]] = attr(default_factory=dict)
+    shelves: Attr[dict[int, Address]] = attr(default_factory=dict)
+    checked: Attr[dict[date, float] | None] = attr(default=None)
+    codes: Attr[Sequence[str]] = attr(default=())
+    notes: Attr[Sequence[int] | None] = attr(default=None)
+    price: Attr[Decimal] = attr(default=Decimal(0))
+    was: Attr[Decimal | None] = attr(default=None)
+    weight: Attr[float] = attr(default=0.0)

@@ -2,30 +2,38 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Literal, TypeVar, assert_type, cast
+from ipaddress import IPv4Address
+from typing import Any, Literal, Protocol, TypeVar, assert_type, cast
 from uuid import UUID, uuid4
 
 from aiohttp import web
 from models import (
     SHOP,
     Address,
+    Audited,
     Customer,
     Geo,
     Gift,
+    Host,
     Import,
+    Lap,
+    Link,
     Order,
     Parcel,
+    Part,
     Plain,
     Retweet,
+    Serial,
+    Size,
     Store,
     Thing,
     Ticket,
     Tweet,
     User,
 )
-from pydantic import TypeAdapter
+from pydantic import AnyUrl, TypeAdapter
 
 from dynamap_async import (
     JSON_TEXT,
@@ -115,6 +123,68 @@ from dynamap_async.integrations.scopes import ScopeRequests
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
 now = datetime.now(UTC)
+
+
+def keys_of_any_type() -> None:
+    Get(Lap, timedelta(minutes=3), time(8))
+    Find(Host, IPv4Address("10.0.0.1"), datetime(2026, 1, 1, tzinfo=UTC))
+    Delete(Link, AnyUrl("https://example.org"), Size.SMALL)
+    Update(Part, Serial("a")).set(Part.weight, 1.5)
+    addresses: list[tuple[IPv4Address, datetime]] = []
+    keys: list[Key] = [*addresses, Serial("a"), (timedelta(0), time(8))]
+    key: KeyValue = Serial("a")
+    assert keys[0] == key or len(keys) == 2
+
+
+async def keys_of_any_type_in_a_session(session: Session) -> None:
+    serials = [Serial("a"), Serial("b")]
+    assert_type(await session.get(Lap, timedelta(minutes=3), time(8)), Lap)
+    assert_type(await session.find(Part, Serial("a")), Part | None)
+    assert_type(await session.get_many(Part, serials), list[Part | None])
+    assert_type(await session.get_many(Host, [(IPv4Address("10.0.0.1"), datetime.now(UTC))]), list[Host | None])
+    assert_type(await session.update(Part, Serial("a")).add(Part.price, 1), Part)
+    assert_type(await session.transact_get((Part, Serial("a"))), tuple[Part])
+    await session.delete(Link, AnyUrl("https://example.org"), Size.SMALL)
+    await session.delete_many(Part, serials)
+    assert_type(await session.increment(Part, Serial("a"), Part.weight), float)
+
+
+def parts_of_maps_and_sequences() -> None:
+    assert_type(Part.stock[Size.SMALL], Expr[int])
+    assert_type(Part.shelves[3].city, Expr[str])
+    assert_type(Part.checked[date(2026, 1, 1)], Expr[float])
+    assert_type(Part.codes[0], Expr[str])
+    assert_type(Part.notes[0], Expr[int])
+    Query(Part).where(Part.serial == Serial("a"), Part.stock[Size.SMALL] > 3, Part.shelves[3].city == "York")
+    Query(Part).where(
+        Part.serial == Serial("a"), Part.codes.contains("x"), Part.notes.contains(3), Part.codes[0] == "x"
+    )
+    update = Update(Part, Serial("a")).set(Part.stock[Size.SMALL], 3).set(Part.codes[0], "x").remove(Part.shelves[3])
+    update.set(Part.notes[0], 5).add(Part.checked[date(2026, 1, 1)], 1)
+
+
+def whole_numbers_for_other_numbers() -> None:
+    Update(Part, Serial("a")).set(Part.price, 5).set(Part.was, 5).set(Part.weight, 5)
+    Update(Part, Serial("a")).set(Part.was, None).set(Part.price, Decimal("1.5"))
+
+
+class Headed(Protocol):
+    def headline(self) -> str: ...
+
+
+class Article(Audited, table="articles"):
+    title: PartitionKey[str]
+
+    def headline(self) -> str:
+        return self.title.upper()
+
+
+def models_as_types_of_what_functions_take() -> None:
+    def headlines(item: Headed, base: Audited) -> tuple[str, datetime]:
+        return item.headline(), base.created_at
+
+    article = Article(title="a", created_at=datetime.now(UTC))
+    assert_type(headlines(article, article), tuple[str, datetime])
 
 
 async def load(session: Session, model: type[M], key: str) -> M:

@@ -2,8 +2,9 @@
 """What both checkers must refuse: every line with the mark `error`, and no other."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
+from typing import Protocol, assert_type
 
 from models import (
     SHOP,
@@ -11,10 +12,14 @@ from models import (
     Customer,
     Geo,
     Import,
+    Lap,
     Order,
     Parcel,
+    Part,
     Plain,
     Retweet,
+    Serial,
+    Size,
     Store,
     Thing,
     Ticket,
@@ -325,7 +330,6 @@ async def forgotten(session: Session, tweet: Tweet) -> None:
 async def many_items(session: Session, tweet: Tweet) -> None:
     await session.get_many(Tweet, "ada", 7)  # error: the keys of a model are an iterable
     await session.get_many(Tweet)  # error
-    await session.get_many(Tweet, [("ada", 7, 8)])  # error
     await session.get_many(Tweet, [None])  # error
     await session.get_many([Get(Tweet, "ada", 7)])  # error: only Find gives None
     tweets: list[Tweet] = await session.get_many(Tweet, [("ada", 7)])  # error: None where absent
@@ -697,3 +701,35 @@ def policies() -> None:
     Session(capacity="describe")  # error
     CapacityPolicy().share = 0.5  # error
     dynamap_async.Sesion()  # error: misspelt; names are looked up at run time, but not by checkers
+
+
+async def keys_and_parts_of_other_types(session: Session) -> None:
+    await session.get(Lap, None, time(8))  # error
+    await session.get(Lap, [timedelta(0)], time(8))  # error
+    await session.get(Lap, {"length": timedelta(0)})  # error
+    await session.get(Lap, object())  # error
+    await session.get_many(Part, [[Serial("a")]])  # error
+    assert_type(Part.stock["s"], Expr[int])  # error
+    assert_type(Part.shelves["3"].city, Expr[str])  # error
+    assert_type(Part.codes["a"], Expr[str])  # error
+    Query(Part).where(Part.stock[Size.SMALL] > "x")  # error
+    Query(Part).where(Part.codes.contains(3))  # error
+    Query(Part).where(Part.notes.contains("x"))  # error
+    Update(Part, Serial("a")).set(Part.stock[Size.SMALL], "x")  # error
+    Update(Part, Serial("a")).set(Part.price, "5")  # error
+    Update(Part, Serial("a")).set(Part.price, 1.5)  # error
+    Update(Part, Serial("a")).set(Part.price, None)  # error
+    Update(Part, Serial("a")).set(Part.weight, Decimal(5))  # error
+    _ = Tweet.text[0]  # error: no part of a text can be named
+
+
+class HasTitle(Protocol):
+    title: str
+
+
+def shouted(item: HasTitle) -> str:
+    return item.title.upper()
+
+
+def a_protocol_with_a_plain_attribute(ticket: Ticket) -> str:
+    return shouted(ticket)  # error pyright: type-check.md says why, and what to write

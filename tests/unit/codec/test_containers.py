@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from dynamap_async import codec
-from dynamap_async.errors import EncodeError
+from dynamap_async.errors import DecodeError, EncodeError
 
 
 class Color(enum.Enum):
@@ -166,18 +166,45 @@ def test_other_sequences_and_mappings_are_stored_where_they_are_accepted():
 @pytest.mark.parametrize(
     ("converter", "stored", "value"),
     [
-        (codec.list_of(codec.integer()), {"L": [{"N": "1"}, {"S": "x"}]}, [1, "x"]),
-        (codec.variadic_tuple_of(codec.integer()), {"L": [{"S": "x"}]}, ("x",)),
-        (codec.tuple_of([codec.integer(), codec.text()]), {"L": [{"N": "1"}, {"NULL": True}]}, (1, None)),
+        (codec.list_of(codec.date()), {"L": [{"S": "2024-01-02"}, {"S": "x"}]}, [date(2024, 1, 2), "x"]),
+        (codec.set_of(codec.date()), {"SS": ["2024-01-02", "x"]}, [date(2024, 1, 2), "x"]),
+        (codec.set_of(codec.date()), {"L": [{"S": "2024-01-02"}, {"S": "x"}]}, [date(2024, 1, 2), "x"]),
+        (codec.variadic_tuple_of(codec.date()), {"L": [{"S": "x"}]}, ["x"]),
         (
-            codec.map_of(codec.map_key(str), codec.integer()),
-            {"M": {"a": {"N": "1"}, "b": {"S": "x"}}},
-            {"a": 1, "b": "x"},
+            codec.tuple_of([codec.date(), codec.text()]),
+            {"L": [{"S": "2024-01-02"}, {"NULL": True}]},
+            [date(2024, 1, 2), None],
+        ),
+        (codec.tuple_of([codec.integer(), codec.text()]), {"L": [{"N": "1"}]}, [1]),
+        (codec.tuple_of([codec.integer()]), {"L": [{"N": "1"}, {"S": "x"}]}, [1, "x"]),
+        (
+            codec.map_of(codec.map_key(str), codec.date()),
+            {"M": {"a": {"S": "2024-01-02"}, "b": {"S": "x"}}},
+            {"a": date(2024, 1, 2), "b": "x"},
         ),
     ],
 )
-def test_misfit_among_members_is_read_plainly_and_the_rest_is_kept(converter, stored, value):
-    assert converter.decode(stored) == value
+def test_member_with_unexpected_content_is_given_plain_beside_the_others(converter, stored, value):
+    with pytest.raises(codec.MISFITS):
+        converter.decode(stored)
+    assert converter.decode_or_plain(stored) == value
+
+
+@pytest.mark.parametrize(
+    ("converter", "stored", "message"),
+    [
+        (codec.list_of(codec.integer()), {"L": [{"N": "1"}, {"S": "2"}]}, "[1]: int is stored as N, not as S"),
+        (codec.set_of(codec.integer()), {"L": [{"N": "1"}, {"S": "2"}]}, "[1]: int is stored as N, not as S"),
+        (codec.set_of(codec.integer()), {"SS": ["2"]}, "set[int] is stored as L or NS, not as SS"),
+        (codec.tuple_of([codec.integer()] * 2), {"L": [{"S": "2"}]}, "[0]: int is stored as N, not as S"),
+        (codec.map_of(codec.map_key(str), codec.integer()), {"M": {"a": {"S": "2"}}}, "a: int is stored as N"),
+        (codec.map_of(codec.map_key(int), codec.integer()), {"M": {"07": {"N": "2"}}}, "'07' is no key of dict[int"),
+    ],
+)
+def test_member_of_another_stored_type_is_refused_by_its_place(converter, stored, message):
+    with pytest.raises(DecodeError) as caught:
+        converter.decode_or_plain(stored)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from dynamap_async import codec
 from dynamap_async.codec import Part, straight_encoder
-from dynamap_async.errors import EncodeError
+from dynamap_async.errors import DecodeError, EncodeError
 
 
 @dataclass
@@ -121,8 +121,16 @@ def test_an_empty_set_of_one_of_several_models_is_stored_where_only_its_members_
     ) == SHELF.encode(Shelf())
 
 
-def test_misfit_in_a_field_is_read_plainly_and_the_others_keep_their_names():
-    assert LINE.decode({"M": {"n": {"S": "tea"}, "price": {"S": "five"}}}) == {"name": "tea", "price": "five"}
+def test_unexpected_content_of_a_field_is_given_plain_and_the_others_keep_their_names():
+    line = codec.nested_of(
+        "Line", [codec.Field("name", "n", codec.text()), codec.Field("on", "o", codec.date())], accepts=(Line,)
+    )
+    assert line.decode_or_plain({"M": {"n": {"S": "tea"}, "o": {"S": "soon"}}}) == {"name": "tea", "on": "soon"}
+
+
+def test_field_of_another_stored_type_is_refused_by_its_name_in_python():
+    with pytest.raises(DecodeError, match="^name: str is stored as S, not as N$"):
+        LINE.decode_or_plain({"M": {"n": {"N": "1"}, "price": {"N": "5"}}})
 
 
 @pytest.mark.parametrize(

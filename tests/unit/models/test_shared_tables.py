@@ -24,7 +24,13 @@ from dynamap_async import (
     include,
     template,
 )
-from dynamap_async.errors import EncodeError, ItemKindError, ItemValidationError, ModelDefinitionError
+from dynamap_async.errors import (
+    EncodeError,
+    ItemDecodeError,
+    ItemKindError,
+    ItemValidationError,
+    ModelDefinitionError,
+)
 from dynamap_async.models import definition_of
 
 
@@ -171,9 +177,9 @@ def test_what_does_not_fit_is_told_in_order_with_what_does():
     assert list(caught.value.items) == [Gift(pk="2", sk="1"), Order(pk="1", sk="1")]
     assert [failure.item for failure in caught.value.failures] == bad
     assert [type(failure) for failure in caught.value.failures] == [
-        ItemValidationError,
+        ItemDecodeError,
         ItemKindError,
-        ItemValidationError,
+        ItemDecodeError,
     ]
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Base64Str, BaseModel, Field, Json, RootModel, computed_field, field_validator
+from pydantic import Base64Str, BaseModel, Field, Json, RootModel, computed_field, create_model, field_validator
 
 from dynamap_async import (
     EPOCH_MILLISECONDS,
@@ -24,7 +24,7 @@ from dynamap_async import (
     attr,
     include,
 )
-from dynamap_async.errors import ItemValidationError, OperationError, UnprojectedAttributeError
+from dynamap_async.errors import DecodeError, ItemValidationError, OperationError, UnprojectedAttributeError
 from dynamap_async.models import definition_of
 from dynamap_async.operations import Context
 from dynamap_async.operations.planning import plan_reading
@@ -353,3 +353,18 @@ def test_the_empty_set_of_a_nested_model_is_one_for_another_model_too():
     assert item["first"] == {"M": {}}
     [card] = Query(Shelves).where(Shelves.id == "a").into(Card).reading(Context()).decode([item])
     assert card == Card(first=Bare(tags=set()))
+
+
+@pytest.mark.parametrize(
+    ("fields", "stored", "message"),
+    [
+        ({"likes": int}, {"likes": {"S": "3"}}, "Tweet.likes: int is stored as N, not as S"),
+        ({"likes": int | None}, {"likes": {"S": "3"}}, "Tweet.likes: int is stored as N, not as S"),
+        ({"posted_at": datetime}, {"posted_at": {"S": "1704067200000"}}, "Tweet.posted_at: datetime is stored as N"),
+        ({"scores": dict[str, int]}, {"scores": {"M": {"a": {"S": "3"}}}}, "Tweet.scores.a: int is stored as N"),
+    ],
+)
+def test_value_of_another_stored_type_is_refused(fields, stored, message):
+    card = create_model("Card", **{name: (kind, ...) for name, kind in fields.items()})
+    with pytest.raises(DecodeError, match=message):
+        read(card, {**WIRE, **stored})

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from dynamap_async import Attr, Model, PartitionKey, Query, attr
-from dynamap_async.errors import ItemValidationError
+from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.operations import Context
 
 NULL = {"NULL": True}
@@ -168,3 +168,26 @@ def test_a_projection_asks_for_each_path_once_and_for_no_part_of_what_it_asks_fo
     )
     assert plan.body["ProjectionExpression"] == "#n1, #n2, #n0"
     assert plan.body["ExpressionAttributeNames"] == {"#n0": "pk", "#n1": "address", "#n2": "name"}
+
+
+@pytest.mark.parametrize(
+    ("path", "stored", "message"),
+    [
+        (Thing.count, {"count": {"S": "5"}}, "Thing.count: int is stored as N, not as S"),
+        (Thing.count, {"count": NULL}, "Thing.count: int is stored as N, not as NULL"),
+        (Thing.history, {"history": {"L": [{"N": "1"}, {"S": "2"}]}}, r"Thing.history\[1\]: int is stored as N"),
+        (Thing.history[0], {"history": {"L": [{"S": "2"}]}}, r"Thing.history\[0\]: int is stored as N, not as S"),
+        (
+            Thing.address.zip,
+            {"address": {"M": {"zip": {"S": "2"}}}},
+            "Thing.address.zip: int is stored as N, not as S",
+        ),
+        (Thing.frozen, {"frozen": {"SS": ["1"]}}, r"Thing.frozen: frozenset\[int\] is stored as L or NS, not as SS"),
+    ],
+)
+def test_selected_value_of_another_stored_type_is_refused(path, stored, message):
+    with pytest.raises(DecodeError, match=message) as caught:
+        decoded((Thing.id, path), stored)
+    assert isinstance(caught.value, ItemDecodeError)
+    assert caught.value.key == {"pk": "a"}
+    assert caught.value.path

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from dynamap_async import Attr, BatchExecuteStatement, ExecuteTransaction, Model, PartitionKey, Statement, attr
-from dynamap_async.errors import ConditionalCheckFailedError, EncodeError, ItemValidationError, OperationError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    DecodeError,
+    EncodeError,
+    ItemValidationError,
+    OperationError,
+)
 from dynamap_async.operations import Context
 
 NOWHERE = Context(table_prefix="dev-")
@@ -220,3 +226,8 @@ def test_a_transaction_checks_among_its_writes():
 def test_a_transaction_reads_consistently_without_being_told():
     request = ExecuteTransaction([Statement(SELECT, ["a"], consistent_read=True)]).request(NOWHERE)
     assert "ConsistentRead" not in request.body["TransactStatements"][0]
+
+
+def test_an_item_with_an_attribute_of_another_stored_type_is_refused():
+    with pytest.raises(DecodeError, match="likes: int is stored as N, not as S"):
+        Statement(SELECT, ["ada"], into=Tweet).decode([{"id": {"S": "ada"}, "likes": {"S": "1"}}])

@@ -22,6 +22,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    DecodeError,
     EncodeError,
     ExpressionError,
     ItemNotFoundError,
@@ -462,3 +463,18 @@ def test_another_version_is_a_conflict():
 def test_the_own_condition_of_an_upsert_that_fails_is_no_missing_item():
     error = note().set(Note.text, "x").where(Note.likes > 1).upsert().failed(refusal())
     assert type(error) is ConditionalCheckFailedError
+
+
+def test_changed_value_of_another_stored_type_is_refused_by_its_key():
+    update = note().add(Note.tags, {"y"}).returning("changed")
+    update.request(CONTEXT)
+    with pytest.raises(DecodeError, match=r"Note: tags: set\[str\] is stored as L or SS, not as NS") as caught:
+        update.result({"Attributes": {"tags": {"NS": ["1"]}}})
+    assert caught.value.key
+
+
+def test_updated_item_of_another_stored_type_is_refused():
+    update = Update(Job, "a").set(Job.state, "x")
+    update.request(CONTEXT)
+    with pytest.raises(DecodeError, match="tries: int is stored as N, not as S"):
+        update.result({"Attributes": {**STORED, "tries": {"S": "4"}}})

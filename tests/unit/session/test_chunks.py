@@ -20,7 +20,7 @@ from dynamap_async.errors import (
     BatchError,
     DamagedResponseError,
     InternalServerError,
-    ItemValidationError,
+    ItemDecodeError,
     RequestRejectedError,
     SessionClosedError,
 )
@@ -187,7 +187,7 @@ class TestReads:
             with pytest.raises(BatchError) as caught:
                 await session.get_many(model, [*keys(*range(100)), ("s", 7)])
         assert [failure.position for failure in caught.value.failures] == [7, 100]
-        assert {type(failure.error) for failure in caught.value.failures} == {ItemValidationError}
+        assert {type(failure.error) for failure in caught.value.failures} == {ItemDecodeError}
         assert [item and item.at for item in caught.value.results[:9]] == [0, 1, 2, 3, 4, 5, 6, None, 8]
 
     async def test_equal_keys_are_sent_once_and_each_place_has_its_own_instance(

@@ -36,6 +36,7 @@ class Answers:
     def __init__(self):
         self.requests = []
         self.items = {}
+        self.changed = None
 
     async def open(self):
         pass
@@ -45,6 +46,8 @@ class Answers:
 
     async def send(self, request):
         self.requests.append(request)
+        if request.operation == "UpdateItem" and self.changed is not None:
+            return {"Attributes": self.changed}
         return {"Item": self.items[request.table]} if request.operation == "GetItem" else {}
 
 
@@ -288,3 +291,29 @@ async def test_copies_of_a_session_take_turns_after_a_conflict(open_session):
         copies = [session, session.without_hooks(), session.without_hooks()]
         await session.gather(*(copy.retry_on_conflict(change_of(at)) for at, copy in enumerate(copies)))
     assert most == 1
+
+
+class Print(Model, table="prints", frozen=True):
+    name: PartitionKey[str]
+    text: Attr[str] = attr(default="")
+    version: Version[int] = attr(default=0)
+
+
+@pytest.mark.parametrize("verb", ["put", "create", "save", "put_many"])
+async def test_frozen_instance_gets_its_version_and_stays_in_its_set(open_session, verb):
+    item = Print(name="p")
+    kept = {item}
+    async with open_session() as session:
+        await getattr(session, verb)([item] if verb == "put_many" else item)
+    assert item.version == 1
+    assert item in kept
+
+
+async def test_update_of_a_frozen_instance_gives_a_new_one_and_leaves_it_as_it_is(answers, open_session):
+    item = Print(name="p", version=1)
+    answers.changed = {"name": {"S": "p"}, "text": {"S": "new"}, "version": {"N": "2"}}
+    async with open_session() as session:
+        found = await session.update(item).set(Print.text, "new")
+        await session.update(item).set(Print.text, "new").returning("nothing")
+    assert found == Print(name="p", text="new", version=2)
+    assert item == Print(name="p", version=1)

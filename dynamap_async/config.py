@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 class Credentials:
     """An AWS access key, for programs that do not use aiobotocore's credential chain."""
 
-    access_key_id: str
+    access_key_id: str = field(repr=False)
     secret_access_key: str = field(repr=False)
     session_token: str | None = field(default=None, repr=False)
     """The token of temporary credentials."""
@@ -43,6 +43,11 @@ class RetryPolicy:
     max_delay_seconds: float = 5.0
     """Upper bound of any single wait."""
 
+    attempt_timeout_seconds: float = 30.0
+    """How many seconds one attempt may take in all, from connecting to the end of the answer; ``math.inf`` for any.
+    Up to half of it goes into connecting. The timeouts of an ``AioConfig``, for one connect or read each, hold beside.
+    """
+
     budget: float = 100.0
     """How many requests a session may send again before answers pay for more: a retried request that succeeds gives
     its own back, any other success a fifth of one. In an outage each request is then sent once, not ``max_attempts``
@@ -53,6 +58,11 @@ class RetryPolicy:
             raise ValueError(f"RetryPolicy(max_attempts={self.max_attempts}): at least 1 attempt is needed")
         if self.base_delay_seconds < 0 or self.max_delay_seconds < 0:
             raise ValueError("RetryPolicy: delays are seconds and cannot be negative")
+        if not self.attempt_timeout_seconds > 0:
+            raise ValueError(
+                f"RetryPolicy(attempt_timeout_seconds={self.attempt_timeout_seconds}): an attempt takes time; write "
+                "seconds above 0, or math.inf for no limit"
+            )
 
     def longest_delay(self, attempts: int) -> float:
         """Return the upper bound, in seconds, of the wait after ``attempts`` attempts."""

@@ -113,7 +113,7 @@ class RequestRetried(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSplit(Event):
-    """A batch was refused, and its parts are sent apart, to find the item at fault."""
+    """A batch was refused, or its answer was too large, and its parts are sent apart."""
 
     exchange_id: int
     """The exchange that was refused."""
@@ -128,8 +128,8 @@ class BatchSplit(Event):
     """How many requests are made of it."""
     error: type[Exception]
     """The class of the refusal."""
-    service_code: str
-    """The service's own name of the error."""
+    service_code: str | None
+    """The service's own name of the error; None where the answer was too large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,6 +100,9 @@ BATCH_GET_KEYS: Final = 100
 BATCH_ANSWER_BYTES: Final = 16_777_216
 """Most data in the answer of one BatchGetItem call."""
 
+ANSWER_BYTES: Final = 20_971_520
+"""Bytes of one HTTP answer; a larger one is refused. A choice of this library: DynamoDB answers with up to 16 MB."""
+
 BATCH_WRITE_REQUESTS: Final = 25
 """Most puts and deletes of one BatchWriteItem call."""
 

@@ -176,6 +176,9 @@ class Request:
     write_id: WriteId | None = None
     """What the stored item shows of the write; None where the model has no such field."""
 
+    required: frozenset[str] = frozenset()
+    """The attributes that each item of a page must have, or an update must bring back; an answer without is damaged."""
+
     reader: Reader | None = None
     """Reads the item, together with others if they share an answer; None where the caller has to read it."""
 

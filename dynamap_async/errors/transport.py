@@ -18,6 +18,10 @@ class Outcome(Enum):
 class TransportError(DynamapError, ConnectionError):
     """No usable answer arrived."""
 
+    retryable: bool = True
+    """Whether sending the same request again may succeed: not if no host has the endpoint's name, or if the answer was
+    too large."""
+
     def __init__(self, message: str, *, outcome: Outcome, operation: str, table: str) -> None:
         super().__init__(message)
         self.outcome = outcome
@@ -39,4 +43,4 @@ class RequestTimeoutError(TransportError, TimeoutError):
 
 
 class DamagedResponseError(TransportError):
-    """An answer arrived whose checksum or form is wrong."""
+    """An answer arrived whose checksum or form is wrong, or that is larger than any of DynamoDB's."""

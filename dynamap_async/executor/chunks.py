@@ -173,7 +173,7 @@ class Chunked(Coalescer):
             own = Waiter(loop.create_future(), waiter.deadline, number, waiter.since, waiter.account)
             parts.append(part := Pending(request, waiters=[own]))
             part.attempts, part.on_the_wire = pending.attempts, pending.on_the_wire
-            part.exchange_id = pending.exchange_id
+            part.exchange_id, part.first_sent = pending.exchange_id, pending.first_sent
             part.coalesced, part.idle_since, part.task = pending.coalesced, pending.idle_since, pending.task
             if not wanted:
                 own.future.cancel()

@@ -14,10 +14,11 @@ import anyio
 import anyio.lowlevel
 
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
-from dynamap_async.errors import SessionClosedError, SessionStateError
+from dynamap_async.errors import ServiceError, SessionClosedError, SessionStateError
 from dynamap_async.events import Observer
 from dynamap_async.executor.account import Account
 from dynamap_async.executor.admission import Admission, Declared
+from dynamap_async.executor.attempts import Attempts
 from dynamap_async.executor.chunks import Apart, Chunk
 from dynamap_async.executor.journal import Journal
 from dynamap_async.executor.ledger import Ledger
@@ -36,7 +37,7 @@ from dynamap_async.executor.slots import Slots
 from dynamap_async.executor.writes import Writes
 from dynamap_async.request import Positions, Request
 from dynamap_async.statistics import Statistics
-from dynamap_async.transport import Transport
+from dynamap_async.transport import Transport, damage_of, damage_of_refusal
 from dynamap_async.wire import Body, WireItem, WireKey
 
 
@@ -65,6 +66,7 @@ class Executor:
         self.ledger.settled = self._admission.settled
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
+        self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds)
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
         means = Means(
@@ -176,8 +178,17 @@ class Executor:
         self._reads.entrance.recall(table)
         self._writes.entrance.recall(table)
 
-    def _post(self, request: Request) -> Coroutine[Any, Any, Body]:
-        return self._transport.send(metered(request))
+    async def _post(self, request: Request) -> Body:
+        # Answers are judged here, for every operation and every transport, before it is decided what is sent again.
+        try:
+            answer = await self._attempts.send(metered(request))
+        except ServiceError as error:
+            if (damage := damage_of_refusal(request, error)) is not None:
+                raise damage from error
+            raise
+        if (damage := damage_of(request, answer)) is not None:
+            raise damage
+        return answer
 
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Tell observers of items that a read left out; see ``Journal.skipped``."""
@@ -290,6 +301,7 @@ class Executor:
                 await asyncio.wait(tasks)
             await self._until_idle()
         finally:
+            self._attempts.close()
             await self._transport.close()
 
     async def _until_idle(self) -> None:

@@ -11,7 +11,6 @@ from dynamap_async.errors import (
     ConnectionFailedError,
     CredentialsRejectedError,
     DamagedResponseError,
-    Outcome,
     ResourceNotFoundError,
     ServiceError,
     TransportError,
@@ -19,7 +18,6 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor.pending import Pending, own_instance
 from dynamap_async.executor.retry import Retries
-from dynamap_async.request import Request
 
 F = TypeVar("F", bound=ServiceError | TransportError)
 
@@ -32,15 +30,17 @@ def own_failure(retries: Retries, pending: Pending, error: F) -> F:
     return own
 
 
-def refuses_some(error: ServiceError) -> bool:
-    """Return whether some items of a refused batch may be accepted without the others."""
+def refuses_some(error: ServiceError | TransportError) -> bool:
+    """Return whether some items of a batch that failed may be accepted, or answered, without the others."""
     if error.retryable or isinstance(error, CredentialsRejectedError):
         return False
+    if isinstance(error, TransportError):
+        return isinstance(error, DamagedResponseError)  # the answer was too large: that to fewer items is smaller
     # An error of DynamoDB itself says nothing about items, and splitting would multiply it.
     return 400 <= error.status < 500
 
 
-def refused_by_name(error: ServiceError) -> bool:
+def refused_by_name(error: ServiceError | TransportError) -> bool:
     """Return whether the refusal is about tables and permissions, so that items alone may be accepted."""
     return isinstance(error, AccessDeniedError | ResourceNotFoundError)
 
@@ -55,16 +55,6 @@ def unprocessed(pending: Pending) -> UnprocessedError:
         operation=request.operation,
         table=request.table,
         status=200,
-    )
-
-
-def damaged(request: Request) -> DamagedResponseError:
-    """Return the error of a batch whose answer cannot be read, or speaks of items that were not asked for."""
-    return DamagedResponseError(
-        f"the answer to a batch on {request.table} is not of the form that DynamoDB documents",
-        outcome=Outcome.UNKNOWN,
-        operation=request.operation,
-        table=request.table,
     )
 
 

@@ -228,12 +228,16 @@ class Journal:
                 )
             )
 
-    def split(self, request: Request, batch: Sequence[Sending], parts: int, error: ServiceError) -> None:
+    def split(
+        self, request: Request, batch: Sequence[Sending], parts: int, error: ServiceError | TransportError
+    ) -> None:
         """Take note that a refused batch is sent again in parts."""
         self.total.splits += 1
         for place in _places(request):
             self.tallies[place].splits += 1
-        logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), error.service_code, parts)
+        service_code = error.service_code if isinstance(error, ServiceError) else None
+        reason = service_code or type(error).__name__
+        logger.debug("a batch of %d was refused (%s) and split into %d", len(batch), reason, parts)
         if self.observed:
             self.tell(
                 BatchSplit(
@@ -245,7 +249,7 @@ class Journal:
                     items=len(batch),
                     parts=parts,
                     error=type(error),
-                    service_code=error.service_code,
+                    service_code=service_code,
                 )
             )
         if isinstance(error, ResourceNotFoundError):

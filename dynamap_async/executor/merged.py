@@ -14,6 +14,7 @@ from dynamap_async.executor.pages import Pages, RawPage
 from dynamap_async.executor.segments import Part, Parts
 from dynamap_async.executor.together import together
 from dynamap_async.request import Positions
+from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.wire import WireItem, WireKey
 
 
@@ -45,7 +46,7 @@ class _Source:
         self.items: Final[deque[WireItem]] = deque()
         self.pages: Final = pages
         self.begun = False
-        self._part: Final = part
+        self.part: Final = part
         self._start = self._end = start
         self._last: WireItem | None = None
 
@@ -68,7 +69,7 @@ class _Source:
     def position(self) -> WireKey | None:
         if not self.items:
             return self._end
-        return self._start if self._last is None else self._part.position(self._last)
+        return self._start if self._last is None else self.part.position(self._last)
 
 
 class MergedPages:
@@ -141,7 +142,7 @@ class MergedPages:
             self.ended = self._closed or not self._sources
 
     def _merge(self) -> list[WireItem]:
-        heap = [(self._rank(source.items[0]), number) for number, source in self._sources.items() if source.items]
+        heap = [(self._next_rank(source), number) for number, source in self._sources.items() if source.items]
         heapify(heap)
         merged: list[WireItem] = []
         while heap and len(merged) != self._remaining:
@@ -149,12 +150,19 @@ class MergedPages:
             source = self._sources[number]
             merged.append(source.take())
             if source.items:
-                heapreplace(heap, (self._rank(source.items[0]), number))
+                heapreplace(heap, (self._next_rank(source), number))
             elif source.finished:
                 heappop(heap)
             else:
                 break  # what follows of this read is not known yet
         return merged
+
+    def _next_rank(self, source: _Source) -> Any:
+        item = source.items[0]
+        try:
+            return self._rank(item)
+        except UNREADABLE as error:
+            unreadable(error, source.part.request(None, None), (item,))
 
     def _position(self) -> Positions | None:
         at = {number: source.position for number, source in self._sources.items()}

@@ -13,11 +13,12 @@ from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.alone import Alone
 from dynamap_async.executor.backoff import Backoffs, Failed
 from dynamap_async.executor.batch import Leftovers, parts_of_refused
-from dynamap_async.executor.failures import damaged, own_failure, refused_by_name, refuses_some, unprocessed
+from dynamap_async.executor.failures import own_failure, refused_by_name, refuses_some, unprocessed
 from dynamap_async.executor.means import Means
 from dynamap_async.executor.pending import Pending
 from dynamap_async.executor.retry import recognised, unrecognised
 from dynamap_async.request import Request
+from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body
 
 
@@ -77,10 +78,10 @@ class Outcomes(ABC):
         request = batch[0].request
         try:
             parts, leftovers = self._parts(batch, answer)
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise damaged(request) from error
+        except UNREADABLE as error:
+            raise damaged(request, "the answer to its batch has entries of no known form") from error
         if not (parts.keys() | leftovers.all) <= {pending.identity for pending in batch}:
-            raise damaged(request)
+            raise damaged(request, "the answer to its batch speaks of items that were not asked for")
         self._learn(batch, parts)
         return parts, leftovers
 
@@ -124,7 +125,7 @@ class Outcomes(ABC):
         failed = [(pending, own_failure(self._retries, pending, error)) for pending in batch]
         for pending in batch:
             pending.on_the_wire = False
-        if len(batch) > 1 and isinstance(error, ServiceError) and refuses_some(error):
+        if len(batch) > 1 and refuses_some(error):
             self._split(batch, error)
             return
         again: list[Failed] = []
@@ -138,7 +139,7 @@ class Outcomes(ABC):
                 self._give_up(pending, unrecognised(pending, own))
         self._backoffs.begin(again)
 
-    def _split(self, batch: Sequence[Pending], error: ServiceError) -> None:
+    def _split(self, batch: Sequence[Pending], error: ServiceError | TransportError) -> None:
         """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
         groups = parts_of_refused(batch, by_item=refused_by_name(error))
         self._journal.split(self._together(batch), batch, len(groups), error)

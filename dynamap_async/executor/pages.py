@@ -39,9 +39,10 @@ def wanted_of(answer: Body, remaining: int | None, position_of: Callable[[WireIt
         remaining: how many items are still wanted; None for every one.
         position_of: gives the position of an item.
     """
-    items: list[WireItem] = answer.get("Items", [])
-    count: int = answer.get("Count", len(items))
-    position: WireKey | None = answer.get("LastEvaluatedKey")
+    items: list[WireItem] = answer.get("Items") or []
+    count: int | None = answer.get("Count")
+    count = len(items) if count is None else count
+    position: WireKey | None = answer.get("LastEvaluatedKey") or None  # an empty one is the end as well
     if remaining is not None and count > remaining:
         count, items = remaining, items[:remaining]
         position = position_of(items[-1]) if items else position

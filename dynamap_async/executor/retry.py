@@ -18,6 +18,7 @@ from dynamap_async.errors import (
     ConnectionFailedError,
     InternalServerError,
     Outcome,
+    RequestTimeoutError,
     ServiceError,
     SessionClosedError,
     TransactionCanceledError,
@@ -31,6 +32,10 @@ from dynamap_async.wire import Body
 
 TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would do it twice"
 """The note of an error after which nothing is sent again, for a token holds for ten minutes."""
+
+
+MUTE_SECONDS: Final = 60.0
+"""So long after its first attempt, a request that times out is not sent again: two attempts of 30 s each."""
 
 
 class Retries:
@@ -68,7 +73,7 @@ class Retries:
         """Return whether sending again can succeed, and cannot do what sending once would not have done."""
         if sending.outcome_unknown and not sending.request.resendable:
             return False
-        return isinstance(error, TransportError) or error.retryable
+        return error.retryable and not _has_been_mute(sending, error)
 
     def take(self) -> bool:
         """Take a retry from the budget; tell whether there was one."""
@@ -130,6 +135,17 @@ def _not_sent_again(sending: Sending, retries: Retries, at: float) -> str | None
     if sending.out_of_requests:
         return OUT_OF_REQUESTS
     return None if retries.take() else "not sent again: the session's retry budget is spent"
+
+
+def _has_been_mute(sending: Sending, error: ServiceError | TransportError) -> bool:
+    """Return whether a request has timed out for so long that another attempt is not worth the time.
+
+    One with a client request token goes on as long as that holds: to learn its outcome is what the token is for.
+    """
+    by_token = sending.request.resendable_seconds is not None
+    if by_token or not isinstance(error, RequestTimeoutError) or sending.first_sent is None:
+        return False
+    return anyio.current_time() - sending.first_sent >= MUTE_SECONDS
 
 
 def _may_have_written(request: Request, error: ServiceError | TransportError) -> bool:

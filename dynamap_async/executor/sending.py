@@ -50,7 +50,7 @@ class Sending:
     def begin_attempt(self) -> None:
         """Take note that an attempt begins now."""
         self.attempts += 1
-        if self.first_sent is None and self.request.resendable_seconds is not None:
+        if self.first_sent is None:
             self.first_sent = asyncio.get_running_loop().time()
 
     def is_too_late(self, at: float) -> bool:

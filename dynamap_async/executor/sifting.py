@@ -7,6 +7,7 @@ from typing import TypeAlias
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.executor.pages import Send
 from dynamap_async.request import Request
+from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.wire import Body
 
 Sieve: TypeAlias = Callable[[Body], Body]
@@ -30,4 +31,8 @@ async def _lenient(send: Send, missing: Missing, request: Request) -> Body:
 
 
 async def _sifted(send: Send, sieve: Sieve, request: Request) -> Body:
-    return sieve(await send(request))
+    answer = await send(request)
+    try:
+        return sieve(answer)
+    except UNREADABLE as error:
+        unreadable(error, request, answer.get("Items") or ())

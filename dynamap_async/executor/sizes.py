@@ -35,7 +35,7 @@ class Sizes:
     def learn(self, table: str, items: Sequence[WireItem]) -> None:
         """Take note of items that were read, of some of them where there are many."""
         # Their JSON is never shorter than what the service counts, and no item is over its limit.
-        sizes = [min(len(orjson.dumps(item)), ITEM_SIZE_BYTES) for item in islice(items, _SAMPLE)]
+        sizes = [_json_bytes(item) for item in islice(items, _SAMPLE)]
         if not sizes:
             return
         average = sum(sizes) / len(sizes)
@@ -43,3 +43,10 @@ class Sizes:
             self.known.clear()  # the next answers tell
         known = self.known.get(table, 0)
         self.known[table] = int(max(average, known + (average - known) / _FALL))
+
+
+def _json_bytes(item: WireItem) -> int:
+    try:
+        return min(len(orjson.dumps(item)), ITEM_SIZE_BYTES)
+    except TypeError:  # it is nested so deep that its readers will refuse it
+        return ITEM_SIZE_BYTES

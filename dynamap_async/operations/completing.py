@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import encode_any, text
-from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.codec import MISFITS, encode_any, text
+from dynamap_async.errors import DecodeError, EncodeError, OperationError
 from dynamap_async.expressions import Action, Add, Call, Comparison, Condition, Function, Or, Path, Remove, Set, Value
 from dynamap_async.models import (
     REMOVED,
@@ -142,8 +142,15 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
 
 
 def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
-    """Return the value of a field from its stored form."""
-    return field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.of_stored(stored)
+    """Return the value of a field from its stored form.
+
+    Raises:
+        DecodeError: it is of another form.
+    """
+    try:
+        return field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.of_stored(stored)
+    except MISFITS as error:
+        raise DecodeError(f"{field.name}: {field.converter.label} expected, but something else is stored") from error
 
 
 def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> list[Action]:

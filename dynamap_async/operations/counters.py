@@ -3,7 +3,8 @@
 import hashlib
 from typing import Any, Final, final
 
-from dynamap_async.errors import ModelDefinitionError, OperationError, ResourceNotFoundError, ServiceError
+from dynamap_async.codec import MISFITS
+from dynamap_async.errors import DecodeError, ModelDefinitionError, OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.models import Definition, KeyValue, Model, Role, definition_of, key_from_values, key_text
 from dynamap_async.operations.operation import Context, SingleRequest, checked_model, positive
 from dynamap_async.operations.own_table import OWN_TABLE_NAME, own_target
@@ -11,6 +12,7 @@ from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
 _LAST: Final = "n"
+_LAST_ONLY: Final = frozenset({_LAST})
 _LONGEST_PARTITION_BYTES: Final = 1024
 
 
@@ -58,11 +60,19 @@ class Reserve(SingleRequest[range]):
             "ExpressionAttributeValues": {":count": {"N": str(self._count)}},
             "ReturnValues": "UPDATED_NEW",
         }
-        return Request(operation="UpdateItem", body=body, table=table, target=target, writes=True)
+        return Request(operation="UpdateItem", body=body, table=table, target=target, writes=True, required=_LAST_ONLY)
 
     def result(self, response: Body, context: Context) -> range:
-        """Return the numbers."""
-        last = int(response["Attributes"][_LAST]["N"])
+        """Return the numbers.
+
+        Raises:
+            DecodeError: the counter is no whole number.
+        """
+        counted: Any = response["Attributes"][_LAST]
+        try:
+            last = int(counted["N"])
+        except MISFITS as error:
+            raise DecodeError(f"the counter of {self._definition.model.__name__} is no whole number") from error
         return range(last - self._count + 1, last + 1)
 
     def failed(self, error: ServiceError) -> Exception:

@@ -123,7 +123,9 @@ class Reading(Generic[ItemT]):
             body["Limit"] = size
         if start is not None:
             body["ExclusiveStartKey"] = start
-        return Request(operation=self.plan.operation, body=body, table=self.plan.table, index=self.plan.index)
+        plan = self.plan
+        required = frozenset(self.key_names)  # which are fetched whatever is selected
+        return Request(operation=plan.operation, body=body, table=plan.table, index=plan.index, required=required)
 
     def position(self, item: WireItem) -> WireKey:
         """Return the position of one raw item in the table or index that is read."""

@@ -5,6 +5,7 @@ from typing import Generic, TypeVar, final
 
 from dynamap_async.expressions import Action, Call, Condition, Set, Sum, Value
 from dynamap_async.models import REMOVED, Changes, Definition, Model, give, remember
+from dynamap_async.operations.completing import value_of
 from dynamap_async.operations.operation import Context
 from dynamap_async.operations.put import Put
 from dynamap_async.operations.save import update_request
@@ -64,7 +65,8 @@ class Replace(Put[M], Generic[M]):
         )
         if version is None:
             return request
-        return replace(request, body={**request.body, "ReturnValues": "UPDATED_NEW"})
+        body = {**request.body, "ReturnValues": "UPDATED_NEW"}
+        return replace(request, body=body, required=frozenset({version.stored}))
 
     def result(self, response: Body, context: Context) -> M:
         """Return the instance that was written, with the number that its version got."""
@@ -72,7 +74,7 @@ class Replace(Put[M], Generic[M]):
         version = self._definition.version
         if version is not None:
             number: AttributeValue = response["Attributes"][version.stored]
-            give(self._item, {version.name: version.converter.decode(number)})
+            give(self._item, {version.name: value_of(version, number)})
             remember(self._item, {**self._stored, version.stored: number})
         return self._item
 

@@ -167,7 +167,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
     def page_of(self, answer: Body) -> Body:
         """Return an answer in the form of a query's page: the token is its position."""
         token = answer.get(_NEXT)
-        return {"Items": answer.get("Items", []), "LastEvaluatedKey": None if token is None else {_NEXT: {"S": token}}}
+        return {"Items": answer.get("Items") or [], "LastEvaluatedKey": {_NEXT: {"S": token}} if token else None}
 
     def decode(self, items: Sequence[WireItem]) -> list[Any]:
         """Return wire items as instances or dicts.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast, final, overload
 
-from dynamap_async.errors import CancellationReason, DamagedResponseError, OperationError, Outcome
+from dynamap_async.errors import CancellationReason, OperationError
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Context, SingleRequest
@@ -61,15 +61,7 @@ class TransactRead(Transact[R], Generic[R]):
         )
 
     def _found(self, response: Body, context: Context) -> list[Any]:
-        slots: Sequence[Body] = response.get("Responses") or ()
-        if len(slots) != len(self._finds):
-            raise DamagedResponseError(
-                f"TransactGetItems was answered with {len(slots)} items for {len(self._finds)} keys",
-                outcome=Outcome.UNKNOWN,
-                operation="TransactGetItems",
-                table=", ".join(dict.fromkeys(find.not_found().model for find in self._finds)),
-            )
-        return [find.result(slot, context) for find, slot in zip(self._finds, slots, strict=True)]
+        return [find.result(slot, context) for find, slot in zip(self._finds, response["Responses"], strict=True)]
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the items that there are."""

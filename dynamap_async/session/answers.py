@@ -148,7 +148,7 @@ class Answers(Generic[T, R]):
 
     async def _result(self, asked: Asked[R], future: asyncio.Future[Body]) -> R:
         try:
-            result = outcome(asked.operation, future, self._flow.context)
+            result = outcome(asked.operation, asked.request, future, self._flow.context)
             await self._hooks.read(asked.operation.read(result))
         except asyncio.CancelledError:
             self._answered.appendleft((asked, future))  # in a hook: the pair was not given out

@@ -215,7 +215,8 @@ class Batch:
     def _note(self, asked: Asked[Any], future: asyncio.Future[Body]) -> None:
         self._done += 1
         try:
-            _ = future.result() if asked.elsewhere else outcome(asked.operation, future, self._flow.context)
+            context = self._flow.context
+            _ = future.result() if asked.elsewhere else outcome(asked.operation, asked.request, future, context)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is that item's own, and told at the end
             self._failures.append(ItemFailure(asked.position, asked.subject, error))
 

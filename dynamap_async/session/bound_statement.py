@@ -13,7 +13,8 @@ from dynamap_async.models import AfterRead
 from dynamap_async.operations import Context, Statement
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.hooks import SessionHooks, run_on_each
-from dynamap_async.session.stream import ItemStream, PageDecoding
+from dynamap_async.session.sending import decoder
+from dynamap_async.session.stream import Decode, ItemStream, PageDecoding
 from dynamap_async.wire import WireItem, WireKey
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
@@ -54,11 +55,11 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
         super().close()
 
     async def _all(self) -> list[ItemT]:
-        pages = self._pages()
+        pages, decode = self._pages(), self._decode
         items: list[ItemT] = []
         try:
             while not pages.ended:
-                decoding = PageDecoding(self.statement.decode, (await pages.next_page()).items)
+                decoding = PageDecoding(decode, (await pages.next_page()).items)
                 items += await decoding.finish()
         except ServiceError as error:
             failure = self.statement.failed(error)
@@ -83,7 +84,7 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
         """
         if self.statement.writes:
             raise OperationError(f"{self.statement.text!r} writes; await it")
-        return ItemStream(self._pages(), self.statement.decode, checkpoint=_no_checkpoint, hooks=self._after_read())
+        return ItemStream(self._pages(), self._decode, checkpoint=_no_checkpoint, hooks=self._after_read())
 
     def _pages(self) -> Pages:
         statement = self.statement
@@ -94,6 +95,10 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
             start=None,
             sieve=statement.page_of,
         )
+
+    @property
+    def _decode(self) -> Decode[ItemT]:
+        return decoder(self.statement.decode, partial(self.statement.request, self._context))
 
     def _after_read(self) -> Sequence[AfterRead]:
         model = self.statement.model

@@ -8,6 +8,7 @@ from dynamap_async.expressions import Expr, path_of
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Reserve, Update
 from dynamap_async.session.runner import Runner
+from dynamap_async.transport import damaged
 
 N = TypeVar("N", int, Decimal, float)
 
@@ -79,10 +80,15 @@ class Counting:
         """
         field: Any = sort_and_field[-1] if sort_and_field else None
         update = Update(model, partition, *sort_and_field[:-1]).add(field, by)
-        values = await self._runner.execute((update.upsert() if upsert else update).returning("changed"))
+        changing = (update.upsert() if upsert else update).returning("changed")
+        values = await self._runner.execute(changing)
         path = path_of(field)
-        value: Any = values[update.definition.field_names[path.attribute]]
-        for step in path.steps[1:]:
-            # Of a list, the answer holds only the elements that were changed.
-            value = value[step] if isinstance(step, str) else value[0]
+        try:
+            value: Any = values[update.definition.field_names[path.attribute]]
+            for step in path.steps[1:]:
+                # Of a list, the answer holds only the elements that were changed.
+                value = value[step] if isinstance(step, str) else value[0]
+        except (LookupError, TypeError) as error:
+            request = changing.request(self._runner.context)
+            raise damaged(request, f"the answer does not say what {path.spelled} is now") from error
         return value if len(path.steps) == 1 else path.converter.decode(encode_any(value))

@@ -4,13 +4,14 @@ import contextlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
 
-from dynamap_async.codec import MISFITS
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations import Context, SingleRequest
 from dynamap_async.operations.expiry import is_expired
 from dynamap_async.request import Request
 from dynamap_async.session.asked import Asked, FlowChunk, Part
 from dynamap_async.session.runner import Runner
+from dynamap_async.session.sending import readable
+from dynamap_async.transport import UNREADABLE
 from dynamap_async.wire import Body, WireItem, WireKey
 
 SLICE_ITEMS: Final = 32
@@ -23,7 +24,7 @@ MakeFind = Callable[[Any], SingleRequest[Any]]
 class KeyedReads:
     """How the items of one model are read in chunks."""
 
-    __slots__ = ("_now", "asked", "consistent", "context", "definition", "expiry", "keys", "table")
+    __slots__ = ("_now", "_one", "asked", "consistent", "context", "definition", "expiry", "keys", "table")
 
     def __init__(self, definition: Definition[Any], context: Context, *, consistent: bool) -> None:
         """Describe the reads."""
@@ -37,6 +38,7 @@ class KeyedReads:
         """Each of the reads, but for its key."""
         self.expiry: Final = None if definition.expiry is None else definition.expiry.stored
         self._now: Final = context.now
+        self._one: Final = readable(self._read, lambda: self.asked, lambda item: (item,))
 
     def call(self, keys: Sequence[WireKey]) -> Request:
         """Return the request of a chunk."""
@@ -63,12 +65,15 @@ class KeyedReads:
                 return self.definition.items.decode(items)
         return None
 
+    def _read(self, item: WireItem) -> Any:
+        if self.expiry is not None and is_expired(item, self.expiry, self._now()):
+            return None
+        return self.definition.items.decode([item])[0]
+
     def read_one(self, item: WireItem) -> Any:
         """Return the instance of an item; None if it has expired, and the error if it has one."""
         try:
-            if self.expiry is not None and is_expired(item, self.expiry, self._now()):
-                return None
-            return self.definition.items.decode([item])[0]
+            return self._one(item)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
             return error
 
@@ -140,7 +145,7 @@ class KeyChunk(FlowChunk):
             items = responses.get(self._reads.table, ())
             place, places = self._reads.keys.place, self._places
             numbers = [places[place(item)] for item in items]
-        except (*MISFITS, AttributeError):
+        except UNREADABLE:
             return False
         known = not numbers or self._first <= min(numbers) <= max(numbers) < self._first + self.size
         if not known or len(responses) > 1 or (responses and self._reads.table not in responses):

@@ -12,6 +12,7 @@ from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, Tran
 from dynamap_async.executor import Executor, own_instance
 from dynamap_async.models import Definition, Role
 from dynamap_async.operations import Context, Reserve, TransactWrite, Write, counter_of
+from dynamap_async.session.sending import result_of
 
 MOST_COLLISIONS: Final = 50
 """How many successive numbers may belong to items that were written with explicit values."""
@@ -71,8 +72,8 @@ class Numbers:
 
     async def _allocate(self, reserve: Reserve, served: list[asyncio.Future[int]]) -> None:
         try:
-            answer = await self._executor.send(reserve.request(self._context))
-            numbers = reserve.result(answer, self._context)
+            request = reserve.request(self._context)
+            numbers = result_of(reserve, request, await self._executor.send(request), self._context)
         except Exception as error:  # noqa: BLE001 - each caller gets it, whatever it is
             failure = reserve.failed(error) if isinstance(error, ServiceError) else error
             for future in served:

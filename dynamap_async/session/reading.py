@@ -130,7 +130,8 @@ class ManyReads:
             first, future = self._answered.pop()
             for asked in self._places[_place(first.request)]:
                 try:
-                    self._results[asked.position] = await self._given(outcome(asked.operation, future, context), asked)
+                    result = outcome(asked.operation, asked.request, future, context)
+                    self._results[asked.position] = await self._given(result, asked)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the others are read all the same
                     own = error if asked is first else own_instance(error)
                     self._failures.append(ItemFailure(asked.position, asked.subject, own))

@@ -24,10 +24,10 @@ from dynamap_async.operations import (
     TransactWrite,
     Write,
 )
-from dynamap_async.request import Position
+from dynamap_async.request import Position, Request
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.hooks import SessionHooks, run_on_each
-from dynamap_async.session.sending import explain
+from dynamap_async.session.sending import decoder, explain, readable, result_of
 from dynamap_async.session.stating import state
 from dynamap_async.session.stream import ItemStream, PageDecoding
 from dynamap_async.session.writing import Writing
@@ -91,11 +91,12 @@ class Runner:
 
     async def _single(self, operation: SingleRequest[R]) -> R:
         # What ``send`` does, at one call less for each read (benchmarks: get_one).
+        request = operation.request(self.context)
         try:
-            response = await self.executor.send(operation.request(self.context))
+            response = await self.executor.send(request)
         except ServiceError as error:
             explain(operation, error)
-        result = operation.result(response, self.context)
+        result = result_of(operation, request, response, self.context)
         if self.hooks.follow(read := operation.read(result)):
             await self.hooks.read(read)
         return result
@@ -116,7 +117,8 @@ class Runner:
         hooks = self._after_read(query.spec)
         pages = self._pages(reading, eager=False)
         skip = partial(self._skip, pages, reading) if query.spec.invalid == "skip" else None
-        return ItemStream(pages, reading.decode, checkpoint=reading.checkpoint, hooks=hooks, skip=skip)
+        decode = decoder(reading.decode, _request_of(reading))
+        return ItemStream(pages, decode, checkpoint=reading.checkpoint, hooks=hooks, skip=skip)
 
     def _skip(self, pages: AnyPages, reading: Reading[Any], items: Sequence[Any]) -> list[Any]:
         """Return the items of a page that fit; others are read in the places of those that do not."""
@@ -134,11 +136,12 @@ class Runner:
         completion = reading.completion
         if completion is None:
             return pages
+        read = _request_of(reading)
         return CompletedPages(
             pages,
             self.executor.submit,
-            completion.request,
-            completion.item,
+            readable(completion.request, read, lambda entry: (entry,)),
+            readable(completion.item, read, lambda answer: filter(None, (answer.get("Item"),))),
             unwanted_ended=self.executor.unwanted_ended,
             eager=eager,
         )
@@ -168,12 +171,12 @@ class Runner:
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
         pages = self._pages(reading, eager=True)
-        items: list[Any] = []
+        decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()
         position: Position | None = None
         try:
             while not pages.ended:
                 page = await pages.next_page()
-                position, decoding = page.position, PageDecoding(reading.decode, page.items)
+                position, decoding = page.position, PageDecoding(decode, page.items)
                 del page  # so that its items go as they are decoded
                 found = await decoding.finish()
                 items += self._skip(pages, reading, found) if skips else found
@@ -194,3 +197,8 @@ class Runner:
         finally:
             await pages.aclose()
         return total
+
+
+def _request_of(reading: Reading[Any]) -> Callable[[], Request]:
+    """Return what makes the first request of a read, for errors that name it."""
+    return partial(reading.request, None, None)

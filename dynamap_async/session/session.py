@@ -110,7 +110,7 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         self._batching = batching or BatchPolicy()
         policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
         declared = partial(declared_limits, table_prefix)
-        chosen = _transport(connection, client, transport)
+        chosen = _transport(connection, client, transport, policies["retry"])
         self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
         context = to_context(table_prefix, cursor_secret, clock, chosen)
         self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
@@ -293,7 +293,9 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         return tuple(await together(awaitables))
 
 
-def _transport(connection: Connection, client: AioClient | None, transport: Transport | None) -> Transport:
+def _transport(
+    connection: Connection, client: AioClient | None, transport: Transport | None, retry: RetryPolicy
+) -> Transport:
     given = [each for each in (client, transport) if each is not None]
     if given and (connection != Connection() or len(given) > 1):
         raise ConfigurationError(
@@ -304,4 +306,6 @@ def _transport(connection: Connection, client: AioClient | None, transport: Tran
         from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
 
         return ClientTransport(client)
-    return WireTransport(connection) if transport is None else transport
+    if transport is not None:
+        return transport
+    return WireTransport(connection, attempt_timeout_seconds=retry.attempt_timeout_seconds)

@@ -6,8 +6,10 @@ from dynamap_async.errors import BatchError, ItemFailure, ItemValidationError
 from dynamap_async.executor import Executor
 from dynamap_async.models import Model
 from dynamap_async.operations import Context, Statement, Statements
+from dynamap_async.request import Request
 from dynamap_async.session.hooks import SessionHooks
-from dynamap_async.transport import statement_error, statement_responses
+from dynamap_async.session.sending import decoder
+from dynamap_async.transport import statement_error
 
 ItemT = TypeVar("ItemT")
 
@@ -24,13 +26,13 @@ async def state(
     if not operation.statements:
         return []
     request = operation.request(context)
-    responses = statement_responses(request, await executor.send(request), len(operation.statements))
+    responses = (await executor.send(request))["Responses"]
     results: list[Any] = []
     failures: list[ItemFailure] = []
     for position, (statement, response) in enumerate(zip(operation.statements, responses, strict=True)):
         error = statement_error(request, response)
         try:
-            results.append(None if error is not None else await _read(hooks, statement, response.get("Item")))
+            results.append(None if error is not None else await _read(hooks, statement, request, response.get("Item")))
         except ItemValidationError as misfit:
             results.append(None)
             failures.append(ItemFailure(position, statement, misfit))
@@ -41,10 +43,10 @@ async def state(
     return results
 
 
-async def _read(hooks: SessionHooks, statement: Statement[Any], item: Any) -> Any:
+async def _read(hooks: SessionHooks, statement: Statement[Any], request: Request, item: Any) -> Any:
     if not item:
         return None
-    [found] = statement.decode([item])
+    [found] = decoder(statement.decode, lambda: request)([item])
     if isinstance(found, Model):
         await hooks.read((found,))
     return found

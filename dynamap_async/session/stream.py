@@ -153,7 +153,7 @@ class ItemStream(Generic[ItemT]):
             if self._skip is not None:
                 self._skip(found)
             self._items.extend(found)
-        except ItemValidationError:
+        except Exception:
             self._page = None
             raise
         self._page = None

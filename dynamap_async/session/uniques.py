@@ -14,6 +14,7 @@ from dynamap_async.operations import Context, Replace, TransactWrite, Write
 from dynamap_async.operations.guards import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
 from dynamap_async.session.sending import send
+from dynamap_async.transport import damage_of_values
 from dynamap_async.wire import WireItem
 
 R = TypeVar("R")
@@ -95,7 +96,10 @@ class GuardedWriting:
         return await self._stored(write) if isinstance(known, Unknown) else known
 
     async def _stored(self, write: Write[Any]) -> WireItem | None:
-        found: WireItem | None = (await self._executor.send(stored_item(write, self._context))).get("Item")
+        request = stored_item(write, self._context)
+        found: WireItem | None = (await self._executor.send(request)).get("Item")
+        if found is not None and (damage := damage_of_values(request, (found,))) is not None:
+            raise damage
         return found
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from dynamap_async.errors import DamagedResponseError, ModelDefinitionError, OperationError, Outcome
+from dynamap_async.errors import ModelDefinitionError, OperationError
 from dynamap_async.limits import TAGS_PER_TABLE
 from dynamap_async.request import Request
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema, Throughput
+from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body
 
 BillingMode: TypeAlias = Literal["on-demand", "provisioned"]
@@ -125,7 +126,7 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     globals_: list[dict[str, Any]] = table.get("GlobalSecondaryIndexes") or []
     indexes = [_read_index(each, IndexKind.LOCAL, types) for each in local]
     indexes += [_read_index(each, IndexKind.GLOBAL, types) for each in globals_]
-    time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription", {})
+    time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription") or {}
     created = table.get("CreationDateTime")
     billing: dict[str, Any] = table.get("BillingModeSummary") or {}
     on_demand = billing.get("BillingMode") == "PAY_PER_REQUEST"
@@ -148,28 +149,24 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     )
 
 
-def description_of(name: str, answer: Body, ttl: Body | None = None) -> TableDescription:
-    """Return what DescribeTable says of the table of this name.
+def description_of(request: Request, answer: Body, ttl: Body | None = None) -> TableDescription:
+    """Return what the answer to a request about a table says of it; see ``read_description``.
 
     Raises:
         DamagedResponseError: the answer is not of DynamoDB's form.
     """
     try:
         return read_description(answer, ttl)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedResponseError(
-            f"DescribeTable on table {name!r}: the answer is not of the form that DynamoDB documents; check the "
-            "endpoint: this may be no DynamoDB",
-            outcome=Outcome.UNKNOWN,
-            operation="DescribeTable",
-            table=name,
+    except UNREADABLE as error:
+        raise damaged(
+            request, "the answer is not of the form that DynamoDB documents: it describes no table", foreign=True
         ) from error
 
 
-def is_made(answer: Body) -> bool:
+def is_made(request: Request, answer: Body) -> bool:
     """Return whether CreateTable's answer says that the table can be used at once, as that of local engines does."""
     table = answer.get("TableDescription")
-    return table is not None and read_description({"Table": table}).is_active
+    return table is not None and description_of(request, {"Table": table}).is_active
 
 
 def merged(schemas: list[TableSchema]) -> TableSchema:

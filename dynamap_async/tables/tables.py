@@ -79,7 +79,7 @@ class Tables:
         waiting: list[TableSchema] = []
         for schema in schemas:
             request = create_request(schema, throughput=throughput or schema.throughput, tags=tags or {})
-            if not is_made(await self._executor.send(request)):
+            if not is_made(request, await self._executor.send(request)):
                 waiting.append(schema)
         for schema in own:
             with suppress(ResourceInUseError):  # another model, or another process, made it
@@ -150,7 +150,7 @@ class Tables:
         names = [schema.name for schema in self._schemas(models, period)]
         changed: list[str] = []
         for name in names:
-            described = description_of(name, await self._executor.send(table_request("DescribeTable", name)))
+            described = await self._description(name)
             request = throughput_request(described, throughput)
             if request is not None:
                 await self._executor.send(request)
@@ -177,8 +177,9 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
         name = self._name(model, period)
-        answer = await self._executor.send(table_request("DescribeTable", name))
-        return description_of(name, answer, await describe_time_to_live(self._executor, name))
+        request = table_request("DescribeTable", name)
+        answer = await self._executor.send(request)
+        return description_of(request, answer, await describe_time_to_live(self._executor, name))
 
     async def delete(
         self,
@@ -226,9 +227,13 @@ class Tables:
 
     async def _described(self, name: str) -> TableDescription | None:
         try:
-            return description_of(name, await self._executor.send(table_request("DescribeTable", name)))
+            return await self._description(name)
         except ResourceNotFoundError:
             return None
+
+    async def _description(self, name: str) -> TableDescription:
+        request = table_request("DescribeTable", name)
+        return description_of(request, await self._executor.send(request))
 
     async def _until_active(self, name: str, timeout_seconds: float) -> None:
         # DescribeTable may not know a new table for a moment: it is eventually consistent.

@@ -70,7 +70,7 @@ async def update_time_to_live(executor: Executor, schema: TableSchema, *, enable
 async def _active(executor: Executor, table: str) -> str | None:
     """Return the attribute that time to live is on for, or is being turned on for."""
     described = await describe_time_to_live(executor, table) or {}
-    found: dict[str, str] = described.get("TimeToLiveDescription", {})
+    found: dict[str, str] = described.get("TimeToLiveDescription") or {}
     return found.get("AttributeName") if found.get("TimeToLiveStatus") in _ON else None
 
 

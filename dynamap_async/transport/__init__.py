@@ -7,16 +7,25 @@ by who names one of its classes here, or by a transport that has to look somethi
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamap_async.transport.answer_forms import (
+    UNREADABLE,
+    damage_of,
+    damage_of_refusal,
+    damage_of_values,
+    unreadable,
+)
 from dynamap_async.transport.connection import Connection
+from dynamap_async.transport.failures import damaged, too_slow
 from dynamap_async.transport.http import WireTransport
 from dynamap_async.transport.protocol import Transport
-from dynamap_async.transport.statements import statement_error, statement_responses
+from dynamap_async.transport.statements import statement_error
 
 if TYPE_CHECKING:
     from dynamap_async.transport.aio import AioClient, AioConfig, AioSession
     from dynamap_async.transport.client import ClientTransport
 
 __all__ = [
+    "UNREADABLE",
     "AioClient",
     "AioConfig",
     "AioSession",
@@ -24,8 +33,13 @@ __all__ = [
     "Connection",
     "Transport",
     "WireTransport",
+    "damage_of",
+    "damage_of_refusal",
+    "damage_of_values",
+    "damaged",
     "statement_error",
-    "statement_responses",
+    "too_slow",
+    "unreadable",
 ]
 
 _LOADED_LATER: Final = {"AioClient": "aio", "AioConfig": "aio", "AioSession": "aio", "ClientTransport": "client"}

@@ -3,7 +3,7 @@
 from __future__ import annotations  # aiobotocore, which the annotations name, is not loaded here
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import Credentials
@@ -36,7 +36,7 @@ class Connection:
     region: str | None = None
     """The AWS region. Otherwise that of ``aio_config``, the environment or the profile."""
 
-    endpoint_url: str | None = None
+    endpoint_url: str | None = field(default=None, repr=False)  # one with a password is refused when it is opened
     """The address to send to, such as that of a local engine. Otherwise configured or AWS's own for the region."""
 
     profile: str | None = None

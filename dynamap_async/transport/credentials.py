@@ -1,9 +1,14 @@
 """Who asks: what every source of credentials offers, what can be one's, and the one of a fixed access key."""
 
-from typing import Protocol
+import asyncio
+import copy
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
+
+T = TypeVar("T")
 
 
 class CredentialSource(Protocol):
@@ -43,6 +48,47 @@ class FixedCredentials:
     async def renew(self, rejected: Credentials) -> bool:
         """Return False: there is nothing to fetch others from."""
         return False
+
+
+class OneForAll(Generic[T]):
+    """Lets one of those who need the outcome of a call make it, for all who come until it is there.
+
+    Invariant: at most one call is under way. Whoever makes it and is cancelled leaves it to the next of those who wait.
+    Nothing is kept: who comes after the outcome makes a call of its own.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[asyncio.Future[T | Exception | None]] | None = None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether somebody makes the call now."""
+        return self._waiting is not None
+
+    async def run(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Return the outcome of the call that is under way, or of a new one; an error in an instance of one's own."""
+        while self._waiting is not None:
+            future: asyncio.Future[T | Exception | None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(future)
+            outcome = await future
+            if isinstance(outcome, Exception):
+                raise copy.copy(outcome) from outcome.__cause__
+            if outcome is not None:
+                return outcome
+        waiting = self._waiting = []
+        outcome = None
+        try:
+            outcome = await call()
+        except Exception as error:
+            outcome = error
+            raise
+        else:
+            return outcome
+        finally:
+            self._waiting = None
+            for future in waiting:
+                if not future.done():
+                    future.set_result(outcome)
 
 
 def checked_credentials(credentials: Credentials) -> Credentials:

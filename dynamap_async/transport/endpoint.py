@@ -1,10 +1,15 @@
 """Addresses that take DynamoDB requests."""
 
+import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
 from dynamap_async.errors import ConfigurationError
 
+_SECRETS = re.compile(r"^(https?://)?.*(?=@)|([?#]).*", re.IGNORECASE | re.DOTALL)
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
+_LONGEST_NAME = 253
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -29,6 +34,19 @@ class Endpoint:
         """Whether the connection uses TLS."""
         return self.url.startswith("https:")
 
+    @property
+    def can_exist(self) -> bool:
+        """Whether a host can have the name. One with an underscore can: containers have such names."""
+        name = (urlsplit(self.url).hostname or "").removesuffix(".")
+        try:
+            if ":" in name or name.rpartition(".")[2].isdigit():
+                ip_address(name)
+                return True
+            ascii_name = name.encode("idna").decode()
+        except ValueError:
+            return False
+        return len(ascii_name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, ascii_name.split(".")))
+
 
 def to_endpoint(url: str, region: str) -> Endpoint:
     """Take an address apart.
@@ -39,11 +57,13 @@ def to_endpoint(url: str, region: str) -> Endpoint:
     try:
         parts = urlsplit(url)
         name, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise ConfigurationError(f"the endpoint {url!r} is not an address: {error}") from error
+    except ValueError:  # whose message may quote what stands before an @, as a port
+        raise ConfigurationError(
+            f'the endpoint {_shown(url)} is not an address; it looks like "http://host:8000"'
+        ) from None
     if parts.scheme not in _DEFAULT_PORTS or not name or "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigurationError(
-            f'the endpoint {url!r} must look like "https://host" or "http://host:8000", '
+            f'the endpoint {_shown(url)} must look like "https://host" or "http://host:8000", '
             "without a user, a query or a fragment"
         )
     host = f"[{name}]" if ":" in name else name
@@ -51,3 +71,8 @@ def to_endpoint(url: str, region: str) -> Endpoint:
         host = f"{host}:{port}"
     path = parts.path or "/"
     return Endpoint(url=f"{parts.scheme}://{host}{path}", host=host, path=quote(path, safe="/~"), region=region)
+
+
+def _shown(url: str) -> str:
+    """Return an address for a message, without what may be a secret: a user, a password or a query."""
+    return repr(_SECRETS.sub(lambda found: f"{found[1] or found[2] or ''}...", url))

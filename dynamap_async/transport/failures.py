@@ -18,10 +18,28 @@ from dynamap_async.errors import (
     RequestTimeoutError,
     TransportError,
 )
+from dynamap_async.limits import ANSWER_BYTES
 from dynamap_async.request import Request
 
-EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError)
-"""What an exchange over aiohttp that failed raises; a timeout is an OSError."""
+
+class AnswerTooLargeError(Exception):
+    """An answer is larger than any of DynamoDB's; what was read of it is dropped."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the answer is larger than {ANSWER_BYTES:,} bytes")
+
+
+def check_size(size: int) -> None:
+    """Raise AnswerTooLargeError for more bytes than an answer can have."""
+    if size > ANSWER_BYTES:
+        raise AnswerTooLargeError
+
+
+EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError, UnicodeError, AnswerTooLargeError)
+"""What an exchange over aiohttp that failed raises; a timeout is an OSError, a name that no host has a UnicodeError."""
+
+_NO_HOST = (UnicodeError, aiohttp.InvalidURL)
+"""The endpoint's name is none that a host can have."""
 
 _NOT_CONNECTED = (
     aiohttp.ClientConnectorError,  # refused, unreachable, DNS, the proxy's address, TLS
@@ -29,6 +47,7 @@ _NOT_CONNECTED = (
     aiohttp.ConnectionTimeoutError,
     aiohttp.ServerFingerprintMismatch,
     socket.gaierror,
+    *_NO_HOST,
 )
 _BOTOCORE = frozenset({"botocore.BotoCoreError"})
 _BOTOCORE_NOT_CONNECTED = frozenset({"botocore.SSLError"})  # raised only for a failed handshake
@@ -38,7 +57,7 @@ _HTTPX_NOT_CONNECTED = frozenset(
 )
 _DAMAGED = (aiohttp.ClientPayloadError, aiohttp.ClientResponseError)
 _BOTOCORE_DAMAGED = frozenset({"botocore.ChecksumError", "botocore.ResponseParserError"})
-_BOTOCORE_TIMED_OUT = frozenset({"botocore.ReadTimeoutError", "botocore.ConnectTimeoutError"})
+_NAMED_TIMED_OUT = frozenset({"botocore.ReadTimeoutError", "botocore.ConnectTimeoutError", "httpx.TimeoutException"})
 
 
 def place_of(request: Request) -> str:
@@ -67,10 +86,12 @@ def damaged(request: Request, reason: str, *, foreign: bool = False) -> DamagedR
 def transport_error(error: BaseException, request: Request) -> TransportError:
     """Return the error of an exchange that brought no answer."""
     causes = _causes(error)
+    if any(isinstance(cause, AnswerTooLargeError) for cause in causes):
+        return _too_large(request)
     if any(_is_damage(cause) for cause in causes):
         return damaged(request, f"the answer is damaged ({_describe(causes[-1])})")
     not_sent = any(_proves_not_sent(cause) for cause in causes)
-    timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_BOTOCORE_TIMED_OUT, cause) for cause in causes)
+    timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_NAMED_TIMED_OUT, cause) for cause in causes)
     kind = RequestTimeoutError if timed_out else ConnectionFailedError
     if not_sent:
         what = "the connection timed out" if timed_out else "the connection could not be made"
@@ -78,12 +99,36 @@ def transport_error(error: BaseException, request: Request) -> TransportError:
     else:
         what = "no answer arrived in time" if timed_out else "the connection broke before the answer arrived"
         consequence = "so whether it was carried out is unknown"
-    return kind(
+    failure = kind(
         f"{place_of(request)}: {what} ({_describe(causes[-1])}), {consequence}",
         outcome=Outcome.NOT_SENT if not_sent else Outcome.UNKNOWN,
         operation=request.operation,
         table=request.table,
     )
+    failure.retryable = not any(isinstance(cause, _NO_HOST) for cause in causes)
+    return failure
+
+
+def too_slow(request: Request, seconds: float) -> RequestTimeoutError:
+    """Return the error of an attempt that was ended because it took too long.
+
+    Args:
+        request: what was asked.
+        seconds: how long an attempt may take.
+    """
+    return RequestTimeoutError(
+        f"{place_of(request)}: no whole answer arrived within the {seconds:g} s of one attempt, so whether it was "
+        "carried out is unknown; RetryPolicy(attempt_timeout_seconds=...) allows more",
+        outcome=Outcome.UNKNOWN,
+        operation=request.operation,
+        table=request.table,
+    )
+
+
+def _too_large(request: Request) -> DamagedResponseError:
+    error = damaged(request, f"the answer is larger than {ANSWER_BYTES:,} bytes, and was not read", foreign=True)
+    error.retryable = False
+    return error
 
 
 def _causes(error: BaseException) -> list[BaseException]:

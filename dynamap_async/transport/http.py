@@ -10,7 +10,7 @@ from typing import Self
 import orjson
 from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 
-from dynamap_async.config import Credentials
+from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer
@@ -81,10 +81,15 @@ class WireTransport:
 
     Args:
         connection: where DynamoDB is and who asks.
+        attempt_timeout_seconds: how long ``send`` may take, as far as whoever calls it knows. Half of it may go into
+            connecting, so that what cannot connect is known not to have been sent.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(
+        self, connection: Connection, *, attempt_timeout_seconds: float = RetryPolicy().attempt_timeout_seconds
+    ) -> None:
         self._lookup = _Lookup(connection)
+        self._longest_connect_seconds = attempt_timeout_seconds / 2
         self._clock = ServerClock()
         self._opened: _Opened | None = None
         self._max_connections = DEFAULT_CONNECTIONS
@@ -115,7 +120,7 @@ class WireTransport:
         endpoint = settings.endpoint
         self._max_connections = settings.config.max_pool_connections
         self._opened = _Opened(
-            channel=await open_channel(settings),
+            channel=await open_channel(settings, self._longest_connect_seconds),
             credentials=credentials,
             signer=Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path),
             user_agent=settings.user_agent,
@@ -148,6 +153,7 @@ class WireTransport:
                 return read_answer(request, answer)
             except CredentialsRejectedError as error:
                 if remedied or not await self._remedied(opened, error, answer, used):
+                    error.args = tuple(_without_secrets(str(each), used) for each in error.args)
                     raise
             remedied = True
 
@@ -163,3 +169,10 @@ class WireTransport:
         if error.service_code in EXPIRED_CODES:
             return await opened.credentials.renew(used)
         return error.service_code in CLOCK_CODES and self._clock.correct(answer.headers.get("Date"))
+
+
+def _without_secrets(message: str, used: Credentials) -> str:
+    """Return a message of the service's without the credentials: it may quote the headers that it refuses."""
+    for secret in (used.access_key_id, used.secret_access_key, used.session_token):
+        message = message.replace(secret, "...") if secret else message
+    return message

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import aiohttp
 import botocore.awsrequest
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, HTTPClientError
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport.channel import Answer, Channel
-from dynamap_async.transport.failures import EXCHANGE_ERRORS
+from dynamap_async.transport.channel import Answer, Channel, connect_seconds, read_body
+from dynamap_async.transport.failures import EXCHANGE_ERRORS, AnswerTooLargeError, check_size
 from dynamap_async.transport.settings import Settings
 
 _PreparedRequest: Any = botocore.awsrequest.AWSPreparedRequest
@@ -18,15 +19,16 @@ class SessionClassChannel:
 
     Args:
         settings: endpoint, pool size, timeouts, proxies and the class.
+        longest_connect_seconds: how long connecting may take at most, whatever the settings say.
     """
 
     errors: tuple[type[BaseException], ...] = (BotoCoreError, *EXCHANGE_ERRORS)
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, longest_connect_seconds: float) -> None:
         config = settings.config
         self._url = settings.endpoint.url
         self._http: Any = config.http_session_cls(
-            timeout=(config.connect_timeout, config.read_timeout),
+            timeout=(connect_seconds(config, longest_connect_seconds), config.read_timeout),
             proxies=settings.proxies,
             verify=settings.verify,
             max_pool_connections=config.max_pool_connections,
@@ -41,24 +43,52 @@ class SessionClassChannel:
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:
         """Send once and return the answer, whatever its status."""
-        response = await self._http.send(_PreparedRequest("POST", self._url, headers, body, stream_output=False))
-        return Answer(response.status_code, response.headers, await response.content)
+        response = await self._http.send(_PreparedRequest("POST", self._url, headers, body, stream_output=True))
+        return Answer(response.status_code, response.headers, await _read(response))
 
     async def close(self) -> None:
         """Close all connections."""
         await self._http.close()
 
 
-async def open_session_class(settings: Settings) -> Channel:
+async def open_session_class(settings: Settings, longest_connect_seconds: float) -> Channel:
     """Return the channel of the class that the settings name.
 
     Raises:
         ConfigurationError: the class does not accept the settings.
     """
     try:
-        channel = SessionClassChannel(settings)
+        channel = SessionClassChannel(settings, longest_connect_seconds)
         await channel.open()
     except (BotoCoreError, RuntimeError, TypeError, OSError) as error:
         name = settings.config.http_session_cls.__name__
         raise ConfigurationError(f"{name} cannot be used with these settings: {error}") from error
     return channel
+
+
+async def _read(response: Any) -> bytes:
+    """Return the body of an answer, as it was sent.
+
+    Raises:
+        AnswerTooLargeError: it is larger than it can be. The rest of it is not read.
+        HTTPClientError: the answer broke off.
+    """
+    raw = response.raw
+    if isinstance(raw, aiohttp.ClientResponse):
+        return await read_body(raw)
+    if not hasattr(raw, "aiter_raw"):  # that of a class that is neither on aiohttp nor on httpx
+        whole: bytes = await response.content
+        check_size(len(whole))
+        return whole
+    text = bytearray()
+    try:
+        async for piece in raw.aiter_raw():  # not inflated: the checksum is that of the bytes as they were sent
+            text += piece
+            check_size(len(text))
+    except AnswerTooLargeError:
+        raise
+    except Exception as error:
+        raise HTTPClientError(error=error) from error
+    finally:
+        await raw.aclose()
+    return bytes(text)

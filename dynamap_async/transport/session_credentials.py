@@ -1,13 +1,13 @@
 """Who asks, found by aiobotocore's chain with its refreshes."""
 
-import asyncio
+from functools import partial
 from typing import Any
 
 from botocore.credentials import RefreshableCredentials
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport.credentials import checked_credentials
+from dynamap_async.transport.credentials import OneForAll, checked_credentials
 
 _MISSING = (
     "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, choose a profile, give the "
@@ -26,20 +26,39 @@ class SessionCredentials:
     def __init__(self, session: Any) -> None:
         self.fixed: Credentials | None = None
         self._session = session
-        self._renewal = asyncio.Lock()
+        self._asking: OneForAll[Credentials] = OneForAll()
+        self._renewing: OneForAll[bool] = OneForAll()
         self._frozen: Any = None
+        self._source: Any = None
+        """The object of aiobotocore's that the last ones came from."""
         self._current: Credentials | None = None
         """What ``_frozen`` is: the same value for as long as it is, so that the signer need not derive a key anew."""
 
     async def current(self) -> Credentials:
         """Return what the session holds now.
 
+        Those who ask at the same time, and have to wait, ask the provider once.
+
         Raises:
             ConfigurationError: there are none, they could not be refreshed, or cannot be sent.
         """
+        if self._asking.under_way and not self._must_wait():
+            return await self._asked()  # they are being refreshed ahead of time: those at hand are good until then
+        return await self._asking.run(self._asked)
+
+    def _must_wait(self) -> bool:
+        """Return whether no credentials are at hand that are good for some time."""
+        source: Any = self._source
+        if not isinstance(source, RefreshableCredentials):
+            return self._current is None
+        untyped: Any = source  # whose attribute has no public name
+        needed: bool = untyped.refresh_needed(untyped._mandatory_refresh_timeout)  # noqa: SLF001
+        return needed
+
+    async def _asked(self) -> Credentials:
         try:
-            credentials = await self._session.get_credentials()
-            frozen = None if credentials is None else await credentials.get_frozen_credentials()
+            self._source = await self._session.get_credentials()
+            frozen = None if self._source is None else await self._source.get_frozen_credentials()
         except Exception as error:
             # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
             raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}") from error
@@ -58,14 +77,15 @@ class SessionCredentials:
         Raises:
             ConfigurationError: they could not be refreshed.
         """
-        async with self._renewal:
-            if await self.current() != rejected:
-                return True
-            credentials: Any = await self._session.get_credentials()
-            if not isinstance(credentials, RefreshableCredentials):
-                return False
-            await _refresh(credentials)
-            return await self.current() != rejected
+        if await self.current() != rejected:
+            return True
+        return await self._renewing.run(partial(self._renewed, rejected))
+
+    async def _renewed(self, rejected: Credentials) -> bool:
+        if not isinstance(self._source, RefreshableCredentials):
+            return False
+        await _refresh(self._source)
+        return await self.current() != rejected
 
 
 async def _refresh(credentials: Any) -> None:

@@ -3,7 +3,7 @@
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.request import getproxies
 
@@ -50,7 +50,7 @@ class Settings:
     verify: str | bool = True
     """Path of the certificate authorities to trust; True for botocore's choice."""
 
-    proxies: Mapping[str, str] | None = None
+    proxies: Mapping[str, str] | None = field(default=None, repr=False)  # whose addresses may hold a password
     """Scheme -> address of its proxy."""
 
     tls: ssl.SSLContext | None = None

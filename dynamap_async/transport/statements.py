@@ -3,27 +3,13 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from dynamap_async.errors import ServiceError
 from dynamap_async.request import Request
-from dynamap_async.transport.failures import damaged
 from dynamap_async.transport.translate import error_of_part
-from dynamap_async.wire import Body
-
-
-def statement_responses(request: Request, answer: Body, count: int) -> Sequence[Mapping[str, Any]]:
-    """Return one response for each statement.
-
-    Raises:
-        DamagedResponseError: there are more or fewer.
-    """
-    responses: Sequence[Mapping[str, Any]] = answer.get("Responses") or ()
-    if len(responses) != count:
-        raise damaged(request, f"the answer has {len(responses)} responses to {count} statements")
-    return responses
 
 
 def statement_error(request: Request, response: Mapping[str, Any]) -> ServiceError | None:

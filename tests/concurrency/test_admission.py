@@ -61,7 +61,8 @@ class Metered:
     def read(self, body):
         keys = body["RequestItems"]["readings"]["Keys"] if "RequestItems" in body else None
         spent = capacity("readings", 0.5 * len(keys or [0]))
-        return {"ConsumedCapacity": spent if keys is None else [spent]}
+        found = {"Items": [], "Count": 0} if keys is None else {"Responses": {}}
+        return {"ConsumedCapacity": spent if keys is None else [spent], **found}
 
     def put_item(self, body):
         if not self.take():

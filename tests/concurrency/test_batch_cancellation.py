@@ -179,7 +179,7 @@ async def test_a_write_that_timed_out_on_its_way_completes(transport, served, op
 async def test_a_task_of_the_executor_cancelled_from_outside_leaves_nobody_waiting(
     transport, served, open_session, model, idle
 ):
-    transport.latency = 60.0
+    transport.latency = 20.0
     async with open_session() as session:
         tasks = [*gets(session, model, 3), *puts(session, model, 77, 78, 77)]
         for _ in range(3):

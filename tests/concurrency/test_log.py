@@ -64,7 +64,8 @@ class Notes:
 
     def Query(self, request):  # noqa: N802
         key = {"owner": {"S": PARTITION}, "title": {"S": SORT}}
-        return {"Items": [self.item(key)], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": key}
+        more = {} if "ExclusiveStartKey" in request.body else {"LastEvaluatedKey": key}
+        return {"Items": [self.item(key)], "Count": 1, "ScannedCount": 1, **more}
 
 
 def service_error(kind, **facts):

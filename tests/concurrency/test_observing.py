@@ -284,7 +284,7 @@ async def test_reads_of_one_key_are_coalesced_though_a_single_item_is_asked_for(
 async def test_what_waits_is_queued_and_what_travels_is_in_flight(transport, open_session, model, readings):
     transport.max_connections = 1
     transport.latency = 10.0
-    transport.otherwise = {}
+    transport.otherwise = {"Items": []}
     async with open_session(batching=BatchPolicy(enabled=False)) as session, asyncio.TaskGroup() as group:
         group.create_task(session.put(model(sensor="s", at=1)))
         await asyncio.sleep(1)

@@ -1,6 +1,7 @@
 """Transactions take their turn among the writes of each of their items, and are done once whatever gets lost."""
 
 import asyncio
+import math
 
 import pytest
 
@@ -226,7 +227,7 @@ async def test_nothing_is_sent_again_when_the_token_may_be_forgotten(transport, 
         return RequestTimeoutError("late", outcome=Outcome.UNKNOWN, operation=request.operation, table=request.table)
 
     transport.otherwise, transport.latency = times_out, 100.0
-    async with open_session(retry=RetryPolicy(max_attempts=50)) as session:
+    async with open_session(retry=RetryPolicy(max_attempts=50, attempt_timeout_seconds=math.inf)) as session:
         with pytest.raises(RequestTimeoutError) as caught:
             await session.transact_write([put(1)])
     assert transport.times[-1] - transport.times[0] < 600

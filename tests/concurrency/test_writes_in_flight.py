@@ -44,6 +44,8 @@ def answer(request):
         return {"Attributes": {"n": {"N": "1"}}}
     if request.body.get("ReturnValues") == "UPDATED_NEW":
         return {"Attributes": {"version": {"N": "9"}}}
+    if request.body.get("ReturnValues") == "ALL_NEW":
+        return {"Attributes": {**STORED, "text": {"S": "other"}, "version": {"N": "5"}}}
     return {}
 
 

@@ -9,7 +9,6 @@ from dynamap_async import Attr, Model, PartitionKey, SortKey, Version, attr
 from dynamap_async.errors import (
     CancellationReason,
     ConditionalCheckFailedError,
-    DamagedResponseError,
     ExpressionError,
     ItemNotFoundError,
     OperationError,
@@ -294,11 +293,6 @@ def test_one_item_asked_for_twice_is_refused():
 def test_what_names_no_item_to_get_is_refused(subject):
     with pytest.raises(OperationError, match=r"Get\(Model"):
         TransactGet(subject)
-
-
-def test_answer_with_another_number_of_items_is_damaged():
-    with pytest.raises(DamagedResponseError):
-        TransactGet((User, "a"), (User, "b")).result({"Responses": [{}]}, Context())
 
 
 def test_cancelled_read_tells_model_and_key():

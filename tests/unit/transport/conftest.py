@@ -30,6 +30,7 @@ class Reply:
     late_bytes: int = 0  # of the body, sent a moment later
     then: str = "keep"  # or "close", "reset": what becomes of the connection
     silent: bool = False
+    chunked: bool = False  # in place of Content-Length; with missing_bytes the last chunk is never sent
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,14 @@ class ScriptedServer:
         if reply.then == "reset":
             _reset(writer)
             return False
-        lines = [f"HTTP/1.1 {reply.status} Scripted", f"Content-Length: {len(reply.body) + reply.missing_bytes}"]
+        length = f"Content-Length: {len(reply.body) + reply.missing_bytes}"
+        length = "Transfer-Encoding: chunked" if reply.chunked else length
+        lines = [f"HTTP/1.1 {reply.status} Scripted", length]
         lines += [f"{name}: {value}" for name, value in reply.headers.items()]
-        text = "\r\n".join([*lines, "", ""]).encode() + reply.body
+        body = reply.body
+        if reply.chunked:
+            body = b"%x\r\n%b\r\n" % (len(body), body) + (b"" if reply.missing_bytes else b"0\r\n\r\n")
+        text = "\r\n".join([*lines, "", ""]).encode() + body
         at_once = len(text) - reply.late_bytes
         writer.write(text[:at_once])
         if reply.late_bytes:

@@ -152,3 +152,71 @@ async def test_credentials_are_one_value_until_the_session_has_others():
         metadata(7), refresh_using=Refreshes(), method="test"
     )
     assert (await source.current()).session_token == "token-7"
+
+
+def waiting_for(source, number):
+    return [asyncio.create_task(source.current()) for _ in range(number)]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("minutes", [-1, None], ids=["expired", "never found"])
+async def test_a_failing_provider_is_asked_once_for_all_who_wait(minutes):
+    refresh = Refreshes(fails=True)
+    if minutes is None:
+        session = AioSession()
+        session.get_credentials = refresh
+    else:
+        session = session_with(refresh, minutes=minutes)
+    source = SessionCredentials(session)
+    tasks = waiting_for(source, 50)
+    await asyncio.wait(tasks)
+    errors = [task.exception() for task in tasks]
+    assert {type(error) for error in errors} == {ConfigurationError}
+    assert len(set(map(id, errors))) == 50
+    assert {type(error.__cause__) for error in errors} == {OSError}
+    assert refresh.count == 1
+
+    with pytest.raises(ConfigurationError):  # who comes after the failure asks again
+        await source.current()
+    assert refresh.count == 2
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("cancelled", [0, 1, 4])
+async def test_a_cancelled_caller_leaves_the_others_their_credentials(cancelled):
+    refresh = Refreshes()
+    source = SessionCredentials(session_with(refresh, minutes=-1))
+    tasks = waiting_for(source, 5)
+    await asyncio.sleep(0)
+    tasks[cancelled].cancel()
+    await asyncio.wait(tasks)
+    assert [task.cancelled() for task in tasks] == [number == cancelled for number in range(5)]
+    others = [task.result() for task in tasks if not task.cancelled()]
+    assert len(set(map(id, others))) == 1
+    assert refresh.count == 1 + (cancelled == 0)  # the one who asked was cancelled, so the next asks
+
+
+@pytest.mark.asyncio
+async def test_nobody_waits_for_credentials_that_are_refreshed_ahead_of_time():
+    go_on = asyncio.Event()
+
+    async def refresh():
+        await go_on.wait()
+        return metadata(1)
+
+    source = SessionCredentials(session_with(refresh, minutes=12))  # they are refreshed from 15 minutes before the end
+    first, second = waiting_for(source, 2)
+    assert (await second).session_token == "token-0"
+    go_on.set()
+    assert (await first).session_token == "token-1"
+
+
+@pytest.mark.asyncio
+async def test_rejected_credentials_that_cannot_be_renewed_are_renewed_once_for_all():
+    refresh = Refreshes(fails=True)
+    source = SessionCredentials(session_with(refresh))
+    rejected = await source.current()
+    tasks = [asyncio.create_task(source.renew(rejected)) for _ in range(20)]
+    await asyncio.wait(tasks)
+    assert {type(task.exception()) for task in tasks} == {ConfigurationError}
+    assert refresh.count == 1

@@ -5,7 +5,6 @@ import pytest
 from dynamap_async.errors import (
     AccessDeniedError,
     ConditionalCheckFailedError,
-    DamagedResponseError,
     DuplicateItemError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
@@ -18,7 +17,7 @@ from dynamap_async.errors import (
     UnknownServiceError,
 )
 from dynamap_async.request import Request
-from dynamap_async.transport import statement_error, statement_responses
+from dynamap_async.transport import statement_error
 
 REQUEST = Request(operation="BatchExecuteStatement", body={}, table="a, b")
 KINDS = {
@@ -55,9 +54,3 @@ def test_a_failed_condition_carries_the_stored_item():
 @pytest.mark.parametrize("response", [{}, {"TableName": "b"}, {"Item": {}}, {"Error": {}}, {"Error": None}])
 def test_a_statement_without_error_succeeded(response):
     assert statement_error(REQUEST, response) is None
-
-
-@pytest.mark.parametrize("answer", [{}, {"Responses": []}, {"Responses": [{}, {}, {}]}])
-def test_an_answer_that_does_not_speak_of_each_statement_is_damaged(answer):
-    with pytest.raises(DamagedResponseError, match="responses to 2 statements"):
-        statement_responses(REQUEST, answer, 2)

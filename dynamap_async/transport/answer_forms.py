@@ -1,0 +1,305 @@
+"""The form of answers: what DynamoDB documents of each operation, judged where an answer meets its request. Pure.
+
+The values inside of items are not looked at while all goes well, for that costs as much as decoding them. Where an item
+cannot be read, ``unreadable`` finds out whether the answer is at fault.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    DamagedResponseError,
+    ServiceError,
+    TransactionCanceledError,
+)
+from dynamap_async.limits import NESTING_LEVELS
+from dynamap_async.request import Request, canonical
+from dynamap_async.transport.failures import damaged
+from dynamap_async.wire import Body
+
+UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, StopIteration)
+"""What reading an item raises whose values are of no known form. Errors of data, and of users' validators, are among
+them: see ``unreadable``."""
+
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?")
+
+
+def damage_of(request: Request, answer: Body) -> DamagedResponseError | None:
+    """Return the error of an answer of status 200 whose form is wrong; None if it is right.
+
+    Args:
+        request: what was asked.
+        answer: the answer's JSON object.
+    """
+    judge = _JUDGES.get(request.operation)
+    if "__type" in answer:
+        fault: str | None = "it is an error, with the status of a success"
+    else:
+        fault = None if judge is None else judge(request, answer)
+    return None if fault is None else _damaged(request, fault)
+
+
+def damage_of_refusal(request: Request, error: ServiceError) -> DamagedResponseError | None:
+    """Return the error of a refusal that brings stored items along which are none; None if it is as it should be."""
+    items: list[Any] = []
+    if isinstance(error, ConditionalCheckFailedError):
+        items = [error.wire_item]
+    elif isinstance(error, TransactionCanceledError):
+        items = [reason.wire_item for reason in error.reasons]
+    return damage_of_values(request, filter(None, items))
+
+
+def damage_of_values(request: Request, items: Iterable[Mapping[str, Any]]) -> DamagedResponseError | None:
+    """Return the error of items of which one holds what is no value of DynamoDB's; None if there is none.
+
+    Args:
+        request: what brought the items.
+        items: attribute name -> what should be an attribute value.
+    """
+    fault = _fault_of_values(items)
+    return None if fault is None else _damaged(request, fault)
+
+
+def unreadable(error: Exception, request: Request, items: Iterable[Mapping[str, Any]]) -> NoReturn:
+    """Raise the error of items that could not be read: as it is, unless the answer is at fault.
+
+    Args:
+        error: what was raised, one of ``UNREADABLE``.
+        request: what brought the items.
+        items: the items.
+
+    Raises:
+        DamagedResponseError: one of them holds what is no value of DynamoDB's.
+    """
+    damage = damage_of_values(request, items)
+    if damage is None:
+        raise error
+    raise damage from error
+
+
+def _damaged(request: Request, fault: str) -> DamagedResponseError:
+    return damaged(request, f"the answer is not of the form that DynamoDB documents: {fault}", foreign=True)
+
+
+def _get(request: Request, answer: Body) -> str | None:
+    item = answer.get("Item")
+    return None if item is None else _fault_of_item("Item", item, request.body["Key"])
+
+
+def _fault_of_item(name: str, item: Any, key: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with an item that must have this key."""
+    if type(item) is not dict:
+        return f"its {name} is no JSON object"
+    for attribute, value in key.items():
+        given = item.get(attribute)
+        if given != value and not _same_value(given, value):
+            return f"its {name} has another key than the one asked for"
+    return None
+
+
+def _same_value(given: Any, value: Any) -> bool:
+    """Return whether two key values are equal: ``1`` and ``1.0`` are one number."""
+    if given == value:
+        return True
+    try:
+        return canonical("N", given["N"]) == canonical("N", value["N"])
+    except UNREADABLE:
+        return False
+
+
+def _write(request: Request, answer: Body) -> str | None:
+    attributes = answer.get("Attributes")
+    returned = request.body.get("ReturnValues")
+    if attributes is None:
+        return "it has no Attributes" if request.required or returned == "ALL_NEW" else None
+    if type(attributes) is not dict:
+        return "its Attributes are no JSON object"
+    if not attributes.keys() >= request.required:
+        return f"its Attributes lack {_listed(request.required - attributes.keys())}"
+    if returned == "ALL_NEW" or (returned == "ALL_OLD" and attributes):  # of no item some engines return an empty one
+        return _fault_of_item("Attributes", attributes, request.target.key if request.target else {})
+    return None
+
+
+def _page(request: Request, answer: Body) -> str | None:
+    count = answer.get("Count")
+    if count is not None and (type(count) is not int or count < 0):
+        return "its Count is no number of items"
+    items, counting = answer.get("Items"), request.body.get("Select") == "COUNT"
+    if counting and count is None:
+        return "it has no Count"
+    if not (counting and items is None) and (fault := _fault_of_items(request, items, count)) is not None:
+        return fault
+    position: Any = answer.get("LastEvaluatedKey")
+    if position is None or position == {}:
+        return None
+    if type(position) is not dict or not all(map(_is_key_value, position.values())):
+        return "its LastEvaluatedKey is no key"
+    if not position.keys() >= request.required:
+        return f"its LastEvaluatedKey lacks {_listed(request.required - position.keys())}"
+    start: Mapping[str, Any] | None = request.body.get("ExclusiveStartKey")
+    if start is not None and all(_same_value(position.get(name), value) for name, value in start.items()):
+        return "its LastEvaluatedKey is the position that was asked from, so the read does not advance"
+    return None
+
+
+def _fault_of_items(request: Request, items: Any, count: int | None) -> str | None:
+    if type(items) is not list:
+        return "it has no list of Items"
+    if not _are_objects(items):
+        return "one of its Items is no JSON object"
+    if count is not None and count != len(items):
+        return f"its Count is {count}, and it has {len(items)} Items"
+    required = request.required
+    if required and not all(map(required.issubset, items)):
+        return f"one of its Items lacks {_listed(required)}, in part or whole"
+    return None
+
+
+def _is_key_value(value: Any) -> bool:
+    return (
+        type(value) is dict
+        and len(value) == 1
+        and all(tag in ("S", "N", "B") and type(content) is str for tag, content in value.items())
+    )
+
+
+def _statement(request: Request, answer: Body) -> str | None:
+    items, token = answer.get("Items"), answer.get("NextToken")
+    if (items is not None or not request.writes) and not _are_objects(items):
+        return "it has no list of Items"
+    if token is not None and type(token) is not str:
+        return "its NextToken is no text"
+    if token and token == request.body.get("NextToken"):
+        return "its NextToken is the one that was asked from, so the read does not advance"
+    return None
+
+
+def _batch_get(request: Request, answer: Body) -> str | None:
+    """Return what is wrong with a batch as a whole; which item is whose is found out where its requests are known."""
+    responses, left = answer.get("Responses"), answer.get("UnprocessedKeys")
+    if type(responses) is not dict or not all(map(_are_objects, responses.values())):
+        return "it has no Responses"
+    if left is not None and type(left) is not dict:
+        return "its UnprocessedKeys are no JSON object"
+    asked = request.body["RequestItems"].keys()
+    return None if asked >= responses.keys() | (left or {}).keys() else "it is about a table that was not asked for"
+
+
+def _batch_write(request: Request, answer: Body) -> str | None:
+    left: Any = answer.get("UnprocessedItems")
+    if left is None:
+        return None
+    if type(left) is not dict:
+        return "its UnprocessedItems are no JSON object"
+    return None if request.body["RequestItems"].keys() >= left.keys() else "it is about a table that was not asked for"
+
+
+def _transact_get(request: Request, answer: Body) -> str | None:
+    gets: Sequence[Any] = request.body["TransactItems"]
+    if (fault := _fault_of_responses(len(gets), answer)) is not None:
+        return fault
+    for get, response in zip(gets, answer["Responses"], strict=True):
+        item = response.get("Item")
+        if item and (fault := _fault_of_item("Item", item, get["Get"]["Key"])) is not None:
+            return fault
+    return None
+
+
+def _statements(request: Request, answer: Body) -> str | None:
+    asked = request.body.get("Statements") or request.body.get("TransactStatements") or ()
+    if (fault := _fault_of_responses(len(asked), answer)) is not None:
+        return fault
+    for response in answer["Responses"]:
+        failure: Any = response.get("Error") or {}
+        if type(failure) is not dict:
+            return "the Error of one of its Responses is no JSON object"
+        for item in filter(None, (response.get("Item"), stored := failure.get("Item"))):
+            if type(item) is not dict:
+                return "the Item of one of its Responses is no JSON object"
+        if stored and (fault := _fault_of_values((stored,))) is not None:
+            return fault
+    return None
+
+
+def _fault_of_responses(number: int, answer: Body) -> str | None:
+    responses: Any = answer.get("Responses")
+    if not _are_objects(responses):
+        return "it has no list of Responses"
+    return None if len(responses) == number else f"it has {len(responses)} Responses for {number} parts"
+
+
+def _described(member: str, *, needed: bool) -> "Judge":
+    def judge(_request: Request, answer: Body) -> str | None:
+        described = answer.get(member)
+        if described is None:
+            return f"it has no {member}" if needed else None
+        return None if type(described) is dict else f"its {member} is no JSON object"
+
+    return judge
+
+
+def _are_objects(values: Any) -> bool:
+    return type(values) is list and set(map(type, values)) <= {dict}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+Judge = Callable[[Request, Body], str | None]
+
+_JUDGES: Final[Mapping[str, Judge]] = {
+    "BatchExecuteStatement": _statements,
+    "BatchGetItem": _batch_get,
+    "BatchWriteItem": _batch_write,
+    "CreateTable": _described("TableDescription", needed=False),
+    "DeleteItem": _write,
+    "DeleteTable": _described("TableDescription", needed=False),
+    "DescribeTable": _described("Table", needed=True),
+    "DescribeTimeToLive": _described("TimeToLiveDescription", needed=False),
+    "ExecuteStatement": _statement,
+    "ExecuteTransaction": _statements,
+    "GetItem": _get,
+    "PutItem": _write,
+    "Query": _page,
+    "Scan": _page,
+    "TransactGetItems": _transact_get,
+    "UpdateItem": _write,
+    "UpdateTable": _described("TableDescription", needed=False),
+}
+
+
+def _fault_of_values(items: Iterable[Mapping[str, Any]]) -> str | None:
+    for item in items:
+        for name, value in item.items():
+            if not _is_value(value, NESTING_LEVELS):
+                return f"its attribute {name!r} holds no value of DynamoDB's"
+    return None
+
+
+def _is_value(value: Any, levels: int) -> bool:
+    if type(value) is not dict or len(value) != 1:
+        return False
+    [(tag, content)] = value.items()
+    match tag:
+        case "S" | "B":
+            return type(content) is str
+        case "N":
+            return type(content) is str and _NUMBER.fullmatch(content) is not None
+        case "BOOL" | "NULL":
+            return type(content) is bool
+        case "SS" | "NS" | "BS":
+            return type(content) is list and set(map(type, content)) <= {str}
+        case "L":
+            return type(content) is list and levels > 0 and all(_is_value(each, levels - 1) for each in content)
+        case "M":
+            return (
+                type(content) is dict and levels > 0 and all(_is_value(each, levels - 1) for each in content.values())
+            )
+        case _:
+            return False

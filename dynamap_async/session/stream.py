@@ -164,7 +164,7 @@ class ItemStream(Generic[ItemT]):
         It may be taken at any time, also after ``aclose``. It is bound to the scan as a cursor is to its query.
 
         Raises:
-            OperationError: the stream is not of a scan in segments.
+            OperationError: the stream is not of a scan in segments, or its positions take over 256 KB of text.
         """
         unread = len(self._items) if self._page is None else self._page.total
         pages = self._pages

@@ -62,7 +62,7 @@ def _to_secret(given: object) -> bytes | None:
     secret = given.encode() if isinstance(given, str) else given
     if len(secret) < _SECRET_BYTES:
         warn_caller(
-            f"cursor_secret has {len(secret)} bytes, and whoever guesses it can sign cursors; make one of 32 bytes with "
+            f"cursor_secret has {len(secret)} bytes, and whoever guesses it can sign cursors; make one of 32 with "
             "secrets.token_bytes(32), and give the same to all processes",
             UserWarning,
         )

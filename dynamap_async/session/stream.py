@@ -3,12 +3,9 @@
 Invariant: a cancelled ``__anext__`` loses nothing: what was read but not given out is held by the stream.
 """
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, Self, TypeVar
-
-import anyio.lowlevel
 
 from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
 from dynamap_async.executor import CompletedPages, MergedPages, Pages, SegmentPages
@@ -16,6 +13,7 @@ from dynamap_async.models import AfterRead
 from dynamap_async.operations import InvalidItem
 from dynamap_async.request import Positions
 from dynamap_async.session.hooks import run_after_read
+from dynamap_async.turns import Pace
 from dynamap_async.wire import WireItem
 
 ItemT = TypeVar("ItemT")
@@ -24,7 +22,6 @@ Decode = Callable[[Sequence[WireItem]], list[ItemT]]
 _FIRST_SLICE_ITEMS: Final = 3
 """With 8, an eighth of all pages of 100 made the garbage collector run, and now a thirtieth (benchmarks: query_100)."""
 _SLICE_ITEMS: Final = 32
-_SLICE_SECONDS: Final = 0.002
 
 
 class PageDecoding(Generic[ItemT]):
@@ -41,7 +38,7 @@ class PageDecoding(Generic[ItemT]):
         self.total: int = len(wire)
         """How many items the page has."""
         self._left = deque(wire)
-        self._slice = _FIRST_SLICE_ITEMS
+        self._pace = Pace(_FIRST_SLICE_ITEMS, _SLICE_ITEMS)
         self._items: list[ItemT] = []
         self._failures: list[ItemValidationError] = []
 
@@ -51,20 +48,19 @@ class PageDecoding(Generic[ItemT]):
         Raises:
             ItemValidationError: items do not fit; the error carries all items of the page that do.
         """
-        since = time.perf_counter()
+        pace = self._pace
+        pace.begin()
         while self._left:
-            if time.perf_counter() - since > _SLICE_SECONDS:
-                await anyio.lowlevel.checkpoint()
-                since = time.perf_counter()
-            self._decode_slice()
+            self._decode_slice(pace.items)
+            if pace.is_over() and self._left:
+                await pace.pause()
         if self._failures:
             raise ItemValidationError.of_call(self._failures, self._items)
         return self._items
 
-    def _decode_slice(self) -> None:
+    def _decode_slice(self, items: int) -> None:
         left = self._left
-        wire = [left.popleft() for _ in range(min(self._slice, len(left)))]
-        self._slice = min(self._slice + self._slice // 2, _SLICE_ITEMS)
+        wire = [left.popleft() for _ in range(min(items, len(left)))]
         try:
             self._items += self._decode(wire)
         except ItemValidationError as error:

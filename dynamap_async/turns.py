@@ -23,30 +23,48 @@ class Pace:
 
     __slots__ = ("_looked", "_most", "_since", "items")
 
-    def __init__(self, items: int, most: int) -> None:
+    def __init__(self, most: int) -> None:
         """Begin to work.
 
         Args:
-            items: how many items are done before the first look, at least 1.
-            most: how many are done at most between two looks.
+            most: how many items are done at most between two looks at the clock, at least 1.
         """
-        self.items: int = items
         self._most: Final = most
+        self.items: int = 1
+        """How many are done until the next look: as many as take about 1 ms."""
         self.begin()
 
     def begin(self) -> None:
         """Begin to work, or go on after a wait: other tasks have just had their turn."""
-        self._since = self._looked = time.perf_counter()
+        self._since: float | None = time.perf_counter()
+        self._looked = self._since
 
-    def is_over(self) -> bool:
-        """Look at the clock after some items; return whether other tasks are to have their turn before the next."""
+    def go_on(self) -> None:
+        """Go on with other items after ``rest``, perhaps in the same turn of the event loop: then its time counts."""
+        self.items = 1
+        if self._since is None:
+            self.begin()
+
+    def rest(self) -> None:
+        """End for now; what comes in a later turn of the event loop begins anew."""
+        asyncio.get_running_loop().call_soon(self._rested)
+
+    def _rested(self) -> None:
+        self._since = None
+
+    def is_over(self, done: int) -> bool:
+        """Look at the clock; return whether other tasks are to have their turn before the next items.
+
+        Args:
+            done: how many items were done since the last look: the last ones may be fewer than ``items``.
+        """
         now = time.perf_counter()
         took, self._looked = now - self._looked, now
         if took > _LONG_SECONDS:
             self.items = max(1, self.items // 2)
-        elif self.items < self._most:
+        elif done >= self.items:
             self.items = min(self._most, self.items + max(1, self.items // 2))
-        return now - self._since > SLICE_SECONDS
+        return self._since is not None and now - self._since > SLICE_SECONDS
 
     async def pause(self) -> None:
         """Let other tasks have their turn."""

@@ -149,9 +149,9 @@ class MergedPages:
     async def _merge(self) -> list[WireItem]:
         heap = [(self._rank(source.items[0]), number) for number, source in self._sources.items() if source.items]
         heapify(heap)
-        merged, pace = self._merged, Pace(_LOOK_ITEMS, _LOOK_ITEMS)
+        merged, pace = self._merged, Pace(1)
         while heap and len(merged) != self._remaining:
-            if len(merged) % _LOOK_ITEMS == 0 and pace.is_over():
+            if len(merged) % _LOOK_ITEMS == 0 and pace.is_over(0):
                 await pace.pause()
             number = heap[0][1]
             source = self._sources[number]

@@ -110,11 +110,12 @@ class SegmentPages:
         if self._last is None:
             return
         left, self._last = deque(self._last[-1]), None  # a copy: the list may be another's too
-        pace = Pace(_DROPPED_ITEMS, _DROPPED_ITEMS)
+        pace = Pace(_DROPPED_ITEMS)
         while left:
-            for _ in range(min(pace.items, len(left))):
+            number = min(pace.items, len(left))
+            for _ in range(number):
                 left.popleft()
-            if pace.is_over() and left:
+            if pace.is_over(number):
                 await pace.pause()
 
     def positions(self, unread: int = 0) -> Positions:

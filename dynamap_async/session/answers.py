@@ -62,7 +62,7 @@ class Answers(Generic[T, R]):
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
         self._keyed = keyed
-        self._pace = Pace(SLICE_ITEMS, SLICE_ITEMS)
+        self._pace = Pace(SLICE_ITEMS)
         self._subjects: Iterator[T] = iter(subjects)
         self._operation = operation
         self._hooks = runner.hooks
@@ -138,8 +138,8 @@ class Answers(Generic[T, R]):
                 self._pairs.extend([(part, own_instance(error)) for part in chunk.parts])
             else:
                 self._pace.begin()
-                self._pairs.extend(chunk.next_slice(self._pace.items))
-                self._pace.is_over()  # the flow pauses; this is to know how many items the next slice has
+                self._pairs.extend(pairs := chunk.next_slice(self._pace.items))
+                self._pace.is_over(len(pairs))  # the flow pauses; this says how many items the next slice has
             if isinstance(error, Exception) or not self._pairs:
                 self._chunks.popleft()
             if not self._pairs:

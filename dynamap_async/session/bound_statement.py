@@ -13,7 +13,7 @@ from dynamap_async.models import AfterRead
 from dynamap_async.operations import Context, Statement
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.hooks import SessionHooks, run_on_each
-from dynamap_async.session.stream import ItemStream, PageDecoding
+from dynamap_async.session.stream import ItemStream, PageDecoding, page_pace
 from dynamap_async.wire import WireItem, WireKey
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
@@ -56,9 +56,10 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
     async def _all(self) -> list[ItemT]:
         pages = self._pages()
         items: list[ItemT] = []
+        pace = page_pace()
         try:
             while not pages.ended:
-                decoding = PageDecoding(self.statement.decode, (await pages.next_page()).items)
+                decoding = PageDecoding(self.statement.decode, (await pages.next_page()).items, pace)
                 items += await decoding.finish()
         except ServiceError as error:
             failure = self.statement.failed(error)

@@ -95,10 +95,10 @@ async def run_after_read(hooks: Sequence[AfterRead], item: Any) -> None:
 
 async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
     """Run hooks on items in order, letting other tasks run every 2 ms."""
-    pace = Pace(1, 1)
+    pace = Pace(1)
     for item in items:
         await run_after_read(hooks, item)
-        if pace.is_over():
+        if pace.is_over(1):
             await pace.pause()
 
 

@@ -19,8 +19,6 @@ from dynamap_async.wire import WireItem
 ItemT = TypeVar("ItemT")
 Decode = Callable[[Sequence[WireItem]], list[ItemT]]
 
-_FIRST_SLICE_ITEMS: Final = 3
-"""With 8, an eighth of all pages of 100 made the garbage collector run, and now a thirtieth (benchmarks: query_100)."""
 _SLICE_ITEMS: Final = 32
 
 
@@ -33,12 +31,19 @@ class PageDecoding(Generic[ItemT]):
     (benchmarks: query_100).
     """
 
-    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem]) -> None:
+    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem], pace: Pace) -> None:
+        """Begin.
+
+        Args:
+            decode: makes the items.
+            wire: the page.
+            pace: that of all pages of one read; see ``page_pace``.
+        """
         self._decode = decode
         self.total: int = len(wire)
         """How many items the page has."""
         self._left = deque(wire)
-        self._pace = Pace(_FIRST_SLICE_ITEMS, _SLICE_ITEMS)
+        self._pace = pace
         self._items: list[ItemT] = []
         self._failures: list[ItemValidationError] = []
 
@@ -49,23 +54,29 @@ class PageDecoding(Generic[ItemT]):
             ItemValidationError: items do not fit; the error carries all items of the page that do.
         """
         pace = self._pace
-        pace.begin()
+        pace.go_on()
         while self._left:
-            self._decode_slice(pace.items)
-            if pace.is_over() and self._left:
+            if pace.is_over(self._decode_slice(pace.items)):
                 await pace.pause()
+        pace.rest()
         if self._failures:
             raise ItemValidationError.of_call(self._failures, self._items)
         return self._items
 
-    def _decode_slice(self, items: int) -> None:
+    def _decode_slice(self, most: int) -> int:
         left = self._left
-        wire = [left.popleft() for _ in range(min(items, len(left)))]
+        wire = [left.popleft() for _ in range(min(most, len(left)))]
         try:
             self._items += self._decode(wire)
         except ItemValidationError as error:
             self._items += error.items
             self._failures += error.failures
+        return len(wire)
+
+
+def page_pace() -> Pace:
+    """Return the pace of one read: pages that are there already are decoded one after the other, without a wait."""
+    return Pace(_SLICE_ITEMS)
 
 
 class ItemStream(Generic[ItemT]):
@@ -91,6 +102,7 @@ class ItemStream(Generic[ItemT]):
         self._skip = skip
         self._items: deque[ItemT] = deque()
         self._page: PageDecoding[ItemT] | None = None
+        self._pace = page_pace()
         self._advancing = False
         self._closed = False
 
@@ -120,7 +132,7 @@ class ItemStream(Generic[ItemT]):
                 if self._page is None:
                     if self._pages.ended:
                         raise StopAsyncIteration
-                    self._page = PageDecoding(self._decode, (await self._pages.next_page()).items)
+                    self._page = PageDecoding(self._decode, (await self._pages.next_page()).items, self._pace)
                 await self._take_page(self._page)
                 self._drop_skipped()
             if self._hooks:

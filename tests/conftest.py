@@ -102,8 +102,8 @@ def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest
         random.seed(request.node.nodeid)
         looks = count()
         clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
-        for module in ("flow", "hooks", "reading", "stream"):
-            monkeypatch.setattr(f"dynamap_async.session.{module}.time", clock)
+        for module in ("session.flow", "turns"):
+            monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
 
 
 class VirtualClockLoop(asyncio.SelectorEventLoop):

@@ -19,12 +19,15 @@ from dynamap_async.executor.pages import Pages, RawPage
 from dynamap_async.executor.segments import SegmentPages
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.request import Position, Positions, Request
+from dynamap_async.turns import next_turn
 from dynamap_async.wire import Body, WireItem
 
 IndexPages: TypeAlias = Pages | MergedPages | SegmentPages
 
 _AHEAD: Final = 10 * BATCH_GET_KEYS
 """Most items that are asked for before those in front of them were given out."""
+_ASKED_AT_ONCE: Final = 2 * BATCH_GET_KEYS
+"""Most items that are asked for in one turn of the event loop."""
 
 
 class CompletedPages:
@@ -107,7 +110,8 @@ class CompletedPages:
 
     async def _answered(self, number: int) -> list[Body]:
         """Return the answers of the first entries, when all have come, and take the entries away."""
-        self._ask()
+        while self._ask():
+            await next_turn()
         first = list(islice(self._answers, number))
         if waiting := [each for each in first if not each.done()]:
             await asyncio.wait(waiting)
@@ -122,17 +126,21 @@ class CompletedPages:
             self._answers.popleft()
         return [each.result() for each in first]
 
-    def _ask(self) -> None:
-        """Ask for the next items, as many as may be under way; in whole batches, unless there are no more."""
-        room = min(self._ahead, len(self._entries)) - len(self._answers)
-        if self._closed or room <= 0:
-            return
+    def _ask(self) -> bool:
+        """Ask for the next items, as many as may be under way; in whole batches, unless there are no more.
+
+        Asking for very many takes long: return whether some were left for another turn of the event loop.
+        """
         asked = len(self._answers)
-        for entry in islice(self._entries, asked, asked + room):
+        room = min(self._ahead, len(self._entries)) - asked
+        if self._closed or room <= 0:
+            return False
+        for entry in islice(self._entries, asked, asked + min(room, _ASKED_AT_ONCE)):
             # Without a deadline: what is asked for ahead is for a later call, which may have another or none.
             answer = self._submit(self._request(entry), math.inf)
             answer.add_done_callback(_take_note)
             self._answers.append(answer)
+        return room > _ASKED_AT_ONCE
 
     def _forget(self) -> None:
         """Wait for nothing any more; the entries stay."""

@@ -15,7 +15,11 @@ from dynamap_async.executor.segments import Part, Parts
 from dynamap_async.executor.together import together
 from dynamap_async.request import Positions
 from dynamap_async.transport import UNREADABLE, unreadable
+from dynamap_async.turns import Pace
 from dynamap_async.wire import WireItem, WireKey
+
+_LOOK_ITEMS: Final = 100
+"""After how many items the clock is looked at."""
 
 
 class SortedParts(Parts, Protocol):
@@ -104,6 +108,8 @@ class MergedPages:
         self._sources = {
             number: _Source(part := parts.part(number), pages(part, start), start) for number, start in at.items()
         }
+        self._merged: list[WireItem] = []
+        """What was taken from them and not given out: a call was cancelled in between."""
         self._closed = False
         self.ended: bool = not self._sources or want == 0
 
@@ -122,7 +128,7 @@ class MergedPages:
             await hungry[0].fill()
         else:
             await together([source.fill() for source in hungry])
-        items = self._merge()
+        items = await self._merge()
         self._sources = {number: source for number, source in self._sources.items() if not source.finished}
         if self._remaining is not None:
             self._remaining -= len(items)
@@ -141,11 +147,13 @@ class MergedPages:
                     source.pages.want_more(items)
             self.ended = self._closed or not self._sources
 
-    def _merge(self) -> list[WireItem]:
+    async def _merge(self) -> list[WireItem]:
         heap = [(self._next_rank(source), number) for number, source in self._sources.items() if source.items]
         heapify(heap)
-        merged: list[WireItem] = []
+        merged, pace = self._merged, Pace(1)
         while heap and len(merged) != self._remaining:
+            if len(merged) % _LOOK_ITEMS == 0 and pace.is_over(0):
+                await pace.pause()
             number = heap[0][1]
             source = self._sources[number]
             merged.append(source.take())
@@ -155,6 +163,7 @@ class MergedPages:
                 heappop(heap)
             else:
                 break  # what follows of this read is not known yet
+        self._merged = []
         return merged
 
     def _next_rank(self, source: _Source) -> Any:

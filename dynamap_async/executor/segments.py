@@ -6,13 +6,17 @@ an item that was not given out.
 """
 
 import asyncio
+from collections import deque
 from typing import Final, Protocol
 
 import anyio
 
 from dynamap_async.executor.pages import RawPage, Send, cancel_from_anywhere, fetch, wanted_of
 from dynamap_async.request import Positions, Request
+from dynamap_async.turns import Pace
 from dynamap_async.wire import Body, WireItem, WireKey
+
+_DROPPED_ITEMS: Final = 256
 
 
 class Part(Protocol):
@@ -87,6 +91,7 @@ class SegmentPages:
             TransportError: no answer came for one part.
         """
         self._fetch_more()
+        await self._drop_last()
         if not any(task.done() for task in self._tasks.values()):
             await asyncio.wait(self._tasks.values(), return_when=asyncio.FIRST_COMPLETED)
         if self._closed:
@@ -99,6 +104,19 @@ class SegmentPages:
         else:
             self._fetch_more()
         return page
+
+    async def _drop_last(self) -> None:
+        """Let the page go that was returned last, of which all items were given out: slowly, for it may be large."""
+        if self._last is None:
+            return
+        left, self._last = deque(self._last[-1]), None  # a copy: the list may be another's too
+        pace = Pace(_DROPPED_ITEMS)
+        while left:
+            number = min(pace.items, len(left))
+            for _ in range(number):
+                left.popleft()
+            if pace.is_over(number):
+                await pace.pause()
 
     def positions(self, unread: int = 0) -> Positions:
         """Return where each part stands.

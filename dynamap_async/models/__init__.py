@@ -2,6 +2,7 @@
 
 from dynamap_async.models.annotations import name_of
 from dynamap_async.models.assigned import has_value
+from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.computed import Computed, template
 from dynamap_async.models.definition import Definition
@@ -107,4 +108,5 @@ __all__ = [
     "template",
     "validated",
     "validated_members",
+    "warn_caller",
 ]

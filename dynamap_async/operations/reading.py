@@ -24,7 +24,7 @@ from dynamap_async.operations.asking import (
     searched,
 )
 from dynamap_async.operations.binding import binding_of
-from dynamap_async.operations.branches import short, shortened
+from dynamap_async.operations.branches import shortened
 from dynamap_async.operations.completion import Completion
 from dynamap_async.operations.cursors import decode_positions, encode_cursor, encode_positions
 from dynamap_async.operations.expiry import Hiding, hiding
@@ -140,12 +140,17 @@ class Reading(Generic[ItemT]):
         if position is None:
             return None
         if isinstance(position, Positions):
-            return short(self.checkpoint(shortened(position, self.branches)), len(position.at))
+            shorter = shortened(position, self.branches)
+            return encode_positions(shorter, self.total, self.binding(), self.cursor_secret)
         return encode_cursor(position, self.binding(), self.cursor_secret)
 
     def checkpoint(self, positions: Positions) -> str:
-        """Return the positions of all segments as opaque text."""
-        return encode_positions(positions, self.total, self.binding(), self.cursor_secret)
+        """Return the positions of all segments as opaque text.
+
+        Raises:
+            OperationError: it is over 256 KB, because many segments are unfinished.
+        """
+        return encode_positions(positions, self.total, self.binding(), self.cursor_secret, checkpoint=True)
 
 
 def plan_anew(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
@@ -231,7 +236,7 @@ def _route(
 
 def _go_on(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
     secret, total = reading.cursor_secret, reading.total
-    begin = decode_positions(checkpoint, reading.binding(), secret, total=total, keys=reading.keys)
+    begin = decode_positions(checkpoint, reading.binding(), secret, total=total, keys=reading.keys, checkpoint=True)
     return replace(reading, begin=begin)
 
 

@@ -16,9 +16,10 @@ from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.session.asked import Asked
 from dynamap_async.session.flow import Flow
-from dynamap_async.session.key_chunks import KeyedReads, KeyPart, PartsChunk
+from dynamap_async.session.key_chunks import SLICE_ITEMS, KeyedReads, KeyPart, PartsChunk
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.sending import outcome
+from dynamap_async.turns import Pace
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class Answers(Generic[T, R]):
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
         self._keyed = keyed
+        self._pace = Pace(SLICE_ITEMS)
         self._subjects: Iterator[T] = iter(subjects)
         self._operation = operation
         self._hooks = runner.hooks
@@ -135,7 +137,9 @@ class Answers(Generic[T, R]):
             if isinstance(error, Exception):
                 self._pairs.extend([(part, own_instance(error)) for part in chunk.parts])
             else:
-                self._pairs.extend(chunk.next_slice())
+                self._pace.begin()
+                self._pairs.extend(pairs := chunk.next_slice(self._pace.items))
+                self._pace.is_over(len(pairs))  # the flow pauses; this says how many items the next slice has
             if isinstance(error, Exception) or not self._pairs:
                 self._chunks.popleft()
             if not self._pairs:

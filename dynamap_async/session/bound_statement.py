@@ -14,7 +14,7 @@ from dynamap_async.operations import Context, Statement
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.sending import decoder
-from dynamap_async.session.stream import Decode, ItemStream, PageDecoding
+from dynamap_async.session.stream import Decode, ItemStream, PageDecoding, page_pace
 from dynamap_async.wire import WireItem, WireKey
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
@@ -57,9 +57,10 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
     async def _all(self) -> list[ItemT]:
         pages, decode = self._pages(), self._decode
         items: list[ItemT] = []
+        pace = page_pace()
         try:
             while not pages.ended:
-                decoding = PageDecoding(decode, (await pages.next_page()).items)
+                decoding = PageDecoding(decode, (await pages.next_page()).items, pace)
                 items += await decoding.finish()
         except ServiceError as error:
             failure = self.statement.failed(error)

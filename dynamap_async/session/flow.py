@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast
 
 import anyio
-import anyio.lowlevel
 
 from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor
 from dynamap_async.operations import Context
 from dynamap_async.request import Request
 from dynamap_async.session.asked import Asked, FlowChunk, Origin, Part
+from dynamap_async.turns import SLICE_SECONDS, next_turn
 from dynamap_async.wire import Body
 
 R = TypeVar("R")
@@ -29,7 +29,6 @@ _OUTSTANDING_BYTES: Final = 32 * 2**20
 _PACED_CALLS: Final = 2
 """How many calls' worth of requests are prepared ahead where they wait for units: more of them would be sent no sooner,
 and thousands keep the garbage collector at work, which stops the loop (benchmarks/acceptance, question "beside")."""
-_SLICE_SECONDS: Final = 0.002
 _PACED_SLICE_SECONDS: Final = 0.0005
 """Where requests wait for units, there is time enough; what is more urgent must not wait for the event loop instead."""
 
@@ -100,7 +99,7 @@ class Flow(Generic[R]):
     @property
     def paces(self) -> bool:
         """Whether it is time to let other tasks run: 2 ms have passed since they last did; 0.5 where requests wait."""
-        seconds = _PACED_SLICE_SECONDS if self._waits else _SLICE_SECONDS
+        seconds = _PACED_SLICE_SECONDS if self._waits else SLICE_SECONDS
         return time.perf_counter() - self._since > seconds
 
     @property
@@ -111,7 +110,7 @@ class Flow(Generic[R]):
     async def pace(self) -> None:
         """Let other tasks run if it is time."""
         if self.paces:
-            await self.hold(anyio.lowlevel.checkpoint())
+            await self.hold(next_turn())
 
     async def room(self) -> None:
         """Wait until another request may be added."""

@@ -5,16 +5,12 @@ session's and then the model's.
 """
 
 import inspect
-import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
-
-import anyio.lowlevel
+from typing import Any
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import AfterRead, BeforeWrite, Definition, Model, WriteKind, definition_of
-
-_SLICE_SECONDS: Final = 0.002
+from dynamap_async.turns import Pace
 
 
 class SessionHooks:
@@ -99,12 +95,11 @@ async def run_after_read(hooks: Sequence[AfterRead], item: Any) -> None:
 
 async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
     """Run hooks on items in order, letting other tasks run every 2 ms."""
-    since = time.perf_counter()
+    pace = Pace(1)
     for item in items:
         await run_after_read(hooks, item)
-        if time.perf_counter() - since > _SLICE_SECONDS:
-            await anyio.lowlevel.checkpoint()
-            since = time.perf_counter()
+        if pace.is_over(1):
+            await pace.pause()
 
 
 def _callables(given: Iterable[Callable[..., object]], setting: str) -> tuple[Any, ...]:

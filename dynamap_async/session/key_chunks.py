@@ -200,15 +200,18 @@ class PartsChunk(KeyChunk):
         self.parts: Sequence[KeyPart] = parts
         self._at = 0
 
-    def next_slice(self) -> list[tuple[KeyPart, Any]]:
+    def next_slice(self, most: int) -> list[tuple[KeyPart, Any]]:
         """Return the next keys, each with its instance, or its error; None where there is no item; nothing at the end.
 
         Those without an item come last.
+
+        Args:
+            most: how many items are decoded at most.
         """
-        at, self._at = self._at, self._at + SLICE_ITEMS
+        at, self._at = self._at, self._at + most
         if at > len(self.items):
             return []
-        items, numbers = self.items[at : at + SLICE_ITEMS], self.numbers[at : at + SLICE_ITEMS]
+        items, numbers = self.items[at : self._at], self.numbers[at : self._at]
         found = self._reads.read(items) or [self._reads.read_one(item) for item in items]
         pairs = [(self.parts[number], item) for number, item in zip(numbers, found, strict=True)]
         if self._at > len(self.items):

@@ -1,10 +1,9 @@
 """Reading any number of items into a list: each key is asked for once, each place has an instance of its own."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import anyio
 
@@ -19,10 +18,9 @@ from dynamap_async.session.flow import Flow
 from dynamap_async.session.key_chunks import SLICE_ITEMS, KeyBook, KeyChunk, KeyedReads
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.sending import outcome
+from dynamap_async.turns import Pace
 from dynamap_async.wire import Body, WireItem
 
-_QUICK_SECONDS: Final = 0.00001
-"""What an item takes at most if a whole chunk of them is to take less than 1 ms."""
 Place = tuple[str, bool, bool]
 """Identity, consistency and coalescing: what makes two reads one."""
 
@@ -44,8 +42,8 @@ class ManyReads:
             done=lambda asked, future: answered.append((asked, future)),
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
-        self._at_once = SLICE_ITEMS
-        """How many items of a chunk are decoded at once."""
+        # Items as small as most are decoded a call at once, which costs a seventh less (benchmarks: batch_get).
+        self._pace = Pace(BATCH_GET_KEYS)
         self._results: list[Any] = []
         self._failures: list[ItemFailure] = []
         self._places: dict[Place, list[Asked[Any]]] = {}
@@ -145,16 +143,14 @@ class ManyReads:
                 for position, subject in book.given(number):
                     self._failures.append(ItemFailure(position, subject, own_instance(error)))
             return
-        at = 0
+        at, pace = 0, self._pace
+        pace.begin()
         while at < len(chunk.items):
-            end = at + self._at_once
-            begun = time.perf_counter()
-            self._take_slice(book, chunk.items[at:end], chunk.numbers[at:end])
-            # Items as small as most are decoded all at once, which costs a seventh less (benchmarks: batch_get).
-            quick = time.perf_counter() - begun < _QUICK_SECONDS * self._at_once
-            at, self._at_once = end, BATCH_GET_KEYS if quick else SLICE_ITEMS
-            if self._flow.paces:
-                await self._flow.pace()
+            end = at + pace.items
+            self._take_slice(book, items := chunk.items[at:end], chunk.numbers[at:end])
+            at = end
+            if pace.is_over(len(items)) or self._flow.paces:
+                await self._flow.hold(pace.pause())
 
     def _take_slice(self, book: KeyBook, items: Sequence[WireItem], numbers: Sequence[int]) -> None:
         found = None if book.repeats else book.reads.read(items)

@@ -29,7 +29,7 @@ from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.sending import decoder, explain, readable, result_of
 from dynamap_async.session.stating import state
-from dynamap_async.session.stream import ItemStream, PageDecoding
+from dynamap_async.session.stream import ItemStream, PageDecoding, page_pace
 from dynamap_async.session.writing import Writing
 
 R = TypeVar("R")
@@ -173,10 +173,11 @@ class Runner:
         pages = self._pages(reading, eager=True)
         decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()
         position: Position | None = None
+        pace = page_pace()
         try:
             while not pages.ended:
                 page = await pages.next_page()
-                position, decoding = page.position, PageDecoding(decode, page.items)
+                position, decoding = page.position, PageDecoding(decode, page.items, pace)
                 del page  # so that its items go as they are decoded
                 found = await decoding.finish()
                 items += self._skip(pages, reading, found) if skips else found

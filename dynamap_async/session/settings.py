@@ -9,6 +9,7 @@ from typing import Final
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.executor import is_async
+from dynamap_async.models import warn_caller
 from dynamap_async.operations import Context
 from dynamap_async.transport import Transport, WireTransport
 
@@ -18,6 +19,8 @@ _POLICIES: Final = {
     "capacity": (CapacityPolicy, 'CapacityPolicy(limits="describe")'),
 }
 """Setting -> its class, and an example of it."""
+_SECRET_BYTES: Final = 16
+"""As many as a signature has: with fewer, guessing the secret is easier than guessing one."""
 
 
 def check_settings(close_timeout: object, **policies: object) -> None:
@@ -56,4 +59,11 @@ def _to_secret(given: object) -> bytes | None:
         raise ConfigurationError(f"cursor_secret is given a {type(given).__name__}; give text or bytes")
     if not given:
         raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
-    return given.encode() if isinstance(given, str) else given
+    secret = given.encode() if isinstance(given, str) else given
+    if len(secret) < _SECRET_BYTES:
+        warn_caller(
+            f"cursor_secret has {len(secret)} bytes, and whoever guesses it can sign cursors; make one of 32 with "
+            "secrets.token_bytes(32), and give the same to all processes",
+            UserWarning,
+        )
+    return secret

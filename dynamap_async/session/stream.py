@@ -3,12 +3,9 @@
 Invariant: a cancelled ``__anext__`` loses nothing: what was read but not given out is held by the stream.
 """
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, Self, TypeVar
-
-import anyio.lowlevel
 
 from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
 from dynamap_async.executor import CompletedPages, MergedPages, Pages, SegmentPages
@@ -16,15 +13,13 @@ from dynamap_async.models import AfterRead
 from dynamap_async.operations import InvalidItem
 from dynamap_async.request import Positions
 from dynamap_async.session.hooks import run_after_read
+from dynamap_async.turns import Pace
 from dynamap_async.wire import WireItem
 
 ItemT = TypeVar("ItemT")
 Decode = Callable[[Sequence[WireItem]], list[ItemT]]
 
-_FIRST_SLICE_ITEMS: Final = 3
-"""With 8, an eighth of all pages of 100 made the garbage collector run, and now a thirtieth (benchmarks: query_100)."""
 _SLICE_ITEMS: Final = 32
-_SLICE_SECONDS: Final = 0.002
 
 
 class PageDecoding(Generic[ItemT]):
@@ -36,12 +31,19 @@ class PageDecoding(Generic[ItemT]):
     (benchmarks: query_100).
     """
 
-    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem]) -> None:
+    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem], pace: Pace) -> None:
+        """Begin.
+
+        Args:
+            decode: makes the items.
+            wire: the page.
+            pace: that of all pages of one read; see ``page_pace``.
+        """
         self._decode = decode
         self.total: int = len(wire)
         """How many items the page has."""
         self._left = deque(wire)
-        self._slice = _FIRST_SLICE_ITEMS
+        self._pace = pace
         self._items: list[ItemT] = []
         self._failures: list[ItemValidationError] = []
 
@@ -51,25 +53,30 @@ class PageDecoding(Generic[ItemT]):
         Raises:
             ItemValidationError: items do not fit; the error carries all items of the page that do.
         """
-        since = time.perf_counter()
+        pace = self._pace
+        pace.go_on()
         while self._left:
-            if time.perf_counter() - since > _SLICE_SECONDS:
-                await anyio.lowlevel.checkpoint()
-                since = time.perf_counter()
-            self._decode_slice()
+            if pace.is_over(self._decode_slice(pace.items)):
+                await pace.pause()
+        pace.rest()
         if self._failures:
             raise ItemValidationError.of_call(self._failures, self._items)
         return self._items
 
-    def _decode_slice(self) -> None:
+    def _decode_slice(self, most: int) -> int:
         left = self._left
-        wire = [left.popleft() for _ in range(min(self._slice, len(left)))]
-        self._slice = min(self._slice + self._slice // 2, _SLICE_ITEMS)
+        wire = [left.popleft() for _ in range(min(most, len(left)))]
         try:
             self._items += self._decode(wire)
         except ItemValidationError as error:
             self._items += error.items
             self._failures += error.failures
+        return len(wire)
+
+
+def page_pace() -> Pace:
+    """Return the pace of one read: pages that are there already are decoded one after the other, without a wait."""
+    return Pace(_SLICE_ITEMS)
 
 
 class ItemStream(Generic[ItemT]):
@@ -95,6 +102,7 @@ class ItemStream(Generic[ItemT]):
         self._skip = skip
         self._items: deque[ItemT] = deque()
         self._page: PageDecoding[ItemT] | None = None
+        self._pace = page_pace()
         self._advancing = False
         self._closed = False
 
@@ -124,7 +132,7 @@ class ItemStream(Generic[ItemT]):
                 if self._page is None:
                     if self._pages.ended:
                         raise StopAsyncIteration
-                    self._page = PageDecoding(self._decode, (await self._pages.next_page()).items)
+                    self._page = PageDecoding(self._decode, (await self._pages.next_page()).items, self._pace)
                 await self._take_page(self._page)
                 self._drop_skipped()
             if self._hooks:
@@ -164,7 +172,7 @@ class ItemStream(Generic[ItemT]):
         It may be taken at any time, also after ``aclose``. It is bound to the scan as a cursor is to its query.
 
         Raises:
-            OperationError: the stream is not of a scan in segments.
+            OperationError: the stream is not of a scan in segments, or its positions take over 256 KB of text.
         """
         unread = len(self._items) if self._page is None else self._page.total
         pages = self._pages

@@ -1,6 +1,7 @@
 """An HTTP answer -> the JSON object it carries, or the error it stands for."""
 
 import zlib
+from collections.abc import Generator
 from typing import Any, Final
 
 import orjson
@@ -10,10 +11,12 @@ from dynamap_async.errors import DynamapError
 from dynamap_async.request import Request
 from dynamap_async.transport.channel import Answer
 from dynamap_async.transport.failures import damaged
+from dynamap_async.transport.pieces import parse_in_pieces
 from dynamap_async.transport.translate import error_code, service_error
 from dynamap_async.wire import Body
 
 _CHECKSUM: Final = istr("x-amz-crc32")  # its case is folded once (benchmarks: get_one)
+_CHECKED_BYTES: Final = 2**18
 
 
 def read_answer(request: Request, answer: Answer) -> Body:
@@ -23,23 +26,44 @@ def read_answer(request: Request, answer: Answer) -> Body:
         ServiceError: the answer is an error.
         DamagedResponseError: its checksum is wrong, or it is no JSON object.
     """
-    status, headers, body = answer
-    expected = headers.get(_CHECKSUM)
-    if expected is not None and expected != str(zlib.crc32(body)):
+    body = answer.body
+    _check(request, answer, zlib.crc32(body))
+    try:
+        content = orjson.loads(body)
+    except ValueError:
+        content = None
+    return _content(request, answer, content)
+
+
+def read_in_pieces(request: Request, answer: Answer) -> Generator[None, None, Body]:
+    """Do the same with a large answer, in less than 1 ms at a time; see ``parse_in_pieces``.
+
+    Yields:
+        None: after each piece.
+    """
+    view, checksum = memoryview(answer.body), 0
+    for at in range(0, len(view), _CHECKED_BYTES):
+        checksum = zlib.crc32(view[at : at + _CHECKED_BYTES], checksum)
+        yield
+    _check(request, answer, checksum)
+    try:
+        content = yield from parse_in_pieces(answer.body)
+    except ValueError:
+        content = None
+    return _content(request, answer, content)
+
+
+def _check(request: Request, answer: Answer, checksum: int) -> None:
+    expected = answer.headers.get(_CHECKSUM)
+    if expected is not None and expected != str(checksum):
         raise damaged(request, "the answer's checksum is wrong")
-    content = _json_object(body)
-    if status == 200 and content is not None:
+
+
+def _content(request: Request, answer: Answer, parsed: Any) -> Body:
+    content: Body | None = parsed if issubclass(type(parsed), dict) else None
+    if answer.status == 200 and content is not None:
         return content
     raise _failure(request, answer, content)
-
-
-def _json_object(body: bytes) -> Body | None:
-    try:
-        content: Any = orjson.loads(body)
-    except ValueError:
-        return None
-    found: Body | None = content if issubclass(type(content), dict) else None
-    return found
 
 
 def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapError:

@@ -13,7 +13,7 @@ from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
-from dynamap_async.transport.answers import read_answer
+from dynamap_async.transport.answers import read_answer, read_in_pieces
 from dynamap_async.transport.channel import Answer, Channel
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource
@@ -22,9 +22,12 @@ from dynamap_async.transport.opening import credential_source, look_up, open_cha
 from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings, complete_settings
 from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
+from dynamap_async.turns import in_turns
 from dynamap_async.wire import Body
 
 _NOTICEABLE_SKEW_SECONDS = 60.0
+_LARGE_BYTES = 128 * 2**10
+"""From this size on, an answer may take more than 2 ms to parse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +153,9 @@ class WireTransport:
             except opened.channel.errors as error:
                 raise transport_error(error, request) from error
             try:
-                return read_answer(request, answer)
+                if len(answer.body) < _LARGE_BYTES:
+                    return read_answer(request, answer)
+                return await in_turns(read_in_pieces(request, answer))
             except CredentialsRejectedError as error:
                 if remedied or not await self._remedied(opened, error, answer, used):
                     error.args = tuple(_without_secrets(str(each), used) for each in error.args)

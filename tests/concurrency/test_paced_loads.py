@@ -48,7 +48,7 @@ async def load(session, items):
 @pytest.fixture
 def every_item_gives_way(monkeypatch):
     monkeypatch.setattr(flow, "_PACED_SLICE_SECONDS", -1.0)
-    monkeypatch.setattr(flow, "_SLICE_SECONDS", 3600.0)
+    monkeypatch.setattr(flow, "SLICE_SECONDS", 3600.0)
 
 
 async def test_a_load_that_waits_for_units_gives_way_item_by_item_and_its_calls_are_full(every_item_gives_way):

@@ -197,7 +197,7 @@ async def test_an_item_stream_cancelled_while_it_decodes_loses_nothing(
     transport, table, open_session, readings, monkeypatch
 ):
     ticks = iter(range(10**6))
-    monkeypatch.setattr("dynamap_async.session.stream.time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("dynamap_async.turns.time.perf_counter", lambda: next(ticks))
     transport.otherwise = table(200, page=200)
     async with open_session() as session:
         stream = readings(session).stream()
@@ -338,9 +338,9 @@ async def test_the_page_ahead_is_fetched_without_the_callers_context(transport, 
 
 
 async def test_a_large_page_is_decoded_with_pauses(transport, table, open_session, readings, monkeypatch):
-    """A clock that moves 1 ms with each look at it: every third slice of 32 items is over 2 ms."""
+    """A clock that moves 0.9 ms with each look at it: every third slice of 32 items is over 2 ms."""
     ticks = iter(range(10**6))
-    monkeypatch.setattr("dynamap_async.session.stream.time.perf_counter", lambda: next(ticks) / 1000)
+    monkeypatch.setattr("dynamap_async.turns.time.perf_counter", lambda: next(ticks) * 0.0009)
     transport.otherwise = table(9600, page=10**6)
     turns = 0
 

@@ -218,7 +218,7 @@ async def test_a_checkpoint_goes_on_exactly_after_the_item_given_out_last(
     transport, segmented, open_session, model, stop
 ):
     transport.otherwise = segmented(60)
-    async with open_session(cursor_secret="secret") as session:
+    async with open_session(cursor_secret="0123456789abcdef") as session:
         scan = session.scan(model).segments(4)
         async with scan.stream() as stream:
             before = [(await anext(stream)).at for _ in range(stop)]
@@ -288,7 +288,7 @@ async def test_a_checkpoint_is_short_however_many_segments_there_are(transport, 
         return {"Items": [{**key, "value": {"N": "0"}}], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": key}
 
     transport.otherwise = endless
-    async with open_session(cursor_secret="secret") as session:
+    async with open_session(cursor_secret="0123456789abcdef") as session:
         scan = session.scan(model).segments(segments)
         async with scan.stream() as stream:
             for _ in range(500):
@@ -305,7 +305,7 @@ async def test_a_checkpoint_is_short_however_many_segments_there_are(transport, 
 
 async def test_a_checkpoint_of_another_scan_is_refused(transport, segmented, open_session, model):
     transport.otherwise = segmented(60)
-    async with open_session(cursor_secret="secret") as session:
+    async with open_session(cursor_secret="0123456789abcdef") as session:
         scan = session.scan(model).segments(4)
         async with scan.stream() as stream:
             await anext(stream)
@@ -318,7 +318,7 @@ async def test_a_checkpoint_of_another_scan_is_refused(transport, segmented, ope
             await session.scan(model).page(size=5, after=checkpoint)
         with pytest.raises(CursorError, match="not one of this library"):
             await scan.resume(checkpoint[:-3])
-    async with open_session(cursor_secret="other") as session:
+    async with open_session(cursor_secret="fedcba9876543210") as session:
         with pytest.raises(CursorError, match="another cursor_secret"):
             await session.scan(model).segments(4).resume(checkpoint)
 

@@ -79,7 +79,7 @@ OTHERS = [Post(author="bob", number=n, city="London", likes=100 + n) for n in ra
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def filled(engine):
-    async with engine.session(table_prefix=f"q{uuid4().hex[:12]}-", cursor_secret="secret") as session:
+    async with engine.session(table_prefix=f"q{uuid4().hex[:12]}-", cursor_secret="0123456789abcdef") as session:
         await session.tables.create(Post, Blob)
         for post in POSTS + OTHERS:
             await session.put(post)
@@ -183,10 +183,10 @@ async def test_a_cursor_of_another_query_is_refused(filled):
 async def test_a_cursor_signed_by_another_session_is_refused(filled, engine):
     page = await adas(filled).page(size=2)
     prefix = filled._runner.context.table_prefix
-    async with engine.session(table_prefix=prefix, cursor_secret="another") as other:
+    async with engine.session(table_prefix=prefix, cursor_secret="fedcba9876543210") as other:
         with pytest.raises(CursorError):
             await adas(other).page(size=2, after=page.cursor)
-    async with engine.session(table_prefix=prefix, cursor_secret="secret") as same:
+    async with engine.session(table_prefix=prefix, cursor_secret="0123456789abcdef") as same:
         assert (await adas(same).page(size=2, after=page.cursor)).items == POSTS[2:4]
 
 

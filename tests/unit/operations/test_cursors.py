@@ -1,21 +1,27 @@
 """Cursors: opaque text, bound to one query, of no use once it was touched."""
 
 import base64
+import hashlib
+import hmac
+import random
+import string
 import zlib
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 
 import orjson
 import pytest
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
-from dynamap_async.errors import CursorError
+from dynamap_async.errors import CursorError, OperationError
 from dynamap_async.operations import Context
 from dynamap_async.operations.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
 from dynamap_async.request import Positions
 from dynamap_async.schema import KeyAttribute, KeySchema
 
 POSITION = {"user_id": {"S": "a"}, "tweet_id": {"N": "5"}}
+SECRET = b"0123456789abcdef"
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -33,10 +39,6 @@ def keys_of(position):
     return (KeySchema((attributes[0],), tuple(attributes[1:])),)
 
 
-def raw(cursor):
-    return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-
-
 def text(content):
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
@@ -50,13 +52,13 @@ def text(content):
         {"a": {"S": "ключ \u0000 🦊"}, "b.c d#": {"S": "x"}},
     ],
 )
-@pytest.mark.parametrize("secret", [None, b"secret"])
+@pytest.mark.parametrize("secret", [None, SECRET])
 def test_a_cursor_gives_back_its_position(position, secret):
     cursor = encode_cursor(position, "binding", secret)
     assert decode_cursor(cursor, "binding", secret, keys=keys_of(position)) == position
 
 
-@pytest.mark.parametrize("secret", [None, b"secret"])
+@pytest.mark.parametrize("secret", [None, SECRET])
 @pytest.mark.parametrize("unfinished", [1, 100])
 def test_the_positions_of_many_parts_come_back_and_not_if_a_character_is_changed(unfinished, secret):
     names = ("attribute_one", "attribute_two")
@@ -72,14 +74,95 @@ def test_the_positions_of_many_parts_come_back_and_not_if_a_character_is_changed
             decode_positions(changed, "binding", secret, total=1000, keys=keys)
 
 
-def test_a_forged_text_does_not_fill_the_memory(tweet):
-    forged = text(b"\0" * 16 + zlib.compress(b"[" + b" " * 50_000_000 + b"1, {}]"))
+def signed(body, binding, secret=None):
+    """Return the text that this library would make of a body."""
+    bound = binding.encode() + b"\0" + body
+    digest = hashlib.sha256(bound).digest() if secret is None else hmac.digest(secret, bound, "sha256")
+    return text(digest[:16] + body)
+
+
+def refused(called):
+    def refuse(*_args, **_kwargs):
+        pytest.fail(f"{called} was called")
+
+    return refuse
+
+
+@pytest.mark.parametrize("secret", [None, SECRET])
+@pytest.mark.parametrize(
+    "body", [zlib.compress(b"[1," + b" " * 100_000 + b"{}]"), b"[1,{}]"], ids=["inflated", "plain"]
+)
+def test_what_has_a_wrong_signature_is_neither_inflated_nor_parsed(monkeypatch, secret, body):
+    forged = text(b"\0" * 16 + body)
+    monkeypatch.setattr("dynamap_async.operations.cursors.zlib.decompressobj", refused("zlib"))
+    monkeypatch.setattr("dynamap_async.operations.cursors.orjson.loads", refused("orjson"))
+    with pytest.raises(CursorError, match="damaged, or belongs to another query"):
+        decode_cursor(forged, "binding", secret, keys=keys_of(POSITION))
+
+
+@pytest.mark.parametrize("secret", [None, SECRET])
+@pytest.mark.parametrize(
+    ("decode", "length"),
+    [
+        (partial(decode_cursor, keys=()), 16 * 1024),
+        (partial(decode_positions, total=2, keys=()), 4 * 1024),
+        (partial(decode_positions, total=2, keys=(), checkpoint=True), 256 * 1024),
+    ],
+    ids=["cursor", "cursor of several positions", "checkpoint"],
+)
+def test_a_text_that_is_too_long_is_not_even_decoded(monkeypatch, decode, length, secret):
+    monkeypatch.setattr("dynamap_async.operations.cursors.base64.b64decode", refused("base64"))
     with pytest.raises(CursorError, match="damaged"):
-        reading(Query(tweet).where(tweet.user_id == "a"), forged)
+        decode("A" * (length + 1), "binding", secret)
+
+
+@pytest.mark.parametrize(("spaces", "fits"), [(1_000, True), (64_000, True), (66_000, False), (50_000_000, False)])
+def test_where_nobody_signs_nothing_is_inflated_beyond_what_a_cursor_can_hold(spaces, fits):
+    padded = orjson.dumps([1, POSITION])[:-1] + b" " * spaces + b"]"
+    forged = signed(zlib.compress(padded, 9), "binding")
+    decode = partial(decode_cursor, forged, "binding", None, keys=keys_of(POSITION))
+    if fits:
+        assert decode() == POSITION
+    else:
+        with pytest.raises(CursorError, match="damaged"):
+            decode()
+
+
+def test_a_body_that_goes_on_after_its_end_is_refused():
+    forged = signed(zlib.compress(orjson.dumps([1, POSITION])) + b"more", "binding")
+    with pytest.raises(CursorError, match="damaged"):
+        decode_cursor(forged, "binding", None, keys=keys_of(POSITION))
+
+
+@pytest.mark.parametrize("character", ["\0", "é", "x"])
+def test_the_longest_keys_of_table_and_index_make_a_cursor_that_is_read(character):
+    table, index = ([KeyAttribute(name * 255, "S") for name in names] for names in ("ab", "cd"))
+    keys = [KeySchema((partition,), (sort,)) for partition, sort in (table, index)]
+    partition, sort = ({"S": character * (length // len(character.encode()))} for length in (2048, 1024))
+    position = {key.partition[0].name: partition for key in keys} | {key.sort[0].name: sort for key in keys}
+    assert decode_cursor(encode_cursor(position, "binding", None), "binding", None, keys=keys) == position
+
+
+def test_the_longest_keys_of_64_segments_make_a_checkpoint_that_is_read():
+    chance = random.Random(0)
+
+    def key(length):
+        return {"S": "".join(chance.choices(string.ascii_letters + string.digits, k=length))}
+
+    positions = Positions(64, {number: {"a": key(2048), "b": key(1024)} for number in range(64)})
+    checkpoint = encode_positions(positions, 64, "binding", SECRET, checkpoint=True)
+    keys = [KeySchema((KeyAttribute("a", "S"),), (KeyAttribute("b", "S"),))]
+    assert decode_positions(checkpoint, "binding", SECRET, total=64, keys=keys, checkpoint=True) == positions
+
+
+def test_a_checkpoint_that_nobody_could_read_is_not_made():
+    positions = Positions(500, {number: {"a": {"S": f"{number:>2048}"}} for number in range(1000)})
+    with pytest.raises(OperationError, match="1000 positions would take .* a checkpoint has at most .*fewer segments"):
+        encode_positions(positions, 1000, "binding", None, checkpoint=True)
 
 
 def test_a_cursor_is_text_for_a_url():
-    cursor = encode_cursor({"a": {"B": "//79/Pv6"}}, "binding", b"secret")
+    cursor = encode_cursor({"a": {"B": "//79/Pv6"}}, "binding", SECRET)
     assert cursor.replace("-", "").replace("_", "").isalnum()
 
 
@@ -178,11 +261,11 @@ DAMAGED = [
 
 @pytest.mark.parametrize("cursor", [each for each in DAMAGED if each is not None], ids=repr)
 def test_garbage_is_refused(tweet, cursor):
-    with pytest.raises(CursorError, match="not one of this library, or is damaged"):
+    with pytest.raises(CursorError, match="damaged"):
         reading(Query(tweet).where(tweet.user_id == "a"), cursor)
 
 
-@pytest.mark.parametrize("secret", [None, b"secret"])
+@pytest.mark.parametrize("secret", [None, SECRET])
 def test_no_changed_character_passes(tweet, secret):
     query = Query(tweet).where(tweet.user_id == "a")
     cursor = cursor_of(query, cursor_secret=secret)
@@ -201,13 +284,11 @@ def test_a_cursor_is_read_with_the_secret_it_was_signed_with(tweet, made, read):
         reading(query, cursor_of(query, cursor_secret=made), cursor_secret=read)
 
 
-def test_a_cursor_of_another_version_is_refused(tweet):
-    query = Query(tweet).where(tweet.user_id == "a")
-    content = raw(cursor_of(query))
-    version, position = orjson.loads(content[16:])
-    newer = text(content[:16] + orjson.dumps([version + 1, position]))
+@pytest.mark.parametrize("secret", [None, SECRET])
+def test_a_cursor_of_another_version_is_refused(secret):
+    newer = signed(orjson.dumps([2, POSITION]), "binding", secret)
     with pytest.raises(CursorError, match="version 2, and this library reads 1"):
-        reading(query, newer)
+        decode_cursor(newer, "binding", secret, keys=keys_of(POSITION))
 
 
 FORGED = [

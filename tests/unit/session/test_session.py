@@ -124,7 +124,7 @@ def test_another_transport_excludes_settings_of_the_connection(recorder, setting
 
 def test_a_secret_may_be_text_or_bytes(recorder):
     cursors = set()
-    for secret in ("secret", b"secret"):
+    for secret in ("0123456789abcdef", b"0123456789abcdef"):
         recorder.answer = {"Items": [WIRE], "LastEvaluatedKey": {"owner": {"S": "ada"}, "number": {"N": "1"}}}
         page = run(recorder, lambda s: s.query(Note).where(Note.owner == "ada").page(size=1), cursor_secret=secret)
         cursors.add(page.cursor)

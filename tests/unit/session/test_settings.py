@@ -52,8 +52,8 @@ def test_a_setting_that_cannot_work_is_refused_when_the_session_is_made(settings
         {"batching": None, "retry": None, "capacity": None, "cursor_secret": None},
         {"close_timeout_seconds": 0},
         {"close_timeout_seconds": float("inf")},
-        {"cursor_secret": "text"},
-        {"cursor_secret": b"bytes"},
+        {"cursor_secret": "0123456789abcdef"},
+        {"cursor_secret": b"0123456789abcdef"},
         {"observer": iter([print])},
         {"after_read": (print,)},
     ],
@@ -61,3 +61,17 @@ def test_a_setting_that_cannot_work_is_refused_when_the_session_is_made(settings
 )
 def test_a_setting_that_can_work_is_taken(settings):
     Session(**settings)
+
+
+@pytest.mark.parametrize("secret", ["k", b"k", "0123456789abcde", "é" * 7])
+def test_a_secret_of_fewer_than_16_bytes_warns_where_the_session_is_made_and_is_not_shown(secret):
+    with pytest.warns(UserWarning, match=re.escape("secrets.token_bytes(32)")) as warned:
+        Session(cursor_secret=secret)
+    [warning] = warned
+    assert warning.filename == __file__
+    assert str(secret) not in str(warning.message).split()
+    assert f"has {len(secret if isinstance(secret, bytes) else secret.encode())} bytes" in str(warning.message)
+
+
+def test_a_secret_of_16_bytes_in_8_characters_is_long_enough():
+    Session(cursor_secret="é" * 8)

@@ -2,11 +2,15 @@ import asyncio
 import datetime
 import email.utils
 import time
+import zlib
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import orjson
 import pytest
 
+from dynamap_async import turns as turns_of_the_loop
 from dynamap_async.config import Credentials
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
@@ -152,6 +156,64 @@ async def test_damaged_answer_leaves_the_outcome_unknown(server, connect, get_it
         await transport.send(get_item)
     assert raised.value.outcome is Outcome.UNKNOWN
     assert len(server.requests) == 1
+
+
+LARGE = orjson.dumps({"Items": [{"id": {"N": str(number)}, "text": {"S": "}},{"}} for number in range(10_000)]})
+
+
+@pytest.mark.asyncio
+async def test_large_answer_is_parsed_with_turns_of_the_event_loop_in_between(server, connect, get_item, monkeypatch):
+    turns, looks, next_turn = [], count(), turns_of_the_loop.next_turn
+
+    async def counted():
+        turns.append(1)
+        await next_turn()
+
+    monkeypatch.setattr(turns_of_the_loop, "next_turn", counted)
+    monkeypatch.setattr(turns_of_the_loop, "time", SimpleNamespace(perf_counter=lambda: next(looks) / 1000))
+    server.then(LARGE)
+    transport = await connect()
+    assert await transport.send(get_item) == orjson.loads(LARGE)
+    assert len(turns) >= len(LARGE) / 2**15 / 3  # a clock that moves 1 ms with each look: a turn for 3 pieces
+
+
+@pytest.mark.asyncio
+async def test_small_answer_is_read_at_once(server, connect, get_item, monkeypatch):
+    monkeypatch.setattr("dynamap_async.transport.http.in_turns", None)
+    server.then(orjson.dumps({"Item": {"text": {"S": "x" * 100_000}}}))
+    transport = await connect()
+    assert await transport.send(get_item)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"body": LARGE[:-1]},
+        {"body": LARGE + b","},
+        {"body": LARGE.replace(b'{"id":{"N":"5000"}', b'"id":{"N":"5000"}')},
+        {"body": b"[" + LARGE + b"]"},
+        {"body": LARGE, "headers": {"x-amz-crc32": str(zlib.crc32(LARGE[1:]))}},
+        {"body": b"<html>" * 100_000, "status": 403},
+    ],
+    ids=["no end", "more", "a gap", "array", "checksum", "html"],
+)
+async def test_damaged_large_answer_leaves_the_outcome_unknown(server, connect, get_item, reply):
+    server.then(**reply)
+    transport = await connect()
+    with pytest.raises(DamagedResponseError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.asyncio
+async def test_large_refusal_carries_its_facts(server, connect, get_item):
+    reasons = [{"Code": "None", "Item": {"text": {"S": "x" * 3000}}}] * 100
+    body = {"__type": "com.amazonaws#ThrottlingException", "message": "slow down", "CancellationReasons": reasons}
+    server.then(orjson.dumps(body), status=400)
+    transport = await connect()
+    with pytest.raises(ThrottledError, match="slow down"):
+        await transport.send(get_item)
 
 
 DOUBT = "; check the endpoint and the proxy: this may be no DynamoDB"

@@ -1,0 +1,90 @@
+"""A large answer's JSON, parsed piece by piece: the same result as at one go, with room for others in between. Pure."""
+
+import gc
+import re
+from collections.abc import Generator, Iterator
+from typing import Any, Final
+
+import orjson
+
+_PIECE_BYTES: Final = 32 * 2**10
+"""What is parsed in less than 1 ms, whatever it is."""
+_ARRAY: Final = re.compile(rb'"[^"\\]{3,}"\s*:\s*\[')
+"""Where an array begins that can hold items. Inside of items the names before arrays are L, SS, NS and BS."""
+_BETWEEN_ITEMS: Final = re.compile(rb'\}\s*(,)\s*\{\s*"(?!M")[^"\\]*"\s*:\s*\{')
+"""Where one item ends and the next begins: with a name, and the object that is its value. What is nested in a list
+begins with its type, and of those only M is followed by an object."""
+
+
+def parse_in_pieces(text: bytes) -> Generator[None, None, Any]:
+    """Parse JSON as ``orjson.loads`` does, in less than 1 ms at a time if it is a DynamoDB answer of many items.
+
+    Items are cut out of the arrays that they are in, and what is left is parsed with a number in their place. A piece
+    is known to be whole items because it parses as an array; where none is found, the rest is parsed at one go.
+
+    Yields:
+        None: after each piece.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    arrays: list[list[Any]] = []
+    """The items that were cut out of each array; the number that is in their place is the position in this list."""
+    left: list[bytes | memoryview] = []
+    """What is left of the text."""
+    view, kept, array = memoryview(text), 0, _ARRAY.search(text)
+    while array is not None:
+        items: list[Any] = []
+        begin = at = array.end()
+        between = _BETWEEN_ITEMS.search(text, at + _PIECE_BYTES)
+        while between is not None:
+            try:
+                items += _loads(b"".join((b"[", view[at : between.start(1)], b"]")))
+            except ValueError:
+                break
+            yield
+            at = between.end(1)
+            between = _BETWEEN_ITEMS.search(text, at + _PIECE_BYTES)
+        if items:
+            left += (view[kept:begin], b"%d," % len(arrays))
+            arrays.append(items)
+            kept = at
+        # Between the two there is the end of this array, and perhaps the beginning of the next.
+        array = None if between is None else _ARRAY.search(text, at, between.start())
+    left.append(view[kept:])
+    answer = orjson.loads(b"".join(left))
+    return answer if _put_back(arrays, answer) else orjson.loads(text)
+
+
+def _loads(text: bytes) -> Any:
+    """Parse a piece, and have the garbage collector look at its objects when all are made, and not time and again.
+
+    They are no garbage. Where a page has tens of thousands of them, the looks add up to a collection of everything,
+    which holds the event loop for longer than the whole page does.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return orjson.loads(text)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _put_back(arrays: list[list[Any]], answer: Any) -> bool:
+    """Put items where they were cut out; return False where they were not in an answer's own arrays."""
+    missing = dict(enumerate(arrays))
+    for array in _arrays_in(answer):
+        if array and type(array[0]) is int and array[0] in missing:
+            array[:1] = missing.pop(array[0])
+    return not missing
+
+
+def _arrays_in(value: Any) -> Iterator[list[Any]]:
+    """Yield the arrays of an answer, and none that is in one of them."""
+    if isinstance(value, list):
+        yield value
+    elif isinstance(value, dict):
+        each: Any
+        for each in value.values():
+            yield from _arrays_in(each)

@@ -1,0 +1,126 @@
+"""Turns of the event loop: large work is done in slices of about 2 ms, and one slice in a turn, whoever does it.
+
+Invariant: of all tasks of an event loop that pause here, one goes on in each turn, in the order in which they paused.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Generator
+from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
+
+R = TypeVar("R")
+
+SLICE_SECONDS: Final = 0.002
+"""How long work goes on without a pause."""
+_LONG_SECONDS: Final = 0.001
+"""Items of which so many take longer are done fewer at a time."""
+
+
+class Pace:
+    """When one task's work pauses, and how many items it does until it looks at the clock again."""
+
+    __slots__ = ("_looked", "_most", "_since", "items")
+
+    def __init__(self, most: int) -> None:
+        """Begin to work.
+
+        Args:
+            most: how many items are done at most between two looks at the clock, at least 1.
+        """
+        self._most: Final = most
+        self.items: int = 1
+        """How many are done until the next look: as many as take about 1 ms."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to work, or go on after a wait: other tasks have just had their turn."""
+        self._since: float | None = time.perf_counter()
+        self._looked = self._since
+
+    def go_on(self) -> None:
+        """Go on with other items after ``rest``, perhaps in the same turn of the event loop: then its time counts."""
+        self.items = 1
+        if self._since is None:
+            self.begin()
+
+    def rest(self) -> None:
+        """End for now; what comes in a later turn of the event loop begins anew."""
+        asyncio.get_running_loop().call_soon(self._rested)
+
+    def _rested(self) -> None:
+        self._since = None
+
+    def is_over(self, done: int) -> bool:
+        """Look at the clock; return whether other tasks are to have their turn before the next items.
+
+        Args:
+            done: how many items were done since the last look: the last ones may be fewer than ``items``.
+        """
+        now = time.perf_counter()
+        took, self._looked = now - self._looked, now
+        if took > _LONG_SECONDS:
+            self.items = max(1, self.items // 2)
+        elif done >= self.items:
+            self.items = min(self._most, self.items + max(1, self.items // 2))
+        return self._since is not None and now - self._since > SLICE_SECONDS
+
+    async def pause(self) -> None:
+        """Let other tasks have their turn."""
+        await next_turn()
+        self.begin()
+
+
+class _Line:
+    """The tasks of one event loop that wait for a turn."""
+
+    def __init__(self) -> None:
+        self._waiting: Final[deque[asyncio.Future[None]]] = deque()
+
+    def join(self, waiter: "asyncio.Future[None]") -> None:
+        if not self._waiting:
+            waiter.get_loop().call_soon(self._admit)
+        self._waiting.append(waiter)
+
+    def _admit(self) -> None:
+        """Let the first go on, unless it was cancelled."""
+        waiting = self._waiting
+        while waiting:
+            waiter = waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                break
+        if waiting:
+            waiting[0].get_loop().call_soon(self._admit)
+
+
+_lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]] = WeakKeyDictionary()
+"""One for each event loop, which is what all sessions on it share."""
+
+
+async def next_turn() -> None:
+    """Let other tasks run, and go on in a turn of the event loop in which nobody else does who paused here."""
+    loop = asyncio.get_running_loop()
+    line = _lines.get(loop)
+    if line is None:
+        line = _lines[loop] = _Line()
+    waiter: asyncio.Future[None] = loop.create_future()
+    line.join(waiter)
+    await waiter
+
+
+async def in_turns(work: Generator[None, None, R]) -> R:
+    """Do work that yields wherever it may pause, and return what it returns; errors are its own.
+
+    It begins in a turn of its own: where many answers arrive in one, the beginnings alone would take long.
+    """
+    while True:
+        await next_turn()
+        since = time.perf_counter()
+        while time.perf_counter() - since <= SLICE_SECONDS:
+            try:
+                next(work)
+            except StopIteration as end:
+                result: R = end.value
+                return result

@@ -1,0 +1,105 @@
+"""However large what is read, other tasks have their turn after little of it. Work is counted in items, not timed."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Annotated
+
+import pytest
+from pydantic import AfterValidator, BaseModel
+
+from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey
+
+SECONDS = {"tiny": 0.00002, "nested": 0.0003, "huge": 0.002}
+WORK = SimpleNamespace(now=0.0, seconds=0.0)
+"""A clock that is moved by the decoding of items alone."""
+
+
+def decoded(value):
+    WORK.now += WORK.seconds
+    return value
+
+
+class Line(BaseModel):
+    sku: Annotated[str, AfterValidator(decoded)]
+
+
+class Order(Model, table="orders"):
+    owner: PartitionKey[str]
+    number: SortKey[int]
+    line: Attr[Line]
+    by_number = GlobalIndex(partition_key="owner", sort_key="number", projection=KEYS_ONLY)
+
+
+def wire(owner, number):
+    return {"owner": {"S": owner}, "number": {"N": str(number)}, "line": {"M": {"sku": {"S": "a"}}}}
+
+
+def answer(request):
+    """Answer with every key of a batch, or with 400 items."""
+    if request.operation == "BatchGetItem":
+        [(table, entry)] = request.body["RequestItems"].items()
+        return {"Responses": {table: [wire(key["owner"]["S"], key["number"]["N"]) for key in entry["Keys"]]}}
+    if request.operation == "GetItem":
+        return {"Item": wire(request.body["Key"]["owner"]["S"], request.body["Key"]["number"]["N"])}
+    items = [wire("ada", number) for number in range(400)]
+    return {"Items": items, "Count": 400, "ScannedCount": 400}
+
+
+@pytest.fixture(params=SECONDS)
+def longest(request, monkeypatch, transport):
+    """Return what makes the longest work between two turns of another task, in the time that an item takes, or 1 ms."""
+    WORK.now, WORK.seconds = 0.0, SECONDS[request.param]
+    clock = SimpleNamespace(perf_counter=lambda: WORK.now)
+    for module in ("session.flow", "turns"):
+        monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
+    transport.otherwise = answer
+    found = []
+
+    async def watch():
+        since = WORK.now
+        while True:
+            await asyncio.sleep(0)
+            found.append(WORK.now - since)
+            since = WORK.now
+
+    async def measured(reading):
+        watching = asyncio.create_task(watch())
+        await asyncio.sleep(0)
+        await reading
+        await asyncio.sleep(0)
+        watching.cancel()
+        await asyncio.wait((watching,))
+        return max(found)
+
+    return measured
+
+
+MOST_SECONDS = 0.004
+"""A slice of 2 ms, and what was begun when it ended: items that take some 1 ms, or one that takes longer."""
+
+
+async def all_of(answers):
+    async for _ in answers:
+        pass
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda s: s.get_many(Order, [("ada", n) for n in range(1000)]),
+        lambda s: s.get_many(Order, [("ada", n % 900) for n in range(1000)]),
+        lambda s: all_of(s.each(Order, [("ada", n) for n in range(1000)])),
+        lambda s: s.query(Order).where(Order.owner == "ada"),
+        lambda s: all_of(s.query(Order).where(Order.owner == "ada")),
+        lambda s: s.scan(Order).segments(4),
+        lambda s: s.query(Order).where(Order.owner.is_in("ada", "bob")),
+        lambda s: s.query(Order).where(Order.owner == "ada").index(Order.by_number),
+        lambda s: s.execute_statement('SELECT * FROM "orders"', into=Order),
+    ],
+    ids=["get_many", "keys twice", "each", "query", "stream", "segments", "partitions", "completed", "statement"],
+)
+async def test_other_tasks_have_their_turn_after_little_work(longest, open_session, read):
+    async with open_session() as session:
+        most = await longest(read(session))
+    assert WORK.now > 0
+    assert most <= max(MOST_SECONDS, 3 * WORK.seconds)

@@ -258,7 +258,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             writes=True,
             conditional=bool(conditions),
             resendable=spec.expected is not None or repeatable,
-            write_id=None if spec.definition.write_id is None else write_id_of_update(spec, self._done),
+            write_id=None if spec.definition.write_id is None else write_id_of_update(spec, stored),
         )
 
     def result(self, response: Body, context: Context) -> R:

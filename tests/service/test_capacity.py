@@ -71,7 +71,7 @@ class Call(SingleRequest[dict]):
         body = {"ReturnConsumedCapacity": "INDEXES", **self.body}
         return Request(operation=self.operation, table=definition_of(Thing).table.name, body=body)
 
-    def result(self, response):
+    def result(self, response, context):
         return response
 
 

@@ -92,7 +92,7 @@ def _get(request: Request, answer: Body) -> str | None:
 
 def _fault_of_item(name: str, item: Any, key: Mapping[str, Any]) -> str | None:
     """Return what is wrong with an item that must have this key."""
-    if type(item) is not dict:
+    if not _is_object(item):
         return f"its {name} is no JSON object"
     for attribute, value in key.items():
         given = item.get(attribute)
@@ -116,7 +116,7 @@ def _write(request: Request, answer: Body) -> str | None:
     returned = request.body.get("ReturnValues")
     if attributes is None:
         return "it has no Attributes" if request.required or returned == "ALL_NEW" else None
-    if type(attributes) is not dict:
+    if not _is_object(attributes):
         return "its Attributes are no JSON object"
     if not attributes.keys() >= request.required:
         return f"its Attributes lack {_listed(request.required - attributes.keys())}"
@@ -137,7 +137,7 @@ def _page(request: Request, answer: Body) -> str | None:
     position: Any = answer.get("LastEvaluatedKey")
     if position is None or position == {}:
         return None
-    if type(position) is not dict or not all(map(_is_key_value, position.values())):
+    if not _is_object(position) or not all(map(_is_key_value, position.values())):
         return "its LastEvaluatedKey is no key"
     if not position.keys() >= request.required:
         return f"its LastEvaluatedKey lacks {_listed(request.required - position.keys())}"
@@ -148,7 +148,7 @@ def _page(request: Request, answer: Body) -> str | None:
 
 
 def _fault_of_items(request: Request, items: Any, count: int | None) -> str | None:
-    if type(items) is not list:
+    if not _is_list(items):
         return "it has no list of Items"
     if not _are_objects(items):
         return "one of its Items is no JSON object"
@@ -162,7 +162,7 @@ def _fault_of_items(request: Request, items: Any, count: int | None) -> str | No
 
 def _is_key_value(value: Any) -> bool:
     return (
-        type(value) is dict
+        _is_object(value)
         and len(value) == 1
         and all(tag in ("S", "N", "B") and type(content) is str for tag, content in value.items())
     )
@@ -181,10 +181,11 @@ def _statement(request: Request, answer: Body) -> str | None:
 
 def _batch_get(request: Request, answer: Body) -> str | None:
     """Return what is wrong with a batch as a whole; which item is whose is found out where its requests are known."""
-    responses, left = answer.get("Responses"), answer.get("UnprocessedKeys")
-    if type(responses) is not dict or not all(map(_are_objects, responses.values())):
+    responses: Any = answer.get("Responses")
+    left: Any = answer.get("UnprocessedKeys")
+    if not _is_object(responses) or not all(map(_are_objects, responses.values())):
         return "it has no Responses"
-    if left is not None and type(left) is not dict:
+    if left is not None and not _is_object(left):
         return "its UnprocessedKeys are no JSON object"
     asked = request.body["RequestItems"].keys()
     return None if asked >= responses.keys() | (left or {}).keys() else "it is about a table that was not asked for"
@@ -194,7 +195,7 @@ def _batch_write(request: Request, answer: Body) -> str | None:
     left: Any = answer.get("UnprocessedItems")
     if left is None:
         return None
-    if type(left) is not dict:
+    if not _is_object(left):
         return "its UnprocessedItems are no JSON object"
     return None if request.body["RequestItems"].keys() >= left.keys() else "it is about a table that was not asked for"
 
@@ -216,10 +217,10 @@ def _statements(request: Request, answer: Body) -> str | None:
         return fault
     for response in answer["Responses"]:
         failure: Any = response.get("Error") or {}
-        if type(failure) is not dict:
+        if not _is_object(failure):
             return "the Error of one of its Responses is no JSON object"
         for item in filter(None, (response.get("Item"), stored := failure.get("Item"))):
-            if type(item) is not dict:
+            if not _is_object(item):
                 return "the Item of one of its Responses is no JSON object"
         if stored and (fault := _fault_of_values((stored,))) is not None:
             return fault
@@ -238,13 +239,21 @@ def _described(member: str, *, needed: bool) -> "Judge":
         described = answer.get(member)
         if described is None:
             return f"it has no {member}" if needed else None
-        return None if type(described) is dict else f"its {member} is no JSON object"
+        return None if _is_object(described) else f"its {member} is no JSON object"
 
     return judge
 
 
+def _is_object(value: Any) -> bool:
+    return issubclass(type(value), dict)
+
+
+def _is_list(value: Any) -> bool:
+    return issubclass(type(value), list)
+
+
 def _are_objects(values: Any) -> bool:
-    return type(values) is list and set(map(type, values)) <= {dict}
+    return _is_list(values) and set(map(type, values)) <= {dict}
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -283,7 +292,7 @@ def _fault_of_values(items: Iterable[Mapping[str, Any]]) -> str | None:
 
 
 def _is_value(value: Any, levels: int) -> bool:
-    if type(value) is not dict or len(value) != 1:
+    if not _is_object(value) or len(value) != 1:
         return False
     [(tag, content)] = value.items()
     match tag:
@@ -294,12 +303,10 @@ def _is_value(value: Any, levels: int) -> bool:
         case "BOOL" | "NULL":
             return type(content) is bool
         case "SS" | "NS" | "BS":
-            return type(content) is list and set(map(type, content)) <= {str}
+            return _is_list(content) and set(map(type, content)) <= {str}
         case "L":
-            return type(content) is list and levels > 0 and all(_is_value(each, levels - 1) for each in content)
+            return _is_list(content) and levels > 0 and all(_is_value(each, levels - 1) for each in content)
         case "M":
-            return (
-                type(content) is dict and levels > 0 and all(_is_value(each, levels - 1) for each in content.values())
-            )
+            return _is_object(content) and levels > 0 and all(_is_value(each, levels - 1) for each in content.values())
         case _:
             return False

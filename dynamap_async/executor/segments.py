@@ -17,6 +17,7 @@ from dynamap_async.turns import Pace
 from dynamap_async.wire import Body, WireItem, WireKey
 
 _DROPPED_ITEMS: Final = 256
+"""After how many items, of a page that is let go, the clock is looked at."""
 
 
 class Part(Protocol):

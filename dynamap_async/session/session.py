@@ -91,8 +91,7 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
                 all settings before it; the session does not close it.
             transport: another way to send, for tests.
             table_prefix: stands before every table name, as in ``shop-dev-``.
-            cursor_secret: signs cursors, so that a client cannot make one up: at least 16 bytes, such as
-                ``secrets.token_bytes(32)``, the same for all processes that serve one API.
+            cursor_secret: signs cursors, so that a client cannot make one up; at least 16 bytes.
             batching: which single-item requests share a call.
             retry: how often and how fast failed requests are sent again.
             capacity: how fast capacity units are spent.

@@ -3,7 +3,7 @@
 import gc
 import re
 from collections.abc import Generator, Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 
@@ -85,6 +85,5 @@ def _arrays_in(value: Any) -> Iterator[list[Any]]:
     if isinstance(value, list):
         yield value
     elif isinstance(value, dict):
-        each: Any
-        for each in value.values():
+        for each in cast("dict[str, Any]", value).values():
             yield from _arrays_in(each)

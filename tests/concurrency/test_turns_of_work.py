@@ -1,6 +1,7 @@
 """However large what is read, other tasks have their turn after little of it. Work is counted in items, not timed."""
 
 import asyncio
+from itertools import count
 from types import SimpleNamespace
 from typing import Annotated
 
@@ -103,3 +104,25 @@ async def test_other_tasks_have_their_turn_after_little_work(longest, open_sessi
         most = await longest(read(session))
     assert WORK.now > 0
     assert most <= max(MOST_SECONDS, 3 * WORK.seconds)
+
+
+async def test_a_stream_of_partitions_that_is_cancelled_while_it_merges_loses_nothing(
+    transport, open_session, monkeypatch
+):
+    looks = count()
+    monkeypatch.setattr("dynamap_async.turns.time", SimpleNamespace(perf_counter=lambda: next(looks) / 1000))
+    transport.otherwise = answer
+    async with open_session() as session:
+        stream = session.query(Order).where(Order.owner.is_in("ada", "bob")).stream()
+        cancelled = 0
+        for turns in count():
+            waiting = asyncio.create_task(anext(stream))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if waiting.done():
+                break
+            cancelled += waiting.cancel()
+            await asyncio.wait((waiting,))
+        numbers = [waiting.result().number, *[order.number async for order in stream]]
+    assert numbers == [number for number in range(400) for _ in range(2)]
+    assert cancelled

@@ -130,7 +130,7 @@ class TestCounts:
         async with open_session() as session:
             await session.get_many(model, keys(*range(100)))
         assert sum(calls) == 100
-        assert len(calls) <= 4
+        assert len(calls) <= 10  # few at first, while nobody knows how long they take; later a call's at once
 
 
 class TestReads:

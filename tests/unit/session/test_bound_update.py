@@ -8,8 +8,8 @@ from collections.abc import Coroutine
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Session, Update, attr
-from dynamap_async.errors import ExpressionError, OperationError
+from dynamap_async import Attr, BoundUpdate, Model, PartitionKey, Session, Update, attr
+from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 
 
 class Counter(Model, table="counters"):
@@ -169,6 +169,38 @@ def test_an_error_of_the_builder_is_the_only_complaint(service, spoil, error):
                 spoil(session.update(Counter, "a").set(Counter.value, 1))
 
         return await dropped(make)
+
+    assert run(service, program) == []
+
+
+REFINING = sorted(
+    name for name in dir(BoundUpdate) if not name.startswith("_") and name not in {*dir(Coroutine), "spec"}
+)
+
+
+@pytest.mark.parametrize("method", REFINING)
+def test_an_argument_that_raises_is_the_only_complaint(service, method):
+    async def program(session):
+        def make():
+            with pytest.raises(ZeroDivisionError):
+                getattr(session.update(Counter, "a").set(Counter.value, 1), method)(1 / 0)
+
+        return await dropped(make)
+
+    assert run(service, program) == []
+
+
+def test_an_argument_of_a_wrong_type_is_the_only_complaint(service):
+    async def program(session):
+        async def update():
+            await session.update(Counter, "a").set(Counter.value, Counter.value + "x").where(Counter.value > "x")
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with pytest.raises(EncodeError):
+                await update()
+            gc.collect()
+        return never_awaited(caught)
 
     assert run(service, program) == []
 

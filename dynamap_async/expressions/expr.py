@@ -276,7 +276,14 @@ def at(path: Path) -> "Expr[Any] | DocumentPath":
 
 
 def path(document: type[D], /) -> Expr[D]:
-    """Return the operators of a nested document as a whole: ``path(Tweet.address).exists()``."""
+    """Return the operators of a nested document as a whole: ``path(Tweet.address).exists()``.
+
+    Args:
+        document: a field that holds a nested model, such as ``Tweet.address``.
+
+    Raises:
+        ExpressionError: it names no field.
+    """
     return Expr(path_of(document))
 
 

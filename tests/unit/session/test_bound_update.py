@@ -16,6 +16,7 @@ class Counter(Model, table="counters"):
     name: PartitionKey[str]
     value: Attr[int] = attr(default=0)
     words: Attr[list[str]] = attr(default_factory=list)
+    note: Attr[str | None] = attr(default=None)
 
 
 class Service:
@@ -138,6 +139,17 @@ def test_a_dropped_update_warns(service):
     assert run(service, program) == ["the update of Counter name='a': add value, set words was never awaited"]
 
 
+def test_one_update_is_missed_and_none_of_those_on_its_way(service):
+    async def program(session):
+        return await dropped(
+            lambda: session.update(Counter, "a").set(Counter.value, 1).remove(Counter.words, Counter.note)
+        )
+
+    assert run(service, program) == [
+        "the update of Counter name='a': set value, remove words, remove note was never awaited"
+    ]
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -157,6 +169,7 @@ def test_what_is_closed_or_belongs_to_no_session_does_not_warn(service, make):
     [
         (lambda update: update.set("value", 1), ExpressionError),
         (lambda update: update.add(Counter.words, 1), ExpressionError),
+        (lambda update: update.remove(Counter.words, "value"), ExpressionError),
         (lambda update: update.where(None), ExpressionError),
         (lambda update: update.returning("all"), OperationError),
         (lambda update: update.expect_version(1), OperationError),

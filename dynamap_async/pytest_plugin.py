@@ -31,6 +31,7 @@ ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
 _BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
 _STARTED: Final[pytest.StashKey[Engine]] = pytest.StashKey()
+_BROKEN: Final[pytest.StashKey[bool]] = pytest.StashKey()
 _LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
 
 
@@ -50,6 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
         "dynamap(models=(), seed=None): the models whose tables dynamap_session creates, and what they hold: a JSON "
         "file beside the test, items, or a function that makes them",
     )
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
+    """Remember that a test did not run to its end: its tables are not given to another one."""
+    if call.excinfo is not None:
+        item.stash[_BROKEN] = True
 
 
 @pytest.fixture(scope="session")
@@ -147,6 +154,7 @@ def _dynamap_prepared(
         faults=dynamap_faults,
         requests=dynamap_requests,
         clock=_dynamap_clock,
+        passed=lambda: _BROKEN not in request.node.stash,
     )
 
 

@@ -177,6 +177,30 @@ def test_the_option_wins_over_the_environment(run, pytester):
     run("--dynamap-engine=http://db.test:8000").assert_outcomes(passed=1)
 
 
+HANDED_ON = """
+SEEN = []
+
+
+@pytest.mark.parametrize("number", range(6))
+async def test_it(dynamap_session, number):
+    SEEN.append(dynamap_session.tables._prefix)
+    await dynamap_session.create(Account(owner="ada"))
+    if number == 2:
+        pytest.fail("on purpose")
+    if number == 4:
+        pytest.skip("on purpose")
+
+
+def test_which_tables_they_had():
+    assert [SEEN.index(each) for each in SEEN] == [0, 0, 0, 3, 3, 5]
+"""
+
+
+def test_tables_are_handed_on_to_the_next_test_unless_one_breaks_off(run, pytester):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + HANDED_ON)
+    run("--asyncio-mode=auto", "--dynamap-engine=moto").assert_outcomes(passed=5, failed=1, skipped=1)
+
+
 def test_the_native_engine_is_started_by_its_name(run, pytester, native_executable):
     pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
     run("--asyncio-mode=auto", "--dynamap-engine=native").assert_outcomes(passed=4, failed=1)

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         BoundCollection,
         BoundExactlyOnce,
         BoundQuery,
+        BoundScan,
         BoundStatement,
         BoundUpdate,
         ItemStream,
@@ -121,6 +122,7 @@ __all__ = [
     "BoundCollection",
     "BoundExactlyOnce",
     "BoundQuery",
+    "BoundScan",
     "BoundStatement",
     "BoundUpdate",
     "CapacityPolicy",
@@ -230,8 +232,8 @@ _NAMES: Final = {
     ),
     "schema": "ALL KEYS_ONLY Projection Throughput include",
     "session": (
-        "Answers Batch BoundCollection BoundExactlyOnce BoundQuery BoundStatement BoundUpdate ItemStream Loader Scope "
-        "SequentialRead SequentialReads SequentialReadsWarning Session Transaction TransactionUpdate"
+        "Answers Batch BoundCollection BoundExactlyOnce BoundQuery BoundScan BoundStatement BoundUpdate ItemStream "
+        "Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session Transaction TransactionUpdate"
     ),
     "statistics": "OperationStatistics Statistics",
     "usage": "IndexUsage OperationUsage Usage",

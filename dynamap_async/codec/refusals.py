@@ -20,16 +20,17 @@ def abbreviate(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3]}..."
 
 
-def refusal(expected: str, value: Any, remedy: str = "") -> EncodeError:
+def refusal(expected: str, value: Any, remedy: str = "", *, hidden: bool = False) -> EncodeError:
     """Return the error for a value of the wrong type.
 
     Args:
         expected: the type that is needed, as a program writes it.
         value: what was given.
         remedy: what to do about it, if the types alone do not say.
+        hidden: name the type of the value only: it may be a secret.
     """
-    if value is None:
-        message = f"{expected} expected, got None"
-    else:
-        message = f"{expected} expected, got {type(value).__name__} {abbreviate(value)}"
+    given = (
+        "None" if value is None else type(value).__name__ if hidden else f"{type(value).__name__} {abbreviate(value)}"
+    )
+    message = f"{expected} expected, got {given}"
     return EncodeError(f"{message}; {remedy}" if remedy else message)

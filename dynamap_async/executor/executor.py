@@ -96,7 +96,8 @@ class Executor:
         self._loop = _running_loop()
         # Loads anyio's backend, which takes some 20 ms: not in the middle of the first request. Asking it at once takes
         # half of what asking anyio takes, which asks it (benchmarks: concurrent_gets_400).
-        backend = anyio.lowlevel.current_token().backend_class
+        # Before 4.11 anyio's token does not name its backend, which spares each request the look-up of it.
+        backend: Any = getattr(anyio.lowlevel.current_token(), "backend_class", anyio)
         self._reads.deadline = self._writes.deadline = backend.current_effective_deadline
         try:
             await self._transport.open()

@@ -138,7 +138,8 @@ def _comparable(left: Path | Size, right: Path | Size) -> Path | Size:
     if stored[0].isdisjoint(stored[1]):
         kinds = [operand.converter.label if isinstance(operand, Path) else "int" for operand in (left, right)]
         raise ExpressionError(
-            f"{left} and {right} hold {kinds[0]} and {kinds[1]}, stored as different types: never equal"
+            f"{left} holds {kinds[0]} and {right} {kinds[1]}: stored as different types, they are never equal and have "
+            "no order"
         )
     return right
 

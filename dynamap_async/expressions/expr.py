@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.codec import encode_any
+from dynamap_async.codec import encode_any, refusal
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.expressions.changes import Changeable
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
@@ -60,11 +60,13 @@ class Readable(Generic[T_co]):
         path = path_in(self._operand, "begins_with")
         # Whatever the checkers say, a program may pass anything.
         wanted: object = prefix
-        if not isinstance(wanted, str | bytes) or not path.converter.tags & (stored := encode_any(wanted)).keys():
+        if not path.converter.tags & {"S", "B"}:
             raise ExpressionError(
-                f"{path}.begins_with({prefix!r}): {path} holds {path.converter.label}; only text begins with text, and "
-                "only binary data with binary data"
+                f"{path} holds {path.converter.label}, and begins_with() is for fields that are stored as text or "
+                "binary data"
             )
+        if not isinstance(wanted, str | bytes) or not path.converter.tags & (stored := encode_any(wanted)).keys():
+            raise ExpressionError(f"{path}.begins_with(): {refusal(_part_of(path), wanted).reason}")
         return Function("begins_with", path, (Value(stored),))
 
 
@@ -78,6 +80,13 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
 
     def __repr__(self) -> str:
         return f"<Expr {self._operand}>"
+
+    if not TYPE_CHECKING:  # checkers would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or not isinstance(self._operand, Path):
+                raise AttributeError(name)
+            raise AttributeError(_no_attribute(self._operand, name))
 
     def __eq__(self, other: "T | Readable[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
         return equal(self._operand, _operand_or_value(other))
@@ -176,6 +185,8 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():
             pass
         else:
+            if path.converter.tags & {"S", "B"}:
+                raise ExpressionError(f"{path}.contains(): {refusal(_part_of(path), part).reason}")
             problem = "which has no parts"
             if "L" in path.converter.tags:  # a tuple
                 problem = f"whose positions have types of their own; compare one, as in {path}[0] == {part!r}"
@@ -285,7 +296,14 @@ def at(path: Path) -> "Expr[Any] | DocumentPath":
 
 
 def path(document: type[D], /) -> Expr[D]:
-    """Return the operators of a nested document as a whole: ``path(Tweet.address).exists()``."""
+    """Return the operators of a nested document as a whole: ``path(Tweet.address).exists()``.
+
+    Args:
+        document: a field that holds a nested model, such as ``Tweet.address``.
+
+    Raises:
+        ExpressionError: it names no field.
+    """
     return Expr(path_of(document))
 
 
@@ -300,6 +318,21 @@ def path_of(expression: object) -> Path:
     if isinstance(expression, Expr):
         return path_in(expression._operand, "here")  # noqa: SLF001 - the operators and their operand are one concept
     raise ExpressionError(f"{expression!r} is not a field of a model: write Model.field")
+
+
+def _no_attribute(path: Path, name: str) -> str:
+    """Return why a field has no such attribute, in the words of what the program can do instead."""
+    if path.converter.step(name) is None:
+        return f"{path} holds {path.converter.label}; its expression has no attribute {name!r}"
+    return (
+        f"{path} holds {path.converter.label}: write {path}[{name!r}], or derive that class from Model for "
+        f"{path}.{name}"
+    )
+
+
+def _part_of(path: Path) -> str:
+    """Return the type of what a text or binary value can begin with, or contain."""
+    return " or ".join(name for tag, name in (("S", "str"), ("B", "bytes")) if tag in path.converter.tags)
 
 
 def _operand_or_value(value: object) -> object:

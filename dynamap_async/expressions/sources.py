@@ -168,7 +168,7 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
     elements: Any = before or after
     if not isinstance(elements, list | tuple) or not elements:
         raise ExpressionError(
-            f"({made}) takes one or more elements in a list, as in .append([element]), not {elements!r}"
+            f"{made}: append() and prepend() take a list of one or more elements, such as [element], not {elements!r}"
         )
     match made:
         case Longer():

@@ -40,6 +40,9 @@ def before_write(method: BeforeWriteT, /) -> BeforeWriteT:
     It may change the item, or raise: the caller gets that exception, and nothing is sent. A subclass inherits it and
     may override it by name, with or without the mark. Those of base classes run first, each class's in the order of its
     body. Writes by key have no item and run no hooks.
+
+    Args:
+        method: the method, written as ``def`` or ``async def``.
     """
     return _marked(method, "before_write")
 
@@ -49,6 +52,9 @@ def after_read(method: AfterReadT, /) -> AfterReadT:
 
     It takes ``self`` alone and runs once for each instance. Order, inheritance and overriding are those of
     ``before_write``.
+
+    Args:
+        method: the method, written as ``def`` or ``async def``.
     """
     return _marked(method, "after_read")
 

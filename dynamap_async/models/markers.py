@@ -308,9 +308,8 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
             answer was lost is recognised in the stored item; for one field ``Attr[str | None]``.
         init: not to be given; it tells type checkers that the constructor does not need the field.
         shards: over how many partitions the items of one value are spread, 2 to 100; for partition keys, of the table
-            or of an index. ``(10, 20)`` says that there were 10 before: reads look in both places.
-        shard_by: the field that the partition is calculated from; the sort key for a partition key of the table, the
-            table's whole key for one of an index, where it is not given.
+            or of an index. ``Shards(20, by="region", before=10)`` also says what the partition is calculated from, and
+            how many there were before.
         name: the stored attribute's name, where it differs from the field's.
         stored_as: another stored form than the type's own, for tables that exist already.
         alias: the name that Pydantic takes and gives in JSON; it does not change what is stored.

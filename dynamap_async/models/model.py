@@ -320,5 +320,9 @@ def _unassigned(model: type[Model], name: str) -> UnassignedFieldError | None:
 
 
 def fields(model: type[ModelT], /) -> type[ModelT]:
-    """Return the model itself: ``fields(Thing).id`` for type checkers that refuse ``Thing.id`` of a generic base."""
+    """Return the model itself: ``fields(Thing).id`` for type checkers that refuse ``Thing.id`` of a generic base.
+
+    Args:
+        model: the model class.
+    """
     return model

@@ -13,8 +13,9 @@ from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_h
 
 from pydantic import BaseModel, Discriminator, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import SchemaValidator
+from pydantic_core import ErrorDetails, SchemaValidator
 
+from dynamap_async.codec import Converter, abbreviate, refusal
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
 from dynamap_async.models.alone import fields_schema, type_validator
@@ -83,6 +84,11 @@ class PartPlace:
 Place: TypeAlias = FieldPlace | PartPlace
 
 _NUMBERS: Final = (int, float, Decimal)
+_CHOICES: Final = ("enum", "literal_error")
+_SAID_BY_TYPE: Final = tuple(
+    f"{name}_type" for name in ("int", "float", "decimal", "string", "bytes", "bool", "list", "set", "dict")
+)
+"""Pydantic's names of faults that the wanted type and what was given say already."""
 _KNOWN: Final = "__dynamap_places__"
 """Where a class keeps its validators, by field or type, and its fields by their stored names: they go when it goes."""
 
@@ -226,15 +232,56 @@ def _known(owner: type[BaseModel]) -> dict[Any, Any]:
 
 
 def _unfit(path: Path, value: object, place: Place, error: ValidationError) -> EncodeError:
+    """Return the error that says what Pydantic found: at its own place where it is one fault, else at the path."""
     skipped = 1 if isinstance(place, FieldPlace) else 0
-    faults = [
-        (".".join(map(str, each["loc"][skipped:])), each["msg"])
-        for each in error.errors(include_url=False, include_context=False, include_input=False)[:3]
-    ]
-    text = "; ".join(f"{where}: {message}" if where else message for where, message in faults)
-    if value is None and not must_be_there(path):
-        text += "; to drop the attribute, use remove()"
-    return EncodeError(text).at(path.spelled, model=path.owner.__name__)
+    faults = [(each["loc"][skipped:], each) for each in error.errors(include_url=False, include_context=False)[:3]]
+    inside, fault = faults[0]
+    steps, found = _located(path.converter, inside)
+    hidden = bool(place.owner.model_config.get("hide_input_in_errors"))
+    if value is None:
+        steps, remedy = (), "" if must_be_there(path) else "to drop the attribute, use remove()"
+        refused = refusal(path.converter.label, None, remedy)
+    elif found is not None and len(faults) == 1:
+        refused = _refused(found, fault, hidden=hidden)
+    else:
+        steps, remedy = (), "; ".join(f"{_spelled(inside)}{each['msg']}" for inside, each in faults)
+        refused = refusal(path.converter.label, value, remedy, hidden=hidden or _may_hold_secret(value))
+    return refused.at(path.spelled, *steps, model=path.owner.__name__)
+
+
+def _refused(converter: Converter, fault: ErrorDetails, *, hidden: bool) -> EncodeError:
+    """Return one fault in the words of an encoder, which say what was given."""
+    given, kind, message = fault["input"], fault["type"], fault["msg"]
+    if kind.startswith("missing"):  # what was given is all that it should be a part of
+        return EncodeError(message)
+    hidden = hidden or _may_hold_secret(given) or "secret " in converter.label
+    if kind in _CHOICES or {type(given), object}.isdisjoint(converter.types):
+        return refusal(converter.label, given, "" if kind in _SAID_BY_TYPE else message, hidden=hidden)
+    return EncodeError(message if hidden else f"{message}, got {abbreviate(given)}")
+
+
+def _located(converter: Converter, inside: Sequence[str | int]) -> tuple[tuple[str | int, ...], Converter | None]:
+    """Return where Pydantic found a fault, without positions in sets, and the type of the values there, if known."""
+    steps: list[str | int] = []
+    found: Converter | None = converter
+    for step in inside:
+        part = None if found is None else found.step(step)
+        if part is not None:
+            steps.append(step)
+            found = part[1]
+        else:
+            found = None if found is None else found.member
+    return tuple(steps), found
+
+
+def _spelled(inside: Sequence[str | int]) -> str:
+    where = ".".join(map(str, inside)).replace(".[key]", " as a key")
+    return f"{where}: " if where else ""
+
+
+def _may_hold_secret(value: object) -> bool:
+    """Return whether a value may hold a secret that is not wrapped yet: the members of a model, as a mapping."""
+    return isinstance(value, Mapping)
 
 
 def _field_of(owner: type[BaseModel], stored: str | int) -> FieldPlace | None:

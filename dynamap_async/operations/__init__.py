@@ -17,7 +17,7 @@ from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.put import Create, Put
 from dynamap_async.operations.query import Query, Scan
 from dynamap_async.operations.reading import Reading
-from dynamap_async.operations.refining import Refinable, reading_into, selecting
+from dynamap_async.operations.refining import Refinable, Segmentable, reading_into, selecting
 from dynamap_async.operations.refresh import Refresh
 from dynamap_async.operations.replace import Replace
 from dynamap_async.operations.results import Count, Page, PagedOperation
@@ -65,6 +65,7 @@ __all__ = [
     "Returning",
     "Save",
     "Scan",
+    "Segmentable",
     "SingleRequest",
     "Statement",
     "Statements",

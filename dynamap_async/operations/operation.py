@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from dynamap_async.errors import ExpressionError, OperationError, ServiceError
-from dynamap_async.expressions import Condition, Path, flatten, paths_in
+from dynamap_async.expressions import Condition, DocumentPath, Expr, Path, flatten, paths_in
 from dynamap_async.models import Model, definition_of
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -103,6 +103,8 @@ def checked_conditions(model: str, conditions: tuple[Condition, ...]) -> tuple[C
         ExpressionError: one is something else.
     """
     for condition in conditions:
+        if isinstance(condition, Expr | DocumentPath):
+            bool(condition)  # raises, and says what to write
         if not isinstance(condition, Condition):
             raise ExpressionError(
                 f"where({condition!r}) is not a condition on a field of {model}; the field stands on the left, as in "

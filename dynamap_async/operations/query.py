@@ -11,7 +11,7 @@ from dynamap_async.operations.asking import ReadSpec, begun, with_invalid
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.invalid import Invalid, InvalidItem
 from dynamap_async.operations.operation import checked_model
-from dynamap_async.operations.refining import reading_into, selecting
+from dynamap_async.operations.refining import Segmentable, reading_into, selecting
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
@@ -104,7 +104,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
 
 
 @final
-class Scan(Query[M, ItemT]):
+class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     """Every item of one model's table or index, filtered by conditions.
 
     Cost: one Scan request per page of up to 1 MB; half a read unit per 4 KB of everything in the table or index (a
@@ -121,3 +121,45 @@ class Scan(Query[M, ItemT]):
             model: the model of the items.
         """
         self.spec: ReadSpec = begun(checked_model(model), scan=True)
+
+    def into(self, card: type[CardT], /) -> "Scan[M, CardT]":
+        """Return the scan whose items are read into another model. See ``Query.into``."""
+        return Scan[M, CardT].of(reading_into(self.spec, card))
+
+    @overload
+    def select(self, a: Selectable[A], /) -> "Scan[M, tuple[A]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> "Scan[M, tuple[A, B]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "Scan[M, tuple[A, B, C]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
+    ) -> "Scan[M, tuple[A, B, C, D]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
+    ) -> "Scan[M, tuple[A, B, C, D, E]]": ...
+    @overload
+    def select(
+        self,
+        a: Selectable[Any],
+        b: Selectable[Any],
+        c: Selectable[Any],
+        d: Selectable[Any],
+        e: Selectable[Any],
+        f: Selectable[Any],
+        /,
+        *more: Selectable[Any],
+    ) -> "Scan[M, tuple[Any, ...]]": ...
+    def select(self, *fields: Any) -> "Scan[Any, Any]":
+        """Return the scan whose items are tuples of these fields only. See ``Query.select``."""
+        return self._with(selecting(self.spec, fields))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "Scan[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "Scan[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "Scan[Any, Any]":
+        """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``."""
+        return self._with(with_invalid(self.spec, become))

@@ -84,40 +84,6 @@ class Refinable(Generic[M]):
         """Return the query that sees every write answered before it; it costs twice the read units."""
         return self._with(revised(self._spec, consistent=True))
 
-    def segments(self, number: int, /) -> Self:
-        """Return the scan that reads this many segments of the table or index at the same time, in no order.
-
-        Cost: the read units of the plain scan; at least one request per segment.
-        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.ParallelScan
-
-        Args:
-            number: how many segments, from 1 to 1,000,000.
-
-        Raises:
-            OperationError: the number is out of range, or this is a query.
-        """
-        if not self._spec.scan:
-            raise OperationError("a query has no segments, only session.scan(...) has; drop .segments()")
-        if positive(number, "segments") > limits.SCAN_SEGMENTS:
-            raise OperationError(f"segments takes 1 to {limits.SCAN_SEGMENTS:,}, not {number:,}")
-        return self._with(revised(self._spec, segments=number))
-
-    def resume(self, checkpoint: str | None, /) -> Self:
-        """Return the scan in segments that goes on where ``stream.checkpoint()`` was taken.
-
-        Args:
-            checkpoint: the text; None begins at the beginning.
-
-        Raises:
-            OperationError: this is not a scan in segments.
-        """
-        if self._spec.segments is None:
-            raise OperationError(
-                "resume() goes on with a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
-                "page(size=..., after=cursor) for other reads"
-            )
-        return self._with(revised(self._spec, checkpoint=checkpoint))
-
     def period(self, *values: KeyValue) -> Self:
         """Return the query that reads the tables of these periods, whatever its conditions say of the time.
 
@@ -152,6 +118,44 @@ class Refinable(Generic[M]):
             OperationError: no table or index answers the query, or the service would refuse it.
         """
         return plan_reading(self._spec, self._context).plan
+
+
+class Segmentable(Refinable[M], Generic[M]):
+    """What only a scan can be asked for."""
+
+    __slots__ = ()
+
+    def segments(self, number: int, /) -> Self:
+        """Return the scan that reads this many segments of the table or index at the same time, in no order.
+
+        Cost: the read units of the plain scan; at least one request per segment.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.ParallelScan
+
+        Args:
+            number: how many segments, from 1 to 1,000,000.
+
+        Raises:
+            OperationError: the number is out of range.
+        """
+        if positive(number, "segments") > limits.SCAN_SEGMENTS:
+            raise OperationError(f"segments takes 1 to {limits.SCAN_SEGMENTS:,}, not {number:,}")
+        return self._with(revised(self._spec, segments=number))
+
+    def resume(self, checkpoint: str | None, /) -> Self:
+        """Return the scan in segments that goes on where ``stream.checkpoint()`` was taken.
+
+        Args:
+            checkpoint: the text; None begins at the beginning.
+
+        Raises:
+            OperationError: this is not a scan in segments.
+        """
+        if self._spec.segments is None:
+            raise OperationError(
+                "resume() goes on with a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
+                "page(size=..., after=cursor) for other reads"
+            )
+        return self._with(revised(self._spec, checkpoint=checkpoint))
 
 
 def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:

@@ -141,10 +141,7 @@ class Updatable(Generic[M]):
         Raises:
             ExpressionError: items cannot do without one of them, or the update changes it already.
         """
-        update = self
-        for field in fields:
-            update = update._and(partial(_removing, field))
-        return update
+        return self._and(*(partial(_removing, field) for field in fields))
 
     def delete(self, field: SetOf[V], members: "AbstractSet[V] | FieldFirst[V]", /) -> Self:
         """Return the update that also drops members of a set; those that it does not have are no error.
@@ -197,11 +194,14 @@ class Updatable(Generic[M]):
             raise OperationError(f"expect_version takes a whole number from 0 on, not {number!r}")
         return self._with(revised(spec, expected=number))
 
-    def _and(self, make: Callable[[Definition[Any]], Action]) -> Self:
+    def _and(self, *makers: Callable[[Definition[Any]], Action]) -> Self:
         spec = self._spec
-        action = make(spec.definition)
-        check_apart(spec.actions, action.path)
-        return self._with(revised(spec, actions=(*spec.actions, action)))
+        actions = spec.actions
+        for make in makers:
+            action = make(spec.definition)
+            check_apart(actions, action.path)
+            actions = (*actions, action)
+        return self._with(revised(spec, actions=actions))
 
 
 def _removing(field: object, definition: Definition[Any]) -> Action:

@@ -2,7 +2,7 @@
 
 from dynamap_async.session.answers import Answers
 from dynamap_async.session.batch import Batch
-from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.bound import BoundQuery, BoundScan
 from dynamap_async.session.bound_collection import BoundCollection
 from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
 from dynamap_async.session.bound_statement import BoundStatement
@@ -21,6 +21,7 @@ __all__ = [
     "BoundCollection",
     "BoundExactlyOnce",
     "BoundQuery",
+    "BoundScan",
     "BoundStatement",
     "BoundUpdate",
     "ItemStream",

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.expressions import Selectable
-from dynamap_async.operations import Invalid, InvalidItem, reading_into, selecting, with_invalid
+from dynamap_async.operations import Invalid, InvalidItem, Segmentable, reading_into, selecting, with_invalid
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")
@@ -20,7 +20,7 @@ CardT = TypeVar("CardT", bound=BaseModel)
 
 
 class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
-    """A query or scan that belongs to a session.
+    """A query that belongs to a session.
 
     Awaiting it gives a list, as often as it is awaited; ``async for`` streams it with one page fetched ahead. It is a
     coroutine to asyncio, so ``create_task``, ``TaskGroup``, ``gather`` and ``wait_for`` take it as it is.
@@ -87,4 +87,52 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
+        return self._with(with_invalid(self.spec, become))
+
+
+class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
+    """A scan that belongs to a session: what a ``BoundQuery`` is, and what it can be asked for besides."""
+
+    __slots__ = ()
+
+    def into(self, card: type[CardT], /) -> "BoundScan[M, CardT]":
+        """Return the scan whose items are read into another model. See ``BoundQuery.into``."""
+        return BoundScan[M, CardT](self._runner, reading_into(self.spec, card))
+
+    @overload
+    def select(self, a: Selectable[A], /) -> "BoundScan[M, tuple[A]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> "BoundScan[M, tuple[A, B]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "BoundScan[M, tuple[A, B, C]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
+    ) -> "BoundScan[M, tuple[A, B, C, D]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
+    ) -> "BoundScan[M, tuple[A, B, C, D, E]]": ...
+    @overload
+    def select(
+        self,
+        a: Selectable[Any],
+        b: Selectable[Any],
+        c: Selectable[Any],
+        d: Selectable[Any],
+        e: Selectable[Any],
+        f: Selectable[Any],
+        /,
+        *more: Selectable[Any],
+    ) -> "BoundScan[M, tuple[Any, ...]]": ...
+    def select(self, *fields: Any) -> "BoundScan[Any, Any]":
+        """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``."""
+        return self._with(selecting(self.spec, fields))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "BoundScan[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
+        """Return the scan that does something else with items that do not fit their model. See ``BoundQuery.invalid``."""
         return self._with(with_invalid(self.spec, become))

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Coroutine
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 R = TypeVar("R", default=M)
+
+
+class _Refining:
+    """A method that gives another update in the place of this one, which no longer has to be awaited.
+
+    It counts from the look-up of the method on, which comes before its arguments: where one of them raises, the error
+    is the only complaint.
+    """
+
+    def __init__(self, method: FunctionType) -> None:
+        self._method = method
+
+    def __get__(self, update: "BoundUpdate[Any, Any] | None", owner: type) -> FunctionType | MethodType:
+        if update is None:
+            return self._method
+        update._settled = True  # noqa: SLF001 - a method of that class
+        return MethodType(self._method, update)
 
 
 class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
@@ -44,7 +62,6 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
 
     @property
     def _spec(self) -> UpdateSpec:
-        self._settled = True  # whoever asks goes on with another value, or raises
         return self.spec
 
     def _with(self, spec: UpdateSpec) -> Self:
@@ -81,3 +98,18 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     def returning(self, values: Returning, /) -> "BoundUpdate[Any, Any]":
         """Return the update with another result. See ``Update.returning``."""
         return self._with(returning(self._spec, values))
+
+
+for _name in (
+    "add",
+    "delete",
+    "exactly_once",
+    "expect_version",
+    "read_first",
+    "remove",
+    "returning",
+    "set",
+    "upsert",
+    "where",
+):
+    setattr(BoundUpdate, _name, _Refining(getattr(BoundUpdate, _name)))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dynamap_async.models import Model
 from dynamap_async.operations import Query, Scan, collection_spec
-from dynamap_async.session.bound import BoundQuery
+from dynamap_async.session.bound import BoundQuery, BoundScan
 from dynamap_async.session.bound_collection import BoundCollection
 
 if TYPE_CHECKING:
@@ -60,6 +60,6 @@ class Queries:
             return query
         return BoundCollection[Any, Any](self._runner, collection_spec(models))
 
-    def scan(self, model: type[M], /) -> BoundQuery[M, M]:
+    def scan(self, model: type[M], /) -> BoundScan[M, M]:
         """Begin a scan of a model's whole table, or of an index. See ``Scan``."""
-        return BoundQuery(self._runner, Scan(model).spec)
+        return BoundScan(self._runner, Scan(model).spec)

@@ -2,7 +2,7 @@
 
 This package owns the engines and the sessions aimed at them, and what tests ask besides: seeds, a log of requests, a
 clock that stands still, and scripted faults (``dynamap_async.testing.faults``). Nothing here needs pytest; the fixtures
-made of it are in the module ``plugin``, which pytest finds by itself.
+made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 """
 
 from dynamap_async.testing.clock import FrozenClock

@@ -62,6 +62,19 @@ class LocalEngine(Engine):
             raise self._not_running()
         self._server.forget(tables)
 
+    def empty(self, tables: Collection[str]) -> bool:
+        """Remove all items of these tables, named in full, without a request; False if one of them is not there.
+
+        Args:
+            tables: the full names.
+
+        Raises:
+            ConfigurationError: the engine is not running.
+        """
+        if self._server is None:
+            raise self._not_running()
+        return self._server.empty(tables)
+
     def _start(self) -> int:
         # moto keeps its tables per process and account: an account of its own keeps this engine apart from others.
         server = MotoServer(account_id=f"{secrets.randbelow(10**12):012}")

@@ -86,6 +86,18 @@ class MotoServer:
                 for name in names:
                     region.tables.pop(name, None)
 
+    def empty(self, names: Collection[str]) -> bool:
+        """Remove all items of these tables; False if one of them is not there, or keeps records in a stream."""
+        with self._turn:
+            found = [
+                table for region in self._backend.values() for name, table in region.tables.items() if name in names
+            ]
+            if len(found) < len(names) or any(table.stream_shard is not None for table in found):
+                return False
+            for table in found:
+                table.items.clear()
+            return True
+
     def close(self) -> None:
         """Stop listening, wait for the requests under way and for the thread, and forget all tables."""
         self._server.shutdown()

@@ -1,13 +1,12 @@
 """``Prepared``: everything that a test's session is made of, and the tables around it. Knows no pytest."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any, Final
 from uuid import uuid4
 
 from dynamap_async.errors import DynamapError, ResourceNotFoundError
-from dynamap_async.events import Event, RequestAnswered
 from dynamap_async.models import Model
 from dynamap_async.operations import Context, SingleRequest
 from dynamap_async.request import Request
@@ -16,6 +15,7 @@ from dynamap_async.tables.requests import table_request
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine, local_settings
 from dynamap_async.testing.faults import Faults
+from dynamap_async.testing.kept import Kept, KeptTables, Keys, WatchedTransport, emptied
 from dynamap_async.testing.local import LocalEngine
 from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import Seed, seed
@@ -37,15 +37,17 @@ class Place:
         self.connection: Final = local_settings(endpoint_url)
         self._engine: Final = engine
         self._transport: Final = WireTransport(Connection(**self.connection))
+        self.tables: Final = KeptTables()
+        """Tables of the engine that a test has left empty."""
 
     def transport(self, **connection: Any) -> Transport:
         """Return a transport, not yet open; one that leads here does not look up anew where that is."""
         return WireTransport(Connection(**self.connection | connection)) if connection else self._transport.another()
 
-    def embedded(self, endpoint_url: str) -> LocalEngine | None:
-        """Return the engine at a URL if it runs inside this process."""
+    def started(self, endpoint_url: str) -> Engine | None:
+        """Return the engine at a URL if it was started here, and so ends with this process; else None."""
         engine = self._engine
-        return engine if isinstance(engine, LocalEngine) and engine.endpoint_url == endpoint_url else None
+        return engine if engine is not None and engine.endpoint_url == endpoint_url else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,70 +62,61 @@ class Prepared:
     faults: Faults
     requests: RequestLog
     clock: FrozenClock
+    passed: Callable[[], bool] = lambda: True
+    """Tells, when the test is over, whether it passed; of one that did not, nobody knows what it has left behind."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Session]:
-        """Create the tables, write the seeds, and open the test's session; in the end close it and drop the tables.
+        """Provide the tables, write the seeds, and open the test's session; in the end close it and clear up.
 
-        A second session does what is not the test's own, so that faults, statistics and the log are of the test only.
-        Both send through one transport, which is opened once. It may be entered in one task and left in another.
+        Tables of an engine that was started here are emptied and kept for the next test with the same models, unless
+        the settings name them by ``table_prefix`` or lead elsewhere; all others are dropped.
+
+        Other sessions do what is not the test's own, so that faults, statistics and the log are of the test only. All
+        send through one transport, which is opened once. It may be entered in one task and left in another.
         """
         connection = {name: value for name, value in self.settings.items() if name in _CONNECTION}
-        transport = self.place.transport(**connection)
-        settings = self._settings()
+        settings = {name: value for name, value in self.settings.items() if name not in _CONNECTION}
+        engine = self.place.started((self.place.connection | connection)["endpoint_url"])
+        keeps = engine is not None and not connection and "table_prefix" not in settings
+        tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
+        settings = {"table_prefix": tables.prefix, "clock": self.clock, **settings}
         observers = _several(settings.pop("observer", ()))
-        tables = _Tables()
-        async with Session(**settings, transport=transport, observer=tables) as keeper:
+        transport = self.place.transport(**connection)
+        keys = dict(tables.keys)
+        making, testing = WatchedTransport(transport, keys), WatchedTransport(transport, keys)
+        well = False
+        await transport.open()
+        try:
+            await self._prepare(making, settings, creates=not keys)
+            faulty = self.faults.wrap(testing)
+            async with Session(**settings, transport=faulty, observer=[self.requests, *observers]) as session:
+                yield session
+            well = making.settled and testing.settled and not testing.changed_tables and self.passed()
+        finally:
             try:
-                if self.models:
-                    await keeper.tables.create(*self.models)
-                await seed(keeper, *self.seeds)
-                faulty = self.faults.wrap(_Lent(transport))
-                observed = [tables, self.requests, *observers]
-                async with Session(**settings, transport=faulty, observer=observed) as session:
-                    yield session
+                dropped: Keys = keys
+                if keeps and well and await _empty(engine, transport, keys):
+                    dropped = self.place.tables.keep(self.models, Kept(tables.prefix, keys))
+                if isinstance(engine, LocalEngine):
+                    engine.forget(dropped)
+                elif dropped:
+                    async with Session(**settings, transport=making) as keeper:
+                        await _drop(keeper, dropped)
             finally:
-                engine = self.place.embedded((self.place.connection | connection)["endpoint_url"])
-                if engine is None:
-                    await _drop(keeper, tables.names)
-                else:
-                    engine.forget(tables.names)
+                await transport.close()
 
-    def _settings(self) -> dict[str, Any]:
-        own = {"table_prefix": f"t{uuid4().hex[:12]}-", "clock": self.clock}
-        return own | {name: value for name, value in self.settings.items() if name not in _CONNECTION}
-
-
-class _Lent:
-    """A transport that somebody else opens and closes."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self.send = transport.send
-
-    @property
-    def max_connections(self) -> int:
-        return self._transport.max_connections
-
-    async def open(self) -> None:
-        """Do nothing: it is open."""
-
-    async def close(self) -> None:
-        """Do nothing: it stays open."""
+    async def _prepare(self, transport: Transport, settings: Mapping[str, Any], *, creates: bool) -> None:
+        """Create the tables, unless there are some that were kept, and write the seeds."""
+        models = self.models if creates else ()
+        if models or self.seeds:
+            async with Session(**settings, transport=transport) as keeper:
+                await keeper.tables.create(*models)
+                await seed(keeper, *self.seeds)
 
 
-class _Tables:
-    """An observer that knows which tables its sessions made and did not delete, the library's own one included."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def __call__(self, event: Event, /) -> None:
-        if isinstance(event, RequestAnswered) and event.operation == "CreateTable":
-            # Also after a lost answer: the table may be there.
-            self.names.update(event.tables if event.service_code is None else ())
-        elif isinstance(event, RequestAnswered) and event.operation == "DeleteTable" and event.error is None:
-            self.names.difference_update(event.tables)
+async def _empty(engine: Engine | None, transport: Transport, keys: Keys) -> bool:
+    return engine.empty(keys) if isinstance(engine, LocalEngine) else await emptied(transport, keys)
 
 
 @dataclass(frozen=True, slots=True)

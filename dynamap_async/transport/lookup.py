@@ -25,6 +25,9 @@ from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings
 _LOADED_BESIDE: Final = (session_class, session_credentials)
 """What a transport takes after a look-up: it is imported here, so that nothing is left to the event loop's thread."""
 
+_MERGES_ITS_OWN: Final = "force_close" in AioConfig().merge(AioConfig({"force_close": True})).connector_args
+"""Whether merging takes over what aiobotocore adds to botocore's settings: not before 3.0."""
+
 _httpsession: Any = botocore.httpsession
 _utils: Any = botocore.utils
 
@@ -76,8 +79,16 @@ def _config(connection: Connection, session: Any) -> Any:
     config: Any = AioConfig(max_pool_connections=DEFAULT_CONNECTIONS)
     for layer in (session.get_default_client_config(), connection.aio_config):
         if layer is not None:
-            config = config.merge(layer)
+            config = _merged(config, layer)
     return config
+
+
+def _merged(config: Any, layer: Any) -> Any:
+    merged = config.merge(layer)
+    if not _MERGES_ITS_OWN:
+        source = layer if isinstance(layer, AioConfig) else config
+        merged.connector_args, merged.http_session_cls = source.connector_args, source.http_session_cls
+    return merged
 
 
 def _needs_session_class(config: Any, proxies: Mapping[str, str], endpoint: Endpoint) -> bool:

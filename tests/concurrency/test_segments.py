@@ -6,11 +6,16 @@ import random
 import uuid
 
 import pytest
+from pydantic import BaseModel
 
-from dynamap_async import RetryPolicy
+from dynamap_async import BoundCollection, Collection, Query, RetryPolicy, Scan
 from dynamap_async.errors import CursorError, ItemValidationError, OperationError, SessionClosedError, ThrottledError
 
 ONCE = RetryPolicy(max_attempts=1)
+
+
+class Instant(BaseModel):
+    at: int
 
 
 class Segmented:
@@ -327,8 +332,6 @@ async def test_what_segments_cannot_be_is_refused_with_a_remedy(transport, open_
     transport.otherwise = table(3)
     async with open_session() as session:
         scan = session.scan(model)
-        with pytest.raises(OperationError, match=r"a query has no segments, only session\.scan"):
-            session.query(model).segments(2)
         for wrong in (0, -1, True, 2.0, "2"):
             with pytest.raises(OperationError, match="whole number from 1 on"):
                 scan.segments(wrong)
@@ -340,6 +343,18 @@ async def test_what_segments_cannot_be_is_refused_with_a_remedy(transport, open_
             scan.resume("x")
         with pytest.raises(OperationError, match="to go on later"):
             scan.stream().checkpoint()
+
+
+@pytest.mark.parametrize("method", ["segments", "resume"])
+async def test_only_scans_are_read_in_segments(open_session, model, method):
+    async with open_session() as session:
+        for query in (session.query(model), Query(model), session.query(model).select(model.at)):
+            assert not hasattr(query, method)
+        for scan in (session.scan(model), Scan(model)):
+            for each in (scan, scan.where(model.value > 1), scan.select(model.at), scan.into(Instant)):
+                assert hasattr(each, method)
+    assert not hasattr(Collection, method)
+    assert not hasattr(BoundCollection, method)
 
 
 async def test_the_plan_says_how_many_segments(open_session, model):

@@ -44,6 +44,7 @@ from dynamap_async import (
     BoundCollection,
     BoundExactlyOnce,
     BoundQuery,
+    BoundScan,
     BoundStatement,
     BoundUpdate,
     CapacityPolicy,
@@ -443,7 +444,10 @@ async def cards(session: Session) -> None:
     assert_type(feed.into(Plain).select(Tweet.text), BoundQuery[Tweet, tuple[str]])
     async for plain in session.scan(Tweet).segments(8).into(Plain):
         assert_type(plain.colour, str)
+    async for plain in session.scan(Tweet).into(Plain).segments(8).resume(None):
+        assert_type(plain.colour, str)
     assert_type(Query(Tweet).into(Plain), Query[Tweet, Plain])
+    assert_type(Scan(Tweet).into(Plain).segments(8), Scan[Tweet, Plain])
     assert_type(await session.execute(Query(Tweet).into(Plain).page(size=3)), Page[Plain])
     assert_type(await session.gather(feed, feed.into(Plain)), tuple[list[Tweet], list[Plain]])
 
@@ -470,7 +474,10 @@ async def concurrently(session: Session) -> None:
     assert_type(await session.gather(feed, feed.select(Tweet.text)), tuple[list[Tweet], list[tuple[str]]])
     assert_type(await session.gather(*(session.get(Tweet, "ada", n) for n in range(9))), tuple[Tweet, ...])
     parallel = session.scan(Tweet).segments(8).resume(None)
+    assert_type(parallel, BoundScan[Tweet])
     assert_type(await parallel, list[Tweet])
+    assert_type(session.scan(Tweet).select(Tweet.text).segments(8), BoundScan[Tweet, tuple[str]])
+    assert_type(Scan(Tweet).select(Tweet.text, Tweet.likes).segments(8), Scan[Tweet, tuple[str, int]])
     assert_type(await parallel.select(Tweet.text), list[tuple[str]])
     assert_type(parallel.stream().checkpoint(), str)
     assert_type(await session.query(Tweet).where(Tweet.user_id.is_in("ada", "bob")).first(), Tweet | None)
@@ -866,7 +873,7 @@ async def periods(session: Session) -> None:
     assert_type(session.table_name(Reading, period=today), str)
     readings = session.query(Reading).where(Reading.device == "roof", Reading.at.between(today, today))
     assert_type(await readings.skip_missing_tables(), list[Reading])
-    assert_type(session.scan(Reading).period(today, today.date()), BoundQuery[Reading, Reading])
+    assert_type(session.scan(Reading).period(today, today.date()), BoundScan[Reading, Reading])
     assert_type(Query(Reading).period(today).select(Reading.device), Query[Reading, tuple[str]])
 
 

@@ -359,6 +359,11 @@ async def concurrently(session: Session) -> None:
     await session.gather(Query(Tweet))  # error: it has no session
     session.scan(Tweet).segments("8")  # error
     session.scan(Tweet).segments(8).resume(5)  # error
+    query.segments(8)  # error: only a scan has them
+    query.resume(None)  # error
+    query.select(Tweet.text).segments(8)  # error
+    Query(Tweet).segments(8)  # error
+    Query(Tweet).resume(None)  # error
     session.gather(query, query)  # error
 
 
@@ -618,6 +623,7 @@ async def saving(session: Session, tweet: Tweet) -> None:
 
 async def shared_tables(session: Session) -> None:
     both = session.query(Customer, Order)
+    both.segments(8)  # error: only a scan has them
     orders: list[Order] = await both  # error
     (await both)[0].total  # error
     both.select(Order.total)  # error

@@ -177,13 +177,13 @@ FITTING = [
     (lambda: path(Whole.required), {"code": "ab"}, Inner(code="AB")),
 ]
 UNFIT = [
-    (lambda: Whole.short, "long", r"^Whole\.short: String should have at most 3 characters$"),
+    (lambda: Whole.short, "long", r"^Whole\.short: String should have at most 3 characters, got 'long'$"),
     (lambda: Whole.aliased, -1, r"Whole\.aliased: Input should be greater than or equal to 0"),
     (lambda: Whole.camel, -1, r"Whole\.camel: Input should be greater than or equal to 0"),
-    (lambda: Whole.choice, "c", r"Whole\.choice: Input should be 'a' or 'b'"),
-    (lambda: Whole.short, None, r"Whole\.short: Input should be a valid string; to drop the attribute, use remove\(\)"),
-    (lambda: path(Whole.required), None, r"Whole\.required: .*of Inner$"),
-    (lambda: path(Whole.required), {"code": "long"}, r"Whole\.required: code: String should have at most 3"),
+    (lambda: Whole.choice, "c", r"Whole\.choice: .* expected, got str 'c'; Input should be 'a' or 'b'"),
+    (lambda: Whole.short, None, r"Whole\.short: str expected, got None; to drop the attribute, use remove\(\)"),
+    (lambda: path(Whole.required), None, r"^Whole\.required: Inner expected, got None$"),
+    (lambda: path(Whole.required), {"code": "long"}, r"Whole\.required\.code: String should have at most 3"),
     (lambda: Whole.inner.code, "long", r"Whole\.inner\.code: String should have at most 3 characters"),
     (lambda: Whole.many[0].code, "long", r"Whole\.many\[0\]\.code: String should have at most 3 characters"),
     (lambda: Whole.sequence[0], "long", r"Whole\.sequence\[0\]: String should"),
@@ -196,7 +196,7 @@ UNFIT = [
     (lambda: Whole.typed["name"], "long", r"Whole\.typed\['name'\]: String should"),
     (lambda: Whole.point["x"], -1, r"Whole\.point\['x'\]: Input should be greater than or equal to 0"),
     (lambda: Whole.tree.children[0].label, "long", r"Whole\.tree\.children\[0\]\.label: String should"),
-    (lambda: Tight.number, "3", r"Tight\.number: Input should be a valid integer"),
+    (lambda: Tight.number, "3", r"Tight\.number: int expected, got str '3'"),
 ]
 
 

@@ -188,7 +188,7 @@ def test_a_number_is_added_to_the_default_of_its_field():
         (lambda u: u.set(Strict.age, -1), r"Strict\.age: Input should be greater than or equal to 0"),
         (lambda u: u.set(Strict.age, 151), r"Strict\.age: Input should be less than or equal to 150"),
         (lambda u: u.set(Strict.age, Strict.age.if_not_exists(-1)), r"Strict\.age: Input should be greater than"),
-        (lambda u: u.set(Strict.words, ["long!"]), r"Strict\.words: 0: String should have at most 3 characters"),
+        (lambda u: u.set(Strict.words, ["long!"]), r"Strict\.words\[0\]: String should have at most 3 characters"),
         (lambda u: u.set(Strict.words[1], "long!"), r"Strict\.words\[1\]: String should have at most 3 characters"),
         (lambda u: u.set(Strict.words, Strict.words.append(["long!"])), r"Strict\.words\[0\]: String should have at"),
         (lambda u: u.set(Strict.city, ""), r"Strict\.city"),

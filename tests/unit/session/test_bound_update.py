@@ -8,14 +8,15 @@ from collections.abc import Coroutine
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Session, Update, attr
-from dynamap_async.errors import ExpressionError, OperationError
+from dynamap_async import Attr, BoundUpdate, Model, PartitionKey, Session, Update, attr
+from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 
 
 class Counter(Model, table="counters"):
     name: PartitionKey[str]
     value: Attr[int] = attr(default=0)
     words: Attr[list[str]] = attr(default_factory=list)
+    note: Attr[str | None] = attr(default=None)
 
 
 class Service:
@@ -138,6 +139,17 @@ def test_a_dropped_update_warns(service):
     assert run(service, program) == ["the update of Counter name='a': add value, set words was never awaited"]
 
 
+def test_one_update_is_missed_and_none_of_those_on_its_way(service):
+    async def program(session):
+        return await dropped(
+            lambda: session.update(Counter, "a").set(Counter.value, 1).remove(Counter.words, Counter.note)
+        )
+
+    assert run(service, program) == [
+        "the update of Counter name='a': set value, remove words, remove note was never awaited"
+    ]
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -157,6 +169,7 @@ def test_what_is_closed_or_belongs_to_no_session_does_not_warn(service, make):
     [
         (lambda update: update.set("value", 1), ExpressionError),
         (lambda update: update.add(Counter.words, 1), ExpressionError),
+        (lambda update: update.remove(Counter.words, "value"), ExpressionError),
         (lambda update: update.where(None), ExpressionError),
         (lambda update: update.returning("all"), OperationError),
         (lambda update: update.expect_version(1), OperationError),
@@ -169,6 +182,38 @@ def test_an_error_of_the_builder_is_the_only_complaint(service, spoil, error):
                 spoil(session.update(Counter, "a").set(Counter.value, 1))
 
         return await dropped(make)
+
+    assert run(service, program) == []
+
+
+REFINING = sorted(
+    name for name in dir(BoundUpdate) if not name.startswith("_") and name not in {*dir(Coroutine), "spec"}
+)
+
+
+@pytest.mark.parametrize("method", REFINING)
+def test_an_argument_that_raises_is_the_only_complaint(service, method):
+    async def program(session):
+        def make():
+            with pytest.raises(ZeroDivisionError):
+                getattr(session.update(Counter, "a").set(Counter.value, 1), method)(1 / 0)
+
+        return await dropped(make)
+
+    assert run(service, program) == []
+
+
+def test_an_argument_of_a_wrong_type_is_the_only_complaint(service):
+    async def program(session):
+        async def update():
+            await session.update(Counter, "a").set(Counter.value, Counter.value + "x").where(Counter.value > "x")
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with pytest.raises(EncodeError):
+                await update()
+            gc.collect()
+        return never_awaited(caught)
 
     assert run(service, program) == []
 

@@ -177,18 +177,58 @@ def test_the_option_wins_over_the_environment(run, pytester):
     run("--dynamap-engine=http://db.test:8000").assert_outcomes(passed=1)
 
 
+HANDED_ON = """
+SEEN = []
+
+
+@pytest.mark.parametrize("number", range(6))
+async def test_it(dynamap_session, number):
+    SEEN.append(dynamap_session.tables._prefix)
+    await dynamap_session.create(Account(owner="ada"))
+    if number == 2:
+        pytest.fail("on purpose")
+    if number == 4:
+        pytest.skip("on purpose")
+
+
+def test_which_tables_they_had():
+    assert [SEEN.index(each) for each in SEEN] == [0, 0, 0, 3, 3, 5]
+"""
+
+
+def test_tables_are_handed_on_to_the_next_test_unless_one_breaks_off(run, pytester):
+    pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + HANDED_ON)
+    run("--asyncio-mode=auto", "--dynamap-engine=moto").assert_outcomes(passed=5, failed=1, skipped=1)
+
+
 def test_the_native_engine_is_started_by_its_name(run, pytester, native_executable):
     pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
     run("--asyncio-mode=auto", "--dynamap-engine=native").assert_outcomes(passed=4, failed=1)
 
 
-def test_a_run_that_does_not_use_the_plugin_imports_no_engine(run, pytester):
-    pytester.makepyfile("import sys\ndef test_it(): assert not {'boto3', 'flask', 'moto'} & {*sys.modules}")
+IDLE = """
+import sys
+
+def test_it():
+    found = [name for name in sys.modules if name.partition(".")[0] == "dynamap_async"]
+    assert found == ["dynamap_async", "dynamap_async.pytest_plugin"]
+    assert not {"aiobotocore", "aiohttp", "boto3", "flask", "moto", "orjson", "pydantic"} & {*sys.modules}
+"""
+
+
+def test_a_run_that_does_not_use_the_plugin_imports_nothing_but_the_plugin(run, pytester):
+    pytester.makepyfile(IDLE)
     result = run("--strict-markers", "--strict-config")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["plugins: *dynamap*"])
 
 
+def test_help_markers_and_fixtures_show_what_the_plugin_offers(run, pytester):
+    run("--help").stdout.fnmatch_lines(["DynamoDB for tests (dynamap_async):", "  --dynamap-engine=moto|native|URL"])
+    run("--markers").stdout.fnmatch_lines(["@pytest.mark.dynamap(models=(), seed=None): the models whose tables *"])
+    run("--fixtures").stdout.fnmatch_lines(["dynamap_session -- *", "*An open session *"])
+
+
 def test_pytest_finds_the_plugin_by_its_entry_point():
     (found,) = entry_points(group="pytest11", name="dynamap")
-    assert found.module == "dynamap_async.testing.plugin"
+    assert found.module == "dynamap_async.pytest_plugin"

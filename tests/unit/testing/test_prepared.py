@@ -39,6 +39,7 @@ def local():
 
 @pytest.fixture(autouse=True)
 def _nothing_seen(local):
+    local.engine.reset()
     local.seen.clear()
 
 
@@ -51,13 +52,22 @@ async def test_tables_cost_one_request_each_on_the_embedded_engine(local, tables
     async with prepared(Place(local.url, local.engine)).open():
         assert len(tables_at(local.url)) == 2
     assert local.seen == ["CreateTable", "CreateTable", "ListTables"]
-    assert tables_at(local.url) == []
+
+
+async def test_the_next_test_with_the_same_models_costs_no_request(local):
+    place = Place(local.url, local.engine)
+    async with prepared(place).open():
+        pass
+    local.seen.clear()
+    async with prepared(place).open():
+        pass
+    assert local.seen == []
 
 
 async def test_only_the_tables_of_the_test_are_dropped(local, tables_at):
     place = Place(local.url, local.engine)
     async with prepared(place, table_prefix="kept-").open():
-        async with prepared(place).open():
+        async with prepared(place, table_prefix="other-").open():
             pass
         assert tables_at(local.url) == ["kept-accounts", "kept-ledgers"]
 

@@ -4,30 +4,34 @@ An async fixture belongs to the plugin that runs the test's event loop, and neit
 ``dynamap_session`` is a plain fixture that asks, when it is set up, for an async one made by the public means of the
 plugin that runs this test: ``pytest_asyncio.fixture`` with the test's own loop scope, or ``pytest.fixture`` where the
 test has an ``anyio_backend``. These are registered when first needed, so neither plugin has to be there.
+
+Every run of pytest loads this module where the package is installed, whether it uses the package or not: so it stands
+outside of ``dynamap_async.testing``, and what the fixtures need is imported where they are set up.
 """
+
+from __future__ import annotations  # they name what is not imported here
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from dynamap_async import Model, Session, Table
-from dynamap_async.operations import checked_model
-from dynamap_async.testing.choice import chosen_engine
-from dynamap_async.testing.clock import FrozenClock
-from dynamap_async.testing.engine import Engine
-from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.prepared import Place, Prepared
-from dynamap_async.testing.request_log import RequestLog
-from dynamap_async.testing.seeding import Seed, items_of, read_items
+if TYPE_CHECKING:
+    from dynamap_async.models import Model
+    from dynamap_async.session import Session
+    from dynamap_async.testing import Engine, FrozenClock, RequestLog
+    from dynamap_async.testing.faults import Faults
+    from dynamap_async.testing.prepared import Place, Prepared
+    from dynamap_async.testing.seeding import Seed
 
 ENGINE: Final = "DYNAMAP_ENGINE"
 _BY_ANYIO: Final = "_dynamap_opened_by_anyio"
 _BY_ASYNCIO: Final = "_dynamap_opened_by_asyncio_per_"
-_STARTED: Final = pytest.StashKey[Engine]()
+_STARTED: Final[pytest.StashKey[Engine]] = pytest.StashKey()
+_BROKEN: Final[pytest.StashKey[bool]] = pytest.StashKey()
 _LOOP_SCOPES: Final = ("function", "class", "module", "package", "session")
 
 
@@ -49,9 +53,17 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
+    """Remember that a test did not run to its end: its tables are not given to another one."""
+    if call.excinfo is not None:
+        item.stash[_BROKEN] = True
+
+
 @pytest.fixture(scope="session")
 def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
+    from dynamap_async.testing.choice import chosen_engine
+
     chosen: str | None = pytestconfig.getoption("--dynamap-engine")
     choice = chosen or os.environ.get(ENGINE) or "moto"
     engine = chosen_engine(choice)
@@ -65,6 +77,8 @@ def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def _dynamap_place(pytestconfig: pytest.Config, dynamodb_endpoint: str) -> Place:
+    from dynamap_async.testing.prepared import Place
+
     return Place(dynamodb_endpoint, pytestconfig.stash.get(_STARTED, None))
 
 
@@ -83,17 +97,23 @@ def dynamap_settings() -> dict[str, Any]:
 @pytest.fixture
 def dynamap_faults() -> Faults:
     """The script through which all requests of dynamap_session go; it is empty, and the test writes it."""
+    from dynamap_async.testing.faults import Faults
+
     return Faults()
 
 
 @pytest.fixture
 def dynamap_requests() -> RequestLog:
     """The requests that dynamap_session has sent, to assert on; those for its tables and seeds are not there."""
+    from dynamap_async.testing import RequestLog
+
     return RequestLog()
 
 
 @pytest.fixture
 def _dynamap_clock() -> FrozenClock:
+    from dynamap_async.testing import FrozenClock
+
     clock = FrozenClock()
     clock.run()
     return clock
@@ -116,6 +136,8 @@ def _dynamap_prepared(
     dynamap_requests: RequestLog,
     _dynamap_clock: FrozenClock,
 ) -> Prepared:
+    from dynamap_async.testing.prepared import Prepared
+
     models, seeds = _marked(request)
     models = list(dict.fromkeys([*_models(dynamap_models, "dynamap_models"), *models]))
     for name in sorted({"client", "transport"} & dynamap_settings.keys()):
@@ -132,6 +154,7 @@ def _dynamap_prepared(
         faults=dynamap_faults,
         requests=dynamap_requests,
         clock=_dynamap_clock,
+        passed=lambda: _BROKEN not in request.node.stash,
     )
 
 
@@ -159,6 +182,9 @@ def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any
 
 def _models(given: Any, where: str) -> list[Any]:
     """Return the models, or tables, that a test names."""
+    from dynamap_async.models import Table
+    from dynamap_async.operations import checked_model
+
     if not _is_list(given):
         one = given.__name__ if isinstance(given, type) else "Account"
         pytest.fail(f"{where} is {given!r}: write a list, as in [{one}]", pytrace=False)
@@ -171,6 +197,8 @@ def _is_list(given: object) -> bool:
 
 
 def _seed(marked: Any, models: Sequence[type[Model]], folder: Path) -> Seed:
+    from dynamap_async.testing.seeding import items_of, read_items
+
     if isinstance(marked, str | Path):
         return read_items(folder / marked, *models)
     if callable(marked):

@@ -1,0 +1,138 @@
+"""Tables that outlive a test: emptied, and given to the next test that needs tables of the same models.
+
+Invariant: a table is kept only if it is as it was made. So a test hands its tables on only if each of its requests was
+answered, none changed a table, and all items that were left could be removed; all others are dropped.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from dynamap_async.errors import DynamapError, ServiceError
+from dynamap_async.executor.metering import METERED
+from dynamap_async.limits import BATCH_WRITE_REQUESTS
+from dynamap_async.request import Request
+from dynamap_async.transport import Transport
+from dynamap_async.wire import Body
+
+Keys: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Full table name -> the names of its key attributes."""
+
+_MOST: Final = 32
+"""As many sets of tables are kept: a model that a test function defines is never asked for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The tables of some models, without items."""
+
+    prefix: str
+    """What stands before their names."""
+    keys: Keys
+
+
+class KeptTables:
+    """The tables that one process keeps: by the models that they are of."""
+
+    def __init__(self) -> None:
+        self._kept: dict[frozenset[Any], Kept] = {}
+
+    def take(self, models: Iterable[Any]) -> Kept | None:
+        """Return tables of exactly these models, which are no longer kept; None where there are none."""
+        return self._kept.pop(frozenset(models), None)
+
+    def keep(self, models: Iterable[Any], tables: Kept) -> Keys:
+        """Keep the tables of some models, and return those that are given up for them."""
+        self._kept[frozenset(models)] = tables
+        return self._kept.pop(next(iter(self._kept))).keys if len(self._kept) > _MOST else {}
+
+
+class WatchedTransport:
+    """A transport that somebody else opens and closes, and what the requests through it have done to tables.
+
+    Args:
+        transport: what it sends through.
+        keys: the tables that are there; one is added when it is made, also if the answer was lost, and taken out when
+            it is deleted.
+    """
+
+    def __init__(self, transport: Transport, keys: dict[str, tuple[str, ...]]) -> None:
+        self._transport: Final = transport
+        self._keys: Final = keys
+        self._unanswered = 0
+        self.changed_tables = False
+        """Whether a request was to make, change or delete a table."""
+
+    @property
+    def max_connections(self) -> int:
+        """Those of the transport."""
+        return self._transport.max_connections
+
+    @property
+    def settled(self) -> bool:
+        """Whether each request got its answer, so that none can still be carried out."""
+        return not self._unanswered
+
+    async def open(self) -> None:
+        """Do nothing: it is open."""
+
+    async def close(self) -> None:
+        """Do nothing: it stays open."""
+
+    async def send(self, request: Request) -> Body:
+        """Send a request, and note what it does."""
+        self.changed_tables = self.changed_tables or (request.writes and request.operation not in METERED)
+        self._unanswered += 1
+        try:
+            answer = await self._transport.send(request)
+        except ServiceError:
+            self._unanswered -= 1
+            raise
+        except BaseException:
+            self._note(request)
+            raise
+        self._unanswered -= 1
+        self._note(request)
+        if request.operation == "DeleteTable":
+            self._keys.pop(request.table, None)
+        return answer
+
+    def _note(self, request: Request) -> None:
+        if request.operation == "CreateTable":
+            self._keys[request.table] = tuple(each["AttributeName"] for each in request.body["KeySchema"])
+
+
+async def emptied(transport: Transport, keys: Keys) -> bool:
+    """Remove the items of tables and return True; False where that takes more than dropping them, or fails."""
+    left: dict[str, list[Any]] = {}
+    try:
+        for table, names in keys.items():
+            answer = await transport.send(_scan(table, names))
+            if answer.get("LastEvaluatedKey"):
+                return False
+            if answer["Items"]:
+                left[table] = [{"DeleteRequest": {"Key": key}} for key in answer["Items"]]
+        if not left:
+            return True
+        if sum(map(len, left.values())) > BATCH_WRITE_REQUESTS:
+            return False
+        removed: Body = {"RequestItems": left}
+        answer = await transport.send(
+            Request(operation="BatchWriteItem", body=removed, table=", ".join(left), writes=True)
+        )
+    except DynamapError:
+        return False
+    return not answer.get("UnprocessedItems")
+
+
+def _scan(table: str, names: tuple[str, ...]) -> Request:
+    """Return the request for the keys of a table's items: for one more than a batch can remove."""
+    placeholders = {f"#{number}": name for number, name in enumerate(names)}
+    body = {
+        "TableName": table,
+        "ConsistentRead": True,
+        "ProjectionExpression": ", ".join(placeholders),
+        "ExpressionAttributeNames": placeholders,
+        "Limit": BATCH_WRITE_REQUESTS + 1,
+    }
+    return Request(operation="Scan", body=body, table=table)

@@ -134,5 +134,5 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     @overload
     def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
-        """Return the scan that does something else with items that do not fit their model. See ``BoundQuery.invalid``."""
+        """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``."""
         return self._with(with_invalid(self.spec, become))

@@ -49,6 +49,18 @@ def find_pythons_of_pyenv() -> None:
 
 find_pythons_of_pyenv()
 
+OPENS_A_SESSION = """
+import asyncio, aioboto3
+from dynamap_async import Session
+
+async def main():
+    aio_session = aioboto3.Session("local", "local", region_name="eu-west-1")._session
+    async with Session(aio_session=aio_session, endpoint_url="http://127.0.0.1:8000"):
+        pass
+
+asyncio.run(main())
+"""
+
 
 @functools.cache
 def built_wheel() -> Path:
@@ -126,6 +138,14 @@ def tests_minimum(session: nox.Session) -> None:
     tested = ("cli", "local", "otel")  # not fastapi: the test client of its lowest version warns with our anyio
     lowest = [*PROJECT["project"]["dependencies"], *(each for extra in tested for each in extras[extra])]
     run_tests(session, pins=[requirement.replace(">=", "==") for requirement in lowest])
+
+
+@nox.session
+def beside(session: nox.Session) -> None:
+    """The wheel installs beside the newest aioboto3, which pins an old aiobotocore, and a session opens there."""
+    session.install(str(built_wheel()), "aioboto3")
+    session.run("python", "-m", "pip", "check")
+    session.run("python", "-c", OPENS_A_SESSION, env={"PYTHONSAFEPATH": "1"})
 
 
 @nox.session

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Coroutine
+from importlib.metadata import version
 
 import anyio
 import pytest
@@ -63,7 +64,10 @@ async def _anyio_start_soon(query):
     return await query
 
 
-WAYS = [_itself, _task, _task_group, _gather, _wait_for, _wait, _shield, _anyio, _anyio_start_soon]
+BEFORE_4_14 = tuple(int(part) for part in version("anyio").split(".")[:2]) < (4, 14)
+FROM_4_14 = pytest.mark.skipif(BEFORE_4_14, reason="before anyio 4.14, task groups refuse a query as a coroutine")
+WAYS = [_itself, _task, _task_group, _gather, _wait_for, _wait, _shield, _anyio]
+WAYS += [pytest.param(_anyio_start_soon, marks=FROM_4_14)]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__.strip("_"))

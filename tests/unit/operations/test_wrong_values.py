@@ -32,7 +32,7 @@ class Tweet(Model, table="tweets"):
     short: Attr[Annotated[str, Field(max_length=3)]] = attr(default="")
     colour: Attr[Colour] = attr(default=Colour.RED)
     letter: Attr[Literal["a", "b"]] = attr(default="a")
-    either: Attr[int | str] = attr(default=0)
+    either: Attr[str | int] = attr(default=0)
     tags: Attr[set[str]] = attr(default_factory=set)
     words: Attr[list[str]] = attr(default_factory=list)
     pair: Attr[tuple[int, str]] = attr(default=(0, ""))
@@ -81,7 +81,7 @@ SET = {
         "c",
         "Tweet.letter: Literal['a', 'b'] expected, got str 'c'; Input should be 'a' or 'b'",
     ),
-    "neither of two types": (Tweet.either, [1], "Tweet.either: int | str expected, got list [1]; int: Input should be"),
+    "neither of two types": (Tweet.either, [1], "Tweet.either: str | int expected, got list [1]; str: Input should be"),
     "text for a set": (Tweet.tags, "abc", "Tweet.tags: set[str] expected, got str 'abc'"),
     "a wrong member of a set": (Tweet.tags, {1}, "Tweet.tags: str expected, got int 1"),
     "text for a list": (Tweet.words, "abc", "Tweet.words: list[str] expected, got str 'abc'"),

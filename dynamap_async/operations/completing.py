@@ -145,12 +145,14 @@ def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
     """Return the value of a field from its stored form.
 
     Raises:
-        DecodeError: it is of another form.
+        DecodeError: it is of another form; the error names the field.
     """
     try:
         return field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.of_stored(stored)
     except MISFITS as error:
-        raise DecodeError(f"{field.name}: {field.converter.label} expected, but something else is stored") from error
+        expected = f"{field.converter.label} expected, but something else is stored"
+        fault = error if isinstance(error, DecodeError) else DecodeError(expected)
+        raise fault.at(field.name) from error
 
 
 def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> list[Action]:

@@ -9,7 +9,6 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async.codec import decode_any, item_size
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
-    DecodeError,
     ItemNotFoundError,
     OperationError,
     ServiceError,
@@ -334,6 +333,5 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             try:
                 values[name] = decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
             except ValueError as error:
-                fault = error.at(name) if isinstance(error, DecodeError) else error
-                raise definition.items.failure({**stored, **self.spec.key}, fault) from error
+                raise definition.items.failure({**stored, **self.spec.key}, error) from error
         return values

@@ -67,7 +67,8 @@ class Tables:
         taken = [{"TableName": each, "CapacityUnits": 1.0, "Table": {"CapacityUnits": 1.0}} for each in tables]
         self.units += len(taken)
         several = request.operation.startswith(("Batch", "Transact"))
-        return {"ConsumedCapacity": taken if several else taken[0]}
+        found = {"Responses": {}} if request.operation == "BatchGetItem" else {}
+        return {**found, "ConsumedCapacity": taken if several else taken[0]}
 
 
 def refusal(kind, request):

@@ -14,7 +14,7 @@ from dynamap_async.errors import (
     EncodeError,
     ExpressionError,
     InternalServerError,
-    ItemValidationError,
+    ItemDecodeError,
     NoIndexError,
     OperationError,
     Outcome,
@@ -251,7 +251,7 @@ async def test_load_each_tells_each_error_in_its_place(served, service, open_ses
     service.write("readings", {"sensor": {"S": "s"}, "at": {"N": "5"}, "value": {"S": "five"}})
     async with open_session() as session:
         one, wrong, misfit = await session.loader(model).load_each([("s", 1), ("s",), ("s", 5)])
-    assert (one.at, type(wrong), type(misfit)) == (1, OperationError, ItemValidationError)
+    assert (one.at, type(wrong), type(misfit)) == (1, OperationError, ItemDecodeError)
 
 
 async def test_load_each_remembers_nothing(served, open_session, model):

@@ -80,7 +80,7 @@ async def test_a_transaction_gives_instances_what_was_sent():
 async def test_the_default_that_is_claimed_as_unique_is_the_one_that_is_stored():
     answers = Answers()
     async with Session(transport=answers) as session:
-        await session.update(Login, "b").set(Login.seen, 1).upsert().read_first().returning("nothing")
+        await session.update(Login, "a").set(Login.seen, 1).upsert().read_first().returning("nothing")
     [request] = [each for each in answers.requests if each.operation == "TransactWriteItems"]
     update, claim = request.body["TransactItems"][:2]
     values = [each.get("S", "") for each in update["Update"]["ExpressionAttributeValues"].values()]

@@ -43,7 +43,8 @@ class Attempts:
         Raises:
             RequestTimeoutError: it took too long.
         """
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
         assert task is not None  # noqa: S101 - requests are sent in tasks
         cancelled_before = task.cancelling()
         due = self._due[task] = loop.time() + self._seconds
@@ -57,7 +58,7 @@ class Attempts:
             raise
         finally:
             del self._due[task]
-            if task in self._ended:
+            if self._ended and task in self._ended:
                 self._take_back(task)
 
     def _take_back(self, task: asyncio.Task[Any]) -> int:

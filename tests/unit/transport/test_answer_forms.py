@@ -27,6 +27,7 @@ UPDATE = ask("UpdateItem", Key=KEY, ReturnValues="ALL_NEW")
 CHANGE = ask("UpdateItem", Key=KEY, ReturnValues="UPDATED_NEW", required=frozenset({"n"}))
 QUERY = ask("Query", required=NAMES)
 LATER = ask("Query", required=NAMES, ExclusiveStartKey=AT)
+SELECTED = ask("Query", required=NAMES, ProjectionExpression="#n")
 COUNT = ask("Scan", Select="COUNT")
 SELECT = ask("ExecuteStatement", Statement="SELECT", NextToken="t")
 BATCH = ask("BatchGetItem", RequestItems={"docs": {"Keys": [KEY]}})
@@ -83,6 +84,7 @@ WRONG = {
     "items are an object": (QUERY, {"Items": {}}, "it has no list of Items"),
     "item of a page is a number": (QUERY, {"Items": [5]}, "one of its Items is no JSON object"),
     "item of a page without key": (QUERY, {"Items": [ITEM, {"pk": {"S": "a"}}]}, "one of its Items lacks pk, sk"),
+    "selected item without key": (SELECTED, {"Items": [{"n": {"N": "1"}}, ITEM]}, "one of its Items lacks pk, sk"),
     "count of another page": (QUERY, {"Items": [ITEM], "Count": 2}, "its Count is 2, and it has 1 Items"),
     "count is text": (QUERY, {"Items": [], "Count": "many"}, "its Count is no number of items"),
     "count is true": (COUNT, {"Count": True}, "its Count is no number of items"),
@@ -203,3 +205,8 @@ def test_a_refusal_is_damaged_where_the_stored_item_is_none(item, damaged):
     refusal = ConditionalCheckFailedError("no", service_code="x", operation="PutItem", table="docs", status=400)
     refusal.wire_item = item
     assert (damage_of_refusal(SILENT_PUT, refusal) is not None) is damaged
+
+
+def test_an_item_of_a_page_that_cannot_be_read_is_damage_where_it_lacks_its_key():
+    assert "lacks pk, sk" in str(damage_of_values(QUERY, [ITEM, {"n": {"N": "1"}}]))
+    assert damage_of_values(QUERY, [ITEM]) is None

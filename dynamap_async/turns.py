@@ -24,7 +24,7 @@ class Pace:
     __slots__ = ("_looked", "_most", "_since", "items")
 
     def __init__(self, most: int) -> None:
-        """Begin to work.
+        """Describe the work, which ``begin`` or ``go_on`` begins.
 
         Args:
             most: how many items are done at most between two looks at the clock, at least 1.
@@ -32,12 +32,12 @@ class Pace:
         self._most: Final = most
         self.items: int = 1
         """How many are done until the next look: as many as take about 1 ms."""
-        self.begin()
+        self._since: float | None = None
+        self._looked: float = 0.0
 
     def begin(self) -> None:
         """Begin to work, or go on after a wait: other tasks have just had their turn."""
-        self._since: float | None = time.perf_counter()
-        self._looked = self._since
+        self._since = self._looked = time.perf_counter()
 
     def go_on(self) -> None:
         """Go on with other items after ``rest``, perhaps in the same turn of the event loop: then its time counts."""
@@ -113,7 +113,8 @@ async def next_turn() -> None:
 async def in_turns(work: Generator[None, None, R]) -> R:
     """Do work that yields wherever it may pause, and return what it returns; errors are its own.
 
-    It begins in a turn of its own: where many answers arrive in one, the beginnings alone would take long.
+    It begins in a turn of its own: where many answers arrive in one, the beginnings alone would take long. And it ends
+    in another one, as what becomes of the result is work, too.
     """
     while True:
         await next_turn()
@@ -123,4 +124,5 @@ async def in_turns(work: Generator[None, None, R]) -> R:
                 next(work)
             except StopIteration as end:
                 result: R = end.value
+                await next_turn()
                 return result

@@ -151,6 +151,7 @@ class MergedPages:
         heap = [(self._next_rank(source), number) for number, source in self._sources.items() if source.items]
         heapify(heap)
         merged, pace = self._merged, Pace(1)
+        pace.begin()
         while heap and len(merged) != self._remaining:
             if len(merged) % _LOOK_ITEMS == 0 and pace.is_over(0):
                 await pace.pause()

@@ -112,6 +112,7 @@ class SegmentPages:
             return
         left, self._last = deque(self._last[-1]), None  # a copy: the list may be another's too
         pace = Pace(_DROPPED_ITEMS)
+        pace.begin()
         while left:
             number = min(pace.items, len(left))
             for _ in range(number):

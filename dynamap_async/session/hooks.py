@@ -96,6 +96,7 @@ async def run_after_read(hooks: Sequence[AfterRead], item: Any) -> None:
 async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
     """Run hooks on items in order, letting other tasks run every 2 ms."""
     pace = Pace(1)
+    pace.begin()
     for item in items:
         await run_after_read(hooks, item)
         if pace.is_over(1):

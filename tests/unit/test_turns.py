@@ -139,6 +139,7 @@ def test_an_event_loop_is_not_kept_alive(virtual_clock):
 )
 async def test_so_many_items_are_done_at_once_as_take_about_1_ms(work, seconds, sizes):
     pace, seen = Pace(32), []
+    pace.begin()
     for _ in sizes:
         seen.append(pace.items)
         work.do(seconds * pace.items)
@@ -149,6 +150,7 @@ async def test_so_many_items_are_done_at_once_as_take_about_1_ms(work, seconds, 
 
 async def test_a_rest_that_is_quick_says_nothing_of_more_items(work):
     pace = Pace(32)
+    pace.begin()
     assert not pace.is_over(1)
     assert pace.items == 2
     assert not pace.is_over(1)
@@ -157,6 +159,7 @@ async def test_a_rest_that_is_quick_says_nothing_of_more_items(work):
 
 async def test_a_wait_is_no_work(work):
     pace = Pace(1)
+    pace.begin()
     work.do(1)
     pace.begin()
     work.do(0.001)
@@ -185,3 +188,19 @@ async def test_what_follows_in_a_later_turn_begins_a_slice_of_its_own(work):
         pace.rest()
         await asyncio.sleep(0)
         work.do(1)  # of others
+
+
+async def test_a_wait_before_the_first_items_is_no_work(work):
+    pace = Pace(32)
+    work.do(1)  # of others
+    pace.go_on()
+    work.do(0.0011)
+    assert not pace.is_over(1)
+
+
+async def test_what_becomes_of_a_result_is_not_in_the_turn_of_the_work(work):
+    async def reading():
+        await in_turns(steps(work, 2, 0.0009))
+        work.do(0.002)
+
+    assert await longest_turn(work, reading()) == pytest.approx(0.002)

@@ -469,7 +469,7 @@ def test_changed_value_of_another_stored_type_is_refused_by_its_key():
     update = note().add(Note.tags, {"y"}).returning("changed")
     update.request(CONTEXT)
     with pytest.raises(DecodeError, match=r"Note: tags: set\[str\] is stored as L or SS, not as NS") as caught:
-        update.result({"Attributes": {"tags": {"NS": ["1"]}}})
+        update.result({"Attributes": {"tags": {"NS": ["1"]}}}, CONTEXT)
     assert caught.value.key
 
 
@@ -477,4 +477,4 @@ def test_updated_item_of_another_stored_type_is_refused():
     update = Update(Job, "a").set(Job.state, "x")
     update.request(CONTEXT)
     with pytest.raises(DecodeError, match="tries: int is stored as N, not as S"):
-        update.result({"Attributes": {**STORED, "tries": {"S": "4"}}})
+        update.result({"Attributes": {**STORED, "tries": {"S": "4"}}}, CONTEXT)

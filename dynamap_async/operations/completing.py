@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import MISFITS, encode_any, text
+from dynamap_async.codec import encode_any, text
 from dynamap_async.errors import DecodeError, EncodeError, OperationError
 from dynamap_async.expressions import Action, Add, Call, Comparison, Condition, Function, Or, Path, Remove, Set, Value
 from dynamap_async.models import (
@@ -149,10 +149,10 @@ def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
     """
     try:
         return field.of_null() if "NULL" in stored and not field.converter.tags & {"NULL"} else field.of_stored(stored)
-    except MISFITS as error:
-        expected = f"{field.converter.label} expected, but something else is stored"
-        fault = error if isinstance(error, DecodeError) else DecodeError(expected)
-        raise fault.at(field.name) from error
+    except DecodeError as error:
+        raise error.at(field.name) from error.__cause__
+    except ValueError as error:
+        raise DecodeError(f"{field.converter.label} expected, but something else is stored").at(field.name) from error
 
 
 def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> list[Action]:

@@ -325,13 +325,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def _changed(self, stored: WireItem) -> dict[str, Any]:
         definition = self.spec.definition
         in_part = {action.path.attribute for action in self.spec.actions if len(action.path.steps) > 1}
-        values: dict[str, Any] = {}
-        for attribute, value in stored.items():
-            name = definition.field_names.get(attribute)
-            if name is None:
-                continue
-            try:
-                values[name] = decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
-            except ValueError as error:
-                raise definition.items.failure({**stored, **self.spec.key}, error) from error
-        return values
+        try:
+            return {
+                name: decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
+                for attribute, value in stored.items()
+                if (name := definition.field_names.get(attribute)) is not None
+            }
+        except DecodeError as error:
+            raise definition.items.failure({**stored, **self.spec.key}, error) from error

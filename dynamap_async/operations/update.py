@@ -9,6 +9,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async.codec import decode_any, item_size
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    DecodeError,
     ItemNotFoundError,
     OperationError,
     ServiceError,

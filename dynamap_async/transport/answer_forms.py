@@ -92,7 +92,10 @@ def _damaged(request: Request, fault: str) -> DamagedResponseError:
 
 def _get(request: Request, answer: Body) -> str | None:
     item = answer.get("Item")
-    return None if item is None else _fault_of_item("Item", item, request.body["Key"])
+    if item is None:
+        return None
+    key: Mapping[str, Any] = {} if "ProjectionExpression" in request.body else request.body["Key"]
+    return _fault_of_item("Item", item, key)
 
 
 def _fault_of_item(name: str, item: Any, key: Mapping[str, Any]) -> str | None:

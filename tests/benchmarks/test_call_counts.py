@@ -120,12 +120,12 @@ ASKED = {
     "batch-write-of-400": (lambda subject: subject.batch_write(400), 400),
 }
 BOUNDS = {
-    "get": 61,
+    "get": 70,
     "put": 95,
-    "update": 200,
-    "query-of-100": 3.3,
-    "stream-of-100": 4.3,
-    "transaction-of-10": 47,
+    "update": 220,
+    "query-of-100": 4.1,
+    "stream-of-100": 5.1,
+    "transaction-of-10": 51.5,
     "400-gets": 60.5,
     "400-puts": 79.5,
     "batch-get-of-400": 13.5,

@@ -77,7 +77,8 @@ class Service:
         if fault in ("lost", "refused"):
             outcome = Outcome.UNKNOWN if fault == "lost" else Outcome.NOT_SENT
             raise ConnectionFailedError("lost", outcome=outcome, operation=request.operation, table=request.table)
-        answer = {"Items": [], "Count": 0, "ScannedCount": 0} if request.operation == "Query" else {}
+        nothing = {"Query": {"Items": [], "Count": 0, "ScannedCount": 0}, "BatchGetItem": {"Responses": {}}}
+        answer = dict(nothing.get(request.operation, {}))
         if fault == "partial" and request.operation == "BatchWriteItem":
             asked = request.body["RequestItems"]
             answer["UnprocessedItems"] = {table: entries[1:] for table, entries in asked.items() if entries[1:]}

@@ -69,7 +69,8 @@ class Call(SingleRequest[dict]):
 
     def request(self, context):
         body = {"ReturnConsumedCapacity": "INDEXES", **self.body}
-        return Request(operation=self.operation, table=definition_of(Thing).table.name, body=body)
+        writes = self.body.get("Statement", "SELECT").split()[0] != "SELECT"
+        return Request(operation=self.operation, table=definition_of(Thing).table.name, body=body, writes=writes)
 
     def result(self, response, context):
         return response

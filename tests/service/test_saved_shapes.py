@@ -42,10 +42,11 @@ async def test_a_frozen_item_gets_its_version(session):
     assert await session.get(Frozen, "a") == changed
     with pytest.raises(VersionConflictError):
         await session.save(frozen.model_copy(update={"label": "y"}))
-    await session.update(changed).set(Frozen.label, "z")
-    assert (changed.label, changed.version) == ("z", 3)
+    updated = await session.update(changed).set(Frozen.label, "z")
+    assert (updated.label, updated.version) == ("z", 3)
+    assert (changed.label, changed.version) == ("x", 2)
     async with session.transaction() as tx:
-        tx.save(changed.model_copy(update={"label": "w"}))
+        tx.save(updated.model_copy(update={"label": "w"}))
     assert (await session.get(Frozen, "a")).version == 4
 
 

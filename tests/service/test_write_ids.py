@@ -294,7 +294,8 @@ async def test_another_writer_after_a_lost_answer_leaves_the_outcome_unknown(fau
 
 async def _with_another_writer(session, between, write, kind):
     """Await a write, in whose second attempt another writer comes first; it ends in an unknown outcome."""
-    post, sent = session._executor._transport.send, []
+    attempts = session._executor._attempts
+    post, sent = attempts._transport_send, []
 
     async def send(request):
         sent.append(request)
@@ -302,7 +303,7 @@ async def _with_another_writer(session, between, write, kind):
             await between(request)
         return await post(request)
 
-    session._executor._transport.send = send
+    attempts._transport_send = send
     with pytest.raises(kind) as caught:
         await write
     error = caught.value
@@ -350,7 +351,7 @@ async def test_an_item_that_is_gone_tells_nothing(faults, plain, faulty, write, 
     faults.on("UpdateItem", times=1).lose_answer()
     faults.on("PutItem", times=1).lose_answer()
 
-    post, writes = faulty._executor._transport.send, []
+    post, writes = faulty._executor._attempts._transport_send, []
 
     async def send(request):
         writes.extend([request.operation] if request.writes else [])
@@ -358,7 +359,7 @@ async def test_an_item_that_is_gone_tells_nothing(faults, plain, faulty, write, 
             await plain.delete(Note, "a")
         return await post(request)
 
-    faulty._executor._transport.send = send
+    faulty._executor._attempts._transport_send = send
     with pytest.raises(kind) as caught:
         await write(faulty)
     error = caught.value

@@ -210,3 +210,10 @@ def test_a_refusal_is_damaged_where_the_stored_item_is_none(item, damaged):
 def test_an_item_of_a_page_that_cannot_be_read_is_damage_where_it_lacks_its_key():
     assert "lacks pk, sk" in str(damage_of_values(QUERY, [ITEM, {"n": {"N": "1"}}]))
     assert damage_of_values(QUERY, [ITEM]) is None
+
+
+def test_item_of_a_get_that_leaves_its_key_out_is_not_judged_by_it():
+    asked = Request(
+        operation="GetItem", body={"Key": {"id": {"S": "a"}}, "ProjectionExpression": "likes"}, table="notes"
+    )
+    assert damage_of(asked, {"Item": {"likes": {"N": "1"}}}) is None

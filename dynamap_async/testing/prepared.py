@@ -76,7 +76,7 @@ class Prepared:
         send through one transport, which is opened once. It may be entered in one task and left in another.
         """
         connection = {name: value for name, value in self.settings.items() if name in _CONNECTION}
-        settings = {name: value for name, value in self.settings.items() if name not in _CONNECTION}
+        settings: dict[str, Any] = {k: value for k, value in self.settings.items() if k not in _CONNECTION}
         engine = self.place.started((self.place.connection | connection)["endpoint_url"])
         keeps = engine is not None and not connection and "table_prefix" not in settings
         tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})

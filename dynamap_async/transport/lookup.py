@@ -25,8 +25,8 @@ from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings
 _LOADED_BESIDE: Final = (session_class, session_credentials)
 """What a transport takes after a look-up: it is imported here, so that nothing is left to the event loop's thread."""
 
-_config: Any = AioConfig
-_MERGES_ITS_OWN: Final = "force_close" in _config().merge(_config({"force_close": True})).connector_args
+_aio_config: Any = AioConfig
+_MERGES_ITS_OWN: Final = "force_close" in _aio_config().merge(_aio_config({"force_close": True})).connector_args
 """Whether merging takes over what aiobotocore adds to botocore's settings: not before 3.0."""
 
 _httpsession: Any = botocore.httpsession

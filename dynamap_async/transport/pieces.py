@@ -83,8 +83,7 @@ def _put_back(arrays: list[list[Any]], answer: Any) -> bool:
 def _arrays_in(value: Any) -> Iterator[list[Any]]:
     """Yield the arrays of an answer, and none that is in one of them."""
     if isinstance(value, list):
-        array: list[Any] = value
-        yield array
+        yield cast("Any", value)
     elif isinstance(value, dict):
         for each in cast("dict[str, Any]", value).values():
             yield from _arrays_in(each)

@@ -65,12 +65,12 @@ class ItemCodec(Generic[M]):
         extras = model.model_config.get("extra")
         self._model = model
         self._name = model.__name__
-        self.encoders = FieldEncoders(model.__name__, fields)
+        self.encoders: FieldEncoders = FieldEncoders(model.__name__, fields)
         self._computes = any(field.template is not None for field in fields)
         self.shards: ShardedKeys = ShardedKeys(model.__name__, (f.sharding for f in fields if f.sharding is not None))
         """The partition keys that are spread over shards."""
         takes_extras = extras in ("allow", "forbid")
-        self.decoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
+        self.decoders: FieldDecoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
         self._keeps_extras = extras == "allow"
         stored_fields = self.decoders.fields
         self._key_checks: list[tuple[str, str, KeyRole]] = [

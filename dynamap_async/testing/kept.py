@@ -60,7 +60,7 @@ class WatchedTransport:
         self._transport: Final = transport
         self._keys: Final = keys
         self._unanswered = 0
-        self.changed_tables = False
+        self.changed_tables: bool = False
         """Whether a request was to make, change or delete a table."""
 
     @property

@@ -85,7 +85,7 @@ class Journal:
         self._observers.tell(event)
 
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Take note that a read left items out.
+        """Tell the observers that a read left items out.
 
         Args:
             table: the full table name.
@@ -177,7 +177,7 @@ class Journal:
             self.tallies[place].failures += 1
 
     def missing(self, request: Request, carried: Sequence[Sending]) -> None:
-        """Take note that a table does not exist: what was never answered keeps no counts of its own."""
+        """Record that a table does not exist: what was never answered keeps no counts of its own."""
         places = {place for each in (request, *(sending.request for sending in carried)) for place in _places(each)}
         never = [place for place in places if self.tallies[place].requests <= self.tallies[place].failures]
         self.tallies.fold(never)

@@ -239,7 +239,7 @@ class Governor:
         return len(self._buckets)
 
     def has_delivered(self, table: str) -> bool:
-        """Tell whether an answer ever reported units of a table."""
+        """Return True if an answer ever reported units of a table."""
         return any(bucket.pace.delivered.at > -math.inf for bucket in self._buckets.get(table, {}).values())
 
     def idle(self, now: float, number: int) -> list[str]:

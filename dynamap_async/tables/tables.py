@@ -9,7 +9,8 @@ import anyio
 from dynamap_async.errors import OperationError, ResourceInUseError, ResourceNotFoundError, TableWaitTimeoutError
 from dynamap_async.executor import Executor
 from dynamap_async.models import KeyValue, Model, Table, definition_of
-from dynamap_async.operations import Context, needs_own_table, own_table
+from dynamap_async.operations import needs_own_table, own_table
+from dynamap_async.planning import Context
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.periods import check_period, table_in
 from dynamap_async.tables.requests import (

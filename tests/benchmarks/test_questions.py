@@ -78,10 +78,10 @@ def test_questions_on_uvloop_have_processes_of_their_own(quick):
 
 
 def test_a_cold_start_finds_no_library_loaded():
-    ask = "import sys; sys.path.insert(0, '.'); import benchmarks.cold, benchmarks.items, benchmarks.shapes, benchmarks.subjects; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", ask], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
-    )
+    modules = "benchmarks.cold, benchmarks.items, benchmarks.shapes, benchmarks.subjects"
+    ask = f"import sys; sys.path.insert(0, '.'); import {modules}; print(*sys.modules)"
+    checkout = Path(__file__).parents[2]
+    loaded = subprocess.run([sys.executable, "-c", ask], cwd=checkout, capture_output=True, text=True, check=True)
     packages = {name.partition(".")[0] for name in loaded.stdout.split()}
     assert "benchmarks" in packages
     assert not packages & {"aiobotocore", "aiohttp", "dynamap_async", "orjson", "pydantic"}

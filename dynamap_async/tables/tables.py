@@ -163,6 +163,10 @@ class Tables:
     async def exists(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> bool:
         """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
 
+        Args:
+            model: the model, or the shared table.
+            period: where the model has a table for each period: any value of the field that the period is made of.
+
         Cost: one DescribeTable; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
@@ -170,6 +174,10 @@ class Tables:
 
     async def describe(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> TableDescription:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
+
+        Args:
+            model: the model, or the shared table.
+            period: where the model has a table for each period: any value of the field that the period is made of.
 
         Raises:
             ResourceNotFoundError: the table does not exist.

@@ -43,6 +43,9 @@ class ClientTransport:
     def __init__(self, client: AioClient) -> None:
         """Take a client.
 
+        Args:
+            client: an open client for DynamoDB, with its retries turned off. It is not closed here.
+
         Raises:
             ConfigurationError: it is none of aiobotocore's.
         """
@@ -77,6 +80,9 @@ class ClientTransport:
 
     async def send(self, request: Request) -> Body:
         """Send the request through the client and return the answer's JSON object, in wire form.
+
+        Args:
+            request: the operation with its body in wire form.
 
         Raises:
             ServiceError: DynamoDB answered with an error.

@@ -91,6 +91,12 @@ class WireTransport:
     def __init__(
         self, connection: Connection, *, attempt_timeout_seconds: float = RetryPolicy().attempt_timeout_seconds
     ) -> None:
+        """Describe the connection; nothing is looked up or opened.
+
+        Args:
+            connection: where DynamoDB is, and who asks.
+            attempt_timeout_seconds: how long one attempt may take; up to half of it goes into connecting.
+        """
         self._lookup = _Lookup(connection)
         self._longest_connect_seconds = attempt_timeout_seconds / 2
         self._clock = ServerClock()
@@ -131,6 +137,9 @@ class WireTransport:
 
     async def send(self, request: Request) -> Body:
         """Send the request and return the answer's JSON object.
+
+        Args:
+            request: the operation with its body in wire form.
 
         Raises:
             ServiceError: DynamoDB answered with an error.

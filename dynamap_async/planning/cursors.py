@@ -1,21 +1,30 @@
-"""Cursors: opaque text that says where a page ended, bound to its query and signed when the session has a secret."""
+"""Cursors: opaque text that says where a page ended, bound to its query and signed when the session has a secret.
+
+The sort conditions of the next page may have other values than when a cursor was made. DynamoDB refuses a position
+outside of the range that they select, so the side of the range on which a position lies is found here.
+"""
 
 import base64
 import binascii
 import hashlib
 import hmac
 import operator
+import re
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
+from dynamap_async.codec import KeyRole, check_key_value, number_text, order_key
 from dynamap_async.errors import CursorError, OperationError
-from dynamap_async.planning.positions import is_position
+from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value, shape_of
+from dynamap_async.models import definition_of
+from dynamap_async.planning.plan import Plan, Route, partition_of
+from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.request import Positions
-from dynamap_async.schema import KeySchema
-from dynamap_async.wire import WireKey
+from dynamap_async.schema import KeyAttribute, KeySchema
+from dynamap_async.wire import AttributeValue, WireKey
 
 _VERSION: Final = 1
 _DIGEST_BYTES: Final = 16
@@ -214,3 +223,117 @@ def _digest(body: bytes, binding: str, secret: bytes | None) -> bytes:
     if secret is None:
         return hashlib.sha256(bound).digest()[:_DIGEST_BYTES]
     return hmac.digest(secret, bound, "sha256")[:_DIGEST_BYTES]
+
+
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?")
+"""What DynamoDB reads as a number. Python also reads spaces, underscores, and the digits of other scripts."""
+
+
+def is_position(given: object, keys: Sequence[KeySchema], known: Collection[str] = ()) -> bool:
+    """Return whether something that came from outside can be a position.
+
+    Args:
+        given: a JSON value.
+        keys: the keys of the table and of the index that is read; a position has all their attributes, and no other.
+        known: the attributes that are not in it, because the query itself tells them.
+    """
+    if not isinstance(given, dict):
+        return False
+    position = cast("dict[str, Any]", given)
+    wanted = [part for part in _parts(keys) if part[0].name not in known]
+    return position.keys() == {attribute.name for attribute, _ in wanted} and all(
+        _can_be_of(attribute, role, position[attribute.name]) for attribute, role in wanted
+    )
+
+
+def _parts(keys: Sequence[KeySchema]) -> Iterator[tuple[KeyAttribute, KeyRole]]:
+    for schema in keys:
+        for attribute in schema.partition:
+            yield attribute, "partition"
+        for attribute in schema.sort:
+            yield attribute, "sort"
+
+
+def _can_be_of(attribute: KeyAttribute, role: KeyRole, value: Any) -> bool:
+    if not isinstance(value, dict) or [*cast("dict[str, Any]", value)] != [attribute.type]:
+        return False
+    text: Any = cast("dict[str, Any]", value)[attribute.type]
+    if not isinstance(text, str) or (attribute.type == "N" and not _NUMBER.fullmatch(text)):
+        return False
+    stored = cast("AttributeValue", value)
+    try:
+        kind, content = order_key(stored)  # which reads numbers and base64
+        check_key_value(stored, role)
+        if kind == "N":
+            number_text(content)
+    except (ValueError, ArithmeticError):
+        return False
+    return True
+
+
+def side_of_range(conditions: Sequence[Condition], position: WireKey) -> int:
+    """Return -1 for a position before the range of the sort conditions, 0 inside, 1 after it, in ascending order."""
+    for condition in conditions:
+        side = _side(condition, position)
+        if side:
+            return side
+    return 0
+
+
+def _side(condition: Condition, position: WireKey) -> int:
+    match condition:
+        case Comparison(comparator=comparator, left=Path() as path, right=Value(stored=bound)):
+            order = _compare(position[path.attribute], bound)
+            outside = {"=": order != 0, "<": order >= 0, "<=": order > 0, ">": order <= 0, ">=": order < 0}
+            # A position equal to an open bound is still a position from which the range follows or has ended.
+            return (order or (1 if comparator == "<" else -1)) if outside[comparator] else 0
+        case Between(operand=Path() as path, low=low, high=high):
+            if _compare(position[path.attribute], low.stored) < 0:
+                return -1
+            return 1 if _compare(position[path.attribute], high.stored) > 0 else 0
+        case Function(path=path, arguments=(Value(stored=prefix),)):
+            value, start = order_key(position[path.attribute])[1], order_key(prefix)[1]
+            if value.startswith(start):
+                return 0
+            return -1 if value < start else 1
+        case _:
+            return 0
+
+
+def _compare(left: AttributeValue, right: AttributeValue) -> int:
+    first, second = order_key(left), order_key(right)
+    return (first > second) - (first < second)
+
+
+def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
+    """Return what a cursor is bound to: the values of the partition key, but only the shape of other conditions.
+
+    Args:
+        spec: what is asked.
+        table: the full table name.
+        route: the way that it takes.
+    """
+    index = route.index.name if route.index is not None else None
+    filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
+    direction = ("segments" if spec.segments else "scan") if spec.scan else spec.descending
+    bound: tuple[Any, ...] = (
+        table,
+        index,
+        direction,
+        route.partition_values,
+        [*map(shape_of, route.sort)],
+        filters,
+    )
+    if route.asked:  # what was asked of the parts of a key, and which of several values a position belongs to
+        bound = (*bound, sorted(map(shape_of, route.asked)), route.spread)
+    shares = definition_of(spec.model).kinds is not None
+    return repr((*bound, spec.name) if shares else bound)
+
+
+def shortened(positions: Positions, branches: Sequence[Plan]) -> Positions:
+    """Return positions without the partition keys, which the query itself names."""
+    at: dict[int, WireKey | None] = {}
+    for number, position in positions.at.items():
+        fixed = partition_of(branches[number])
+        at[number] = None if position is None else {k: v for k, v in position.items() if k not in fixed}
+    return Positions(positions.begun, at)

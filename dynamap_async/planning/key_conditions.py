@@ -1,193 +1,159 @@
-"""Splitting: what becomes of a query's conditions on the way through one key, of the table or of an index."""
+"""Key conditions: which conditions DynamoDB takes, how several on one attribute become one, and what values they have.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from dynamap_async.errors import ExpressionError
-from dynamap_async.expressions import Comparison, Condition, In, Or, Value, paths_in
-from dynamap_async.models import Definition
-from dynamap_async.planning.clauses import fixing_of, is_equality, is_sort_condition, merged, named
-from dynamap_async.planning.route import PartitionCondition, Route, distinct_values
-from dynamap_async.planning.template_ranges import Served
-from dynamap_async.planning.templated_keys import TemplatedKey, field_of, templated_key
-from dynamap_async.schema import IndexSchema, KeySchema
+from dynamap_async.codec import KeyRole, check_key_value, order_key
+from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 
+QUERIES: Final = 100
+"""How many queries are sent for one, at most."""
 
-@dataclass(slots=True)
-class _Split:
-    """A key condition in the making."""
-
-    conditions: Sequence[Condition]
-    partition: list[PartitionCondition] = field(default_factory=list[PartitionCondition])
-    sort: list[Condition] = field(default_factory=list[Condition])
-    answered: list[Condition] = field(default_factory=list[Condition])
-    """What the key answers exactly, so that no filter has to."""
-    asked: list[Condition] = field(default_factory=list[Condition])
-    spread: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    served: int = 0
-    sorts: list[tuple[TemplatedKey, Served | None]] = field(default_factory=list[tuple[TemplatedKey, Served | None]])
-    """The templated sort keys, with what of them is asked."""
-    partitions: list[tuple[TemplatedKey, Served]] = field(default_factory=list[tuple[TemplatedKey, Served]])
-    """The templated partition keys, with what of them is asked."""
-
-    def direct(self, *found: Condition) -> None:
-        """Take conditions on a key attribute itself."""
-        self.answered += found
-        self.served += 1
-
-    def of_parts(self, served: Served) -> None:
-        """Take conditions on the parts of a key attribute."""
-        self.answered += served.exact
-        self.asked += [each for each in served.asked if each not in self.asked]
-        self.served += served.used
+PartitionCondition: TypeAlias = Comparison | In
 
 
-def split(
-    keys: KeySchema,
-    index: IndexSchema | None,
-    conditions: Sequence[Condition],
-    definitions: Sequence[Definition[Any]] = (),
-) -> Route | None:
-    """Return the route through one key; None where the conditions do not fix its partition key.
+@dataclass(frozen=True, slots=True)
+class Gathered(In):
+    """The shards of a partition key, each a query of its own. It prints as the condition that asked for them."""
 
-    Args:
-        keys: the key.
-        index: the index whose key it is; None for the table's.
-        conditions: what must hold.
-        definitions: the models that are read, whose templates say what the key attributes are made of.
+    asked: PartitionCondition
+
+    def __str__(self) -> str:
+        return str(self.asked)
+
+
+def named(condition: Condition) -> str | None:
+    """Return the attribute that a condition compares with constants; None for anything else."""
+    match condition:
+        case Comparison(left=Path(steps=(str(name),)), right=Value()):
+            return name
+        case (
+            Between(operand=Path(steps=(str(name),)))
+            | In(operand=Path(steps=(str(name),)))
+            | Function(path=Path(steps=(str(name),)))
+        ):
+            return name
+        case _:
+            return None
+
+
+def is_equality(condition: Condition) -> bool:
+    """Return whether a condition gives one value; an ``Or``, whether each of its parts does."""
+    if isinstance(condition, Or):
+        return all(map(is_equality, condition.parts))
+    return isinstance(condition, Comparison) and condition.comparator == "=" and isinstance(condition.right, Value)
+
+
+def is_sort_condition(condition: Condition) -> bool:
+    """Return whether DynamoDB takes a condition on a sort key attribute."""
+    match condition:
+        case Comparison(comparator=comparator, right=Value()):
+            return comparator != "<>"
+        case Between():
+            return True
+        case Function(name=name):
+            return name == "begins_with"
+        case _:
+            return False
+
+
+def fixing_of(found: Sequence[Condition], why: str = "an item has one partition key") -> PartitionCondition | None:
+    """Return the condition among those on one attribute that gives its value, or else its values; None without one.
 
     Raises:
-        OperationError: no item can satisfy the conditions, or the key cannot.
-        EncodeError: a value cannot be part of the key.
-        ExpressionError: a condition is on a field that only the key holds, and the key does not answer it.
+        OperationError: two give different values.
     """
-    made = _Split(conditions)
-    for attribute in keys.partition:
-        if not _add_partition(made, attribute.name, templated_key(definitions, attribute.name)):
-            return None
-    _add_sort(made, keys, definitions)
-    rest = tuple(each for each in conditions if each not in made.answered)
-    route = Route(
-        index,
-        keys,
-        tuple(made.partition),
-        tuple(made.sort),
-        rest,
-        asked=tuple(made.asked),
-        served=made.served,
-        spread=tuple(made.spread),
-        hazards=_hazards(made, rest),
+    equalities = distinct([each for each in found if is_equality(each)])
+    if len(equalities) > 1:
+        raise OperationError(f"no item can satisfy both {' and '.join(map(str, equalities))}: {why}")
+    if equalities and isinstance(equalities[0], Comparison):
+        return equalities[0]
+    return next((each for each in found if isinstance(each, In)), None)
+
+
+def merged(name: str, found: Sequence[Condition]) -> Condition:
+    """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN.
+
+    Raises:
+        OperationError: they cannot become one, or exclude each other.
+    """
+    conditions = distinct(found)
+    match sorted(conditions, key=lambda each: each.comparator if isinstance(each, Comparison) else ""):
+        case [only]:
+            return only
+        case [
+            Comparison(comparator="<=", right=Value() as high) as below,
+            Comparison(comparator=">=", right=Value() as low) as above,
+        ]:
+            if order_key(low.stored) > order_key(high.stored):
+                raise empty_range((above, below))
+            return Between(below.left, low, high)
+        case _:
+            pass
+    raise OperationError(
+        f"a key condition takes one condition on the sort key {name!r}, and {' with '.join(map(str, conditions))} "
+        "cannot be merged into one; write >= with <=, or between()"
     )
-    _check_stored(route, definitions)
-    return route
 
 
-def _add_partition(made: _Split, attribute: str, key: TemplatedKey | None) -> bool:
-    """Add what fixes a partition key attribute; return whether anything does."""
-    fixing = fixing_of([each for each in made.conditions if named(each) == attribute])
-    if fixing is not None:
-        made.partition.append(distinct_values(fixing))
-        made.direct(fixing)
-        return True
-    served = None if key is None else key.partition(made.conditions)
-    if key is None or served is None:
-        return False
-    if any(isinstance(each, In) for each in served.asked):
-        values = [each.right for each in served.conditions if isinstance(each, Comparison)]
-        made.partition.append(In(key.path, tuple(value for value in values if isinstance(value, Value))))
-    else:
-        made.partition += [each for each in served.conditions if isinstance(each, Comparison)]
-    made.of_parts(served)
-    made.partitions.append((key, served))
-    return True
+def empty_range(conditions: Sequence[Condition]) -> OperationError:
+    """Return the error of a range that ends before it begins."""
+    both = "both " if len(conditions) > 1 else ""
+    spelled = " and ".join(map(str, conditions))
+    return OperationError(f"no item can satisfy {both}{spelled}: the low end is above the high end")
 
 
-def _add_sort(made: _Split, keys: KeySchema, definitions: Sequence[Definition[Any]]) -> None:
-    constants: list[Condition] = []
-    spent = [each for each in made.asked if isinstance(each, In)]
-    for attribute in keys.sort:
-        found = [each for each in made.conditions if is_sort_condition(each) and named(each) == attribute.name]
-        key = templated_key(definitions, attribute.name)
-        served = None if key is None or found else key.sort(made.conditions, spent)
-        if key is not None:
-            made.sorts.append((key, served))
-        if found:
-            made.sort += [*constants, merged(attribute.name, found)]
-            made.direct(*found)
-        elif served is None:
-            return
-        elif served.used:
-            alternatives = served.conditions
-            made.sort += [*constants, alternatives[0] if len(alternatives) == 1 else Or(alternatives)]
-            made.spread += served.spread
-            made.of_parts(served)
-        else:  # a constant counts only where a condition on what follows it needs it
-            constants += served.conditions
-            continue
-        if not is_equality(made.sort[-1]):
-            return
-        constants = []
+def distinct(conditions: Sequence[Condition]) -> list[Condition]:
+    """Return conditions, each once."""
+    return [each for i, each in enumerate(conditions) if each not in conditions[:i]]
 
 
-def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
-    for condition in route.filters:
-        for path in paths_in(condition):
-            for definition in definitions:
-                plan = field_of(definition, path.attribute)
-                if definition.computed is not None and plan is not None and plan.name in definition.computed.unstored:
-                    key = definition.computed.unstored[plan.name]
-                    raise ExpressionError(
-                        f"({condition}) cannot be checked through {route.name}: {path} is stored in the key {key} "
-                        "only, which DynamoDB cannot look into; fix what stands before it in that key with ==, write "
-                        f"a condition on {definition.model.__name__}.{key}, or drop its stored=False",
-                        expression=str(condition),
-                    )
+def too_many_queries(name: str, number: int) -> OperationError:
+    """Return the error of a key with more combinations of values than are queried together."""
+    return OperationError(
+        f"the key of {name} has {number:,} combinations of values, each a query of its own, and at most {QUERIES} are "
+        "sent together; ask for fewer values at a time, and put the results together"
+    )
 
 
-def _hazards(made: _Split, rest: Sequence[Condition]) -> tuple[str, ...]:
-    hazards = [
-        _roughly(key, condition) for key, served in made.partitions for condition in rest if condition in served.asked
-    ]
-    if not made.served:
-        paths = " and ".join(str(key.path) for key, _ in made.partitions)
-        hazards.append(f"{paths} is constant, and nothing else is asked of the key: all that it holds is read")
-    for key, served in made.sorts:
-        direct = [each for each in made.sort if named(each) == key.path.attribute] if served is None else []
-        if not any(map(is_equality, direct)):
-            hazards += _of_order(key, 0 if served is None else served.fixed)
-        if direct:
-            hazards += [
-                f"{key.path} has a condition itself, so ({each}) only filters"
-                for each in rest
-                if key.place(each) is not None
-            ]
-        else:
-            hazards += [hazard for each in rest if (hazard := _hazard(key, served, each)) is not None]
-    return tuple(hazards)
+def distinct_values(condition: PartitionCondition) -> PartitionCondition:
+    """Return a membership with each value once."""
+    if isinstance(condition, Comparison):
+        return condition
+    distinct: dict[object, Value] = {}
+    for value in condition.values:
+        distinct.setdefault(order_key(value.stored), value)
+    return In(condition.operand, tuple(distinct.values()))
 
 
-def _of_order(key: TemplatedKey, fixed: int) -> list[str]:
-    templates = [maker.template for maker in key.makers]
-    loose = dict.fromkeys(name for each in templates for name in each.names[fixed:] if name in each.breaks_order)
-    return [f"order across {', '.join(loose)} is by the bytes of {key.path}, not by the values"] if loose else []
+def check_constants(condition: Condition, role: KeyRole) -> None:
+    """Raise EncodeError where a constant of a key condition cannot be the value of a key in this role."""
+    path, constants = constants_of(condition)
+    for constant in constants:
+        try:
+            check_key_value(constant.stored, role)
+        except EncodeError as error:
+            raise error.at(path.spelled, model=path.owner.__name__) from None
 
 
-def _roughly(key: TemplatedKey, condition: Condition) -> str:
-    return f"{key.path} answers ({condition}) only roughly, so the filter checks it as well"
-
-
-def _hazard(key: TemplatedKey, served: Served | None, condition: Condition) -> str | None:
-    """Return why a condition on a part of the sort key is not, or not only, answered by the key."""
-    place = key.place(condition)
-    if place is None:
-        return None
-    if served is not None and condition in served.asked:
-        return _roughly(key, condition)
-    part, before = key.makers[0].template.parts[place], key.makers[0].template.parts[:place]
-    used = 0 if served is None else served.used
-    if len(before) > used:
-        return f"({condition}) does not narrow what is read: in {key.path}, {before[used].name} before it is not fixed"
-    if is_sort_condition(condition) and not (part.format.sorts and part.closes):
-        return f"({condition}) does not narrow what is read: in {key.path}, {part.name} does not sort as its values do"
-    return f"({condition}) does not narrow what is read: {key.path} does not answer it"
+def constants_of(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
+    """Return the attribute that a key condition is on, and what it is compared with."""
+    match condition:
+        case Comparison(left=Path() as path, right=Value() as value):
+            return path, (value,)
+        case Between(operand=Path() as path, low=low, high=high):
+            return path, (low, high)
+        case In(operand=Path() as path, values=values):
+            return path, values
+        case Function(path=path, arguments=arguments):
+            return path, arguments
+        case Or(parts=parts):
+            found = [constants_of(part) for part in parts]
+            return found[0][0], tuple(constant for _, constants in found for constant in constants)
+        case _:
+            raise TypeError(f"{condition} is no key condition")

@@ -1,19 +1,19 @@
-"""Tables by period: which of them a query or scan reads, as its conditions say, and whether in turn."""
+"""Tables by period: which of them a query or scan reads, whether in turn, and what a missing one means."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dynamap_async.codec import order_key
-from dynamap_async.errors import OperationError
+from dynamap_async.errors import OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
-from dynamap_async.models import Periods, definition_of
-from dynamap_async.planning.plan import Plan
+from dynamap_async.models import Definition, Periods, definition_of
+from dynamap_async.planning.key_conditions import QUERIES
+from dynamap_async.planning.plan import Plan, Route
 from dynamap_async.planning.read_spec import ReadSpec
-from dynamap_async.planning.route import QUERIES, Route
 from dynamap_async.planning.shards import plain_keys
 from dynamap_async.schema import TableSchema
-from dynamap_async.wire import AttributeValue
+from dynamap_async.wire import AttributeValue, Body
 
 
 @dataclass(slots=True)
@@ -172,3 +172,32 @@ def whole_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, covered: Cov
     if not spec.skips_missing:
         return plan
     return replace(plan, hazards=(*plan.hazards, "a table that does not exist, not yet or no longer, counts as empty"))
+
+
+def explained(error: ServiceError, definition: Definition[Any]) -> ServiceError:
+    """Return the error, with the remedy where the table of a period is missing."""
+    periods = definition.periods
+    if periods is not None and isinstance(error, ResourceNotFoundError):
+        note = (
+            f"{periods.model} has one table per period; make each before its first item: "
+            f"session.tables.create({periods.model}, period=...)"
+        )
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What a read makes of a table that does not exist."""
+
+    definition: Definition[Any]
+    skipped: bool
+    """Whether it counts as empty."""
+
+    def answer(self, error: ResourceNotFoundError) -> Body:
+        """Return the answer of a table without items, or raise the error."""
+        if self.skipped:
+            return {"Items": [], "Count": 0, "ScannedCount": 0}
+        error.add_note("a query or scan with .skip_missing_tables() takes them as empty")
+        raise explained(error, self.definition)

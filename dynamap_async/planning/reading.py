@@ -1,4 +1,4 @@
-"""A query or scan, planned: the requests of its pages, what their items become, and where each page ends."""
+"""A planned query or scan: the requests of its pages, what their items become, where each page ends and the next begins."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,17 +15,21 @@ from dynamap_async.expressions import (
 )
 from dynamap_async.models import Definition, definition_of
 from dynamap_async.planning.context import Context
-from dynamap_async.planning.cursor_binding import binding_of
-from dynamap_async.planning.cursors import decode_positions, encode_cursor, encode_positions
-from dynamap_async.planning.expiry import Hiding, hiding
-from dynamap_async.planning.fan_out import shortened
-from dynamap_async.planning.kinds import both, narrowed, selection_of
-from dynamap_async.planning.missing import Missing
-from dynamap_async.planning.namespaces import is_own_namespace, within_namespace
-from dynamap_async.planning.need import Need, check_index, is_completed
-from dynamap_async.planning.periods import cover, whole_plan
-from dynamap_async.planning.plan import Plan, hazards_of
+from dynamap_async.planning.cursors import (
+    binding_of,
+    decode_cursor,
+    decode_positions,
+    encode_cursor,
+    encode_positions,
+    foreign,
+    shortened,
+    side_of_range,
+)
+from dynamap_async.planning.existence import Hiding, hiding
+from dynamap_async.planning.periods import Missing, cover, whole_plan
+from dynamap_async.planning.plan import Plan, Route, check_key_values, hazards_of, partition_of
 from dynamap_async.planning.planner import choose
+from dynamap_async.planning.projection import Completion, Need, check_index, is_completed
 from dynamap_async.planning.read_spec import (
     ReadSpec,
     conditions_of,
@@ -36,9 +40,8 @@ from dynamap_async.planning.read_spec import (
     searched,
 )
 from dynamap_async.planning.replace_fields import revised
-from dynamap_async.planning.route import Route, check_key_values
 from dynamap_async.planning.shards import gathering, places_of
-from dynamap_async.planning.whole_items import Completion
+from dynamap_async.planning.shared_tables import both, is_own_namespace, narrowed, selection_of, within_namespace
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -304,3 +307,50 @@ def _settings(spec: ReadSpec) -> dict[str, Any]:
     if spec.segments is not None:
         settings |= {"Segment": 0, "TotalSegments": spec.segments}
     return settings
+
+
+def resume(reading: Reading[ItemT], cursor: str | None) -> Reading[ItemT]:
+    """Return the reading that goes on where a cursor's page ended.
+
+    A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
+    new range, so that is answered here: from the range's beginning, or with nothing more.
+
+    Raises:
+        CursorError: the cursor is of another query.
+    """
+    if cursor is None:
+        return reading
+    if reading.branches:
+        return _resume_branches(reading, cursor)
+    position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, keys=reading.keys)
+    # Without a secret anybody can make a cursor up, and DynamoDB refuses a position in another partition.
+    if any(order_key(position[name]) != order_key(value) for name, value in partition_of(reading.plan).items()):
+        raise foreign()
+    side = _side(reading.plan, position)
+    if side < 0:
+        return reading
+    return replace(reading, start=position, exhausted=side > 0)
+
+
+def _side(plan: Plan, position: WireKey) -> int:
+    side = side_of_range(plan.sort_conditions, position)
+    return -side if plan.descending else side
+
+
+def _resume_branches(reading: Reading[ItemT], cursor: str) -> Reading[ItemT]:
+    found = decode_positions(
+        cursor,
+        reading.binding(),
+        reading.cursor_secret,
+        total=reading.total,
+        keys=reading.keys,
+        known=partition_of(reading.branches[0]),
+    )
+    at: dict[int, WireKey | None] = {}
+    for number, position in found.at.items():
+        plan = reading.branches[number]
+        whole = None if position is None else {**position, **partition_of(plan)}
+        side = 0 if whole is None else _side(plan, whole)
+        if side <= 0:
+            at[number] = whole if side == 0 else None
+    return replace(reading, begin=Positions(found.begun, at))

@@ -15,7 +15,8 @@ from dynamap_async.expressions import And, Comparison, Condition, Function, In, 
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import Definition, Model, Sharding, definition_of
 from dynamap_async.planning.context import own_conditions
-from dynamap_async.planning.route import QUERIES, PartitionCondition, Route, check_constants, constants_of
+from dynamap_async.planning.key_conditions import QUERIES, Gathered, PartitionCondition, check_constants, constants_of
+from dynamap_async.planning.plan import Route
 from dynamap_async.wire import AttributeValue
 
 
@@ -67,16 +68,6 @@ def places_of(definitions: Iterable[Definition[Any]]) -> dict[str, Places]:
     ways = [definition.items.shards.of for definition in definitions]
     names = dict.fromkeys(name for each in ways for name in each)
     return {name: Places(tuple(each.get(name) for each in ways)) for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered(In):
-    """The shards of a partition key, each a query of its own. It prints as the condition that asked for them."""
-
-    asked: PartitionCondition
-
-    def __str__(self) -> str:
-        return str(self.asked)
 
 
 def gathering(route: Route, places: Mapping[str, Places], conditions: Iterable[Condition]) -> Route:

@@ -5,11 +5,10 @@ from dataclasses import fields, replace
 import pytest
 
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.planning.plan import Plan
+from dynamap_async.planning.plan import Plan, Route
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading
 from dynamap_async.planning.replace_fields import revised
-from dynamap_async.planning.route import Route
 
 
 def test_a_revised_value_is_another_one_with_the_changes():

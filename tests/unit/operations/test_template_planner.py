@@ -34,7 +34,7 @@ from dynamap_async.errors import (
     UnprojectedAttributeError,
 )
 from dynamap_async.planning import Context
-from dynamap_async.planning.fan_out import partition_of
+from dynamap_async.planning.plan import partition_of
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

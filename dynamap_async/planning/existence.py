@@ -1,4 +1,4 @@
-"""Expiry: items whose time to live has passed and that DynamoDB has not deleted yet, told from the others.
+"""Whether an item counts as stored: by its key, and by its time to live where the model hides expired items.
 
 An item is expired once its time lies before now, both in whole seconds. An item without the attribute, or with one that
 is not a number, never expires; one whose time has passed by more than five years, which DynamoDB never deletes, is
@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from dynamap_async.codec import encode_any
-from dynamap_async.expressions import Comparison, Condition, Value
+from dynamap_async.expressions import Comparison, Condition, Function, Value
 from dynamap_async.models import Definition
 from dynamap_async.wire import Body, WireItem
 
@@ -75,3 +75,20 @@ def hiding(definition: Definition[Any], now: int, unfiltered: tuple[str, ...]) -
         return Hiding(sieve=partial(_sifted, expiry.stored, now), attribute=expiry.stored)
     # Not "at or after now": an item without the attribute does not expire, and compares as false.
     return Hiding(filters=(~condition,))
+
+
+def not_stored(definition: Definition[Any], now: int | None = None) -> Condition:
+    """Return the condition that no item has the key of the one that is written.
+
+    Args:
+        definition: the model.
+        now: the time of day in epoch seconds, by which an expired item counts as none where the model hides them.
+    """
+    absent = Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))
+    gone = None if now is None else expired(definition, now)
+    return absent if gone is None else absent | gone
+
+
+def is_stored(definition: Definition[Any]) -> Condition:
+    """Return the condition that an item has the key of the one that is written."""
+    return definition.is_stored

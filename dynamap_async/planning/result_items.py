@@ -1,0 +1,425 @@
+"""What the items of a read become: instances of one model or several, selected values, or another Pydantic model."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
+from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
+from dynamap_async.expressions import Path
+from dynamap_async.models import (
+    Absence,
+    FieldPlan,
+    Model,
+    Table,
+    Unmarked,
+    decode_mixed,
+    decoder_for,
+    definition_of,
+    drops_empty,
+    faults_of,
+    fits,
+    for_own_init,
+    kind_error,
+    name_of,
+)
+from dynamap_async.planning.context import stored_path
+from dynamap_async.wire import AttributeValue, WireItem
+
+Invalid: TypeAlias = Literal["error", "skip", "raw"]
+"""What becomes of an item that does not fit its model: it is an error, left out, or given as an ``InvalidItem``."""
+
+Decode: TypeAlias = Callable[[Sequence[WireItem]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidItem:
+    """A stored item that does not fit its model."""
+
+    key: dict[str, Any]
+    """The item's key: stored attribute name -> Python value."""
+    wire_item: WireItem
+    """The item, in wire form."""
+    error: ItemValidationError
+    """Why it does not fit."""
+
+
+def collecting(decode: Decode) -> Decode:
+    """Return what decodes as before and gives an ``InvalidItem`` in the place of each item that does not fit."""
+
+    def decoded(items: Sequence[WireItem]) -> list[Any]:
+        try:
+            return decode(items)
+        except ItemValidationError as error:
+            failed = {id(failure.item): failure for failure in error.failures}
+            fitting = iter(error.items)
+            return [next(fitting) if (failure := failed.get(id(item))) is None else _invalid(failure) for item in items]
+
+    return decoded
+
+
+def _invalid(failure: ItemValidationError) -> InvalidItem:
+    return InvalidItem(failure.key, failure.item, failure)
+
+
+M = TypeVar("M", bound=Model)
+Steps: TypeAlias = tuple[str | int, ...]
+
+_NULL: Final[AttributeValue] = {"NULL": True}
+
+
+def whole_items(model: type[M]) -> Callable[[Sequence[WireItem]], list[M]]:
+    """Return the decoder of whole items."""
+    return definition_of(model).items.decode
+
+
+class _Selected(NamedTuple):
+    path: Path
+    field: FieldPlan
+    """The field that the path is, or is inside of."""
+    place: Steps
+    """Where the value stands in a projected item."""
+
+
+class SelectionDecoder:
+    """Decodes selected values: one tuple per item, in the order of the selection."""
+
+    def __init__(self, model: type[Model], selected: Sequence[Path]) -> None:
+        self._model = model
+        definition = definition_of(model)
+        projected = [path.steps for path in selected]
+        self._selected = [
+            _Selected(
+                path,
+                definition.fields[definition.field_names[path.attribute]],
+                _place_in_answer(path.steps, projected),
+            )
+            for path in selected
+        ]
+
+    def __call__(self, items: Sequence[WireItem]) -> list[tuple[Any, ...]]:
+        """Return the tuples of wire items.
+
+        Raises:
+            ItemValidationError: a stored value does not fit its field; the error carries the tuples that do.
+        """
+        decoded: list[tuple[Any, ...]] = []
+        failures: list[ItemValidationError] = []
+        for item in items:
+            try:
+                decoded.append(tuple([self._value(item, selected) for selected in self._selected]))
+            except ItemValidationError as failure:
+                failures.append(failure)
+        if failures:
+            raise ItemValidationError.of_call(failures, decoded)
+        return decoded
+
+    def value(self, item: WireItem, position: int) -> Any:
+        """Return one of the values of one wire item.
+
+        Raises:
+            ItemValidationError: the stored value does not fit its field.
+        """
+        return self._value(item, self._selected[position])
+
+    def _value(self, item: WireItem, selected: _Selected) -> Any:
+        path = selected.path
+        found = _walk(item, selected.place)
+        try:
+            if found is None:
+                return self._absent_part(path) if len(path.steps) > 1 else self._absent(selected)
+            if found == _NULL and len(path.steps) == 1:
+                return self._null(selected)
+            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode_final(found)
+        except ValueError as error:
+            raise self._failure(item, path, error) from error
+
+    @staticmethod
+    def _absent_part(path: Path) -> Any:
+        # A part may be absent because what it is a part of is: no default of its own then applies. Whether that is
+        # why, an answer does not tell; but an empty set is stored by its absence.
+        return path.converter.decode(EMPTY_SET) if drops_empty(path) else None
+
+    def _absent(self, selected: _Selected) -> Any:
+        match selected.field.absence:
+            case Absence.NONE:
+                return None
+            case Absence.EMPTY_SET:
+                return _empty_set(selected)
+            case Absence.OTHER:
+                info = self._model.model_fields[selected.field.name]
+                return info.get_default(call_default_factory=True, validated_data={})
+            case Absence.ERROR:
+                raise ValueError("the item does not have the attribute")
+
+    def _null(self, selected: _Selected) -> Any:
+        if selected.field.null_reads_as_empty_set:
+            return _empty_set(selected)
+        if selected.field.nullable:
+            return None
+        return selected.path.converter.decode_final(_NULL)
+
+    def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
+        names = definition_of(self._model).require_table("read").keys.names
+        key = {name: decode_any(item[name]) for name in names if name in item}
+        kind, text = ItemValidationError, f"{path}: {fault}"
+        if isinstance(fault, DecodeError):
+            kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
+        return kind(
+            f"the stored item {key} does not fit {text}",
+            model=self._model.__name__,
+            key=key,
+            item=item,
+            validation_error=fault,
+        )
+
+
+def _empty_set(selected: _Selected) -> Any:
+    return selected.path.converter.decode(EMPTY_SET)
+
+
+def _place_in_answer(steps: Steps, projected: Sequence[Steps]) -> Steps:
+    """Return where a path's value stands in a projected item.
+
+    Of a list, a projection brings back only the elements asked for, closed up: ``history[2], history[5]`` arrive as a
+    list of two, or of one where the stored list ends before position 5.
+    """
+    place: list[str | int] = []
+    for depth, step in enumerate(steps):
+        before = steps[:depth]
+        whole = any(other == steps[: len(other)] for other in projected if len(other) <= depth)
+        if isinstance(step, int) and not whole:
+            asked = {other[depth] for other in projected if len(other) > depth and other[:depth] == before}
+            step = sorted(asked, key=int).index(step)  # noqa: PLW2901 - the position moves to its rank
+        place.append(step)
+    return tuple(place)
+
+
+def _walk(item: WireItem, steps: Steps) -> AttributeValue | None:
+    """Return the stored value at a path, or None where the item has none."""
+    value: AttributeValue = {"M": item}
+    for step in steps:
+        if isinstance(step, str):
+            found = value.get("M", {}).get(step)
+        else:
+            elements = value.get("L", [])
+            found = elements[step] if step < len(elements) else None
+        if found is None:
+            return None
+        value = found
+    return value
+
+
+def checked_card(model: type[Model], card: object) -> type[BaseModel]:
+    """Return the class that items of a model are to be read into.
+
+    Raises:
+        OperationError: it is no Pydantic model, has no fields, or one that the items cannot fill.
+    """
+    if not (isinstance(card, type) and issubclass(card, BaseModel)) or card.__pydantic_root_model__:
+        raise OperationError(
+            f"into({card!r}) takes a class derived from pydantic.BaseModel, whose fields are named like fields of "
+            f"{model.__name__}; for plain values write .select(...)"
+        )
+    if not card.__pydantic_complete__:
+        card.model_rebuild()
+    if not card.model_fields:
+        raise OperationError(f"{card.__name__} has no fields, so there is nothing to read into it")
+    fields = definition_of(model).fields
+    for name, info in card.model_fields.items():
+        if name not in fields:
+            raise OperationError(
+                f"{card.__name__}.{name} is no field of {model.__name__}, so it would never be read; name it like one, "
+                "or compute it with @computed_field"
+            )
+        if not fits(info, fields[name]):
+            raise OperationError(
+                f"{card.__name__}.{name} is {name_of(info.annotation)}, and {model.__name__}.{name} is "
+                f"{name_of(fields[name].annotation)}: it could not be filled; give both the same type"
+            )
+    return card
+
+
+def card_paths(model: type[Model], card: type[BaseModel]) -> tuple[Path, ...]:
+    """Return what is read of each item."""
+    definition = definition_of(model)
+    return tuple(stored_path(model, definition.path(name)) for name in card.model_fields)
+
+
+class CardDecoder:
+    """Decodes items of one model into instances of another.
+
+    Values have the form and the meaning that the items' own model gives them: what its fields are stored as, and what
+    it says of an absent attribute. The card's defaults are never used.
+    """
+
+    def __init__(self, model: type[Model], card: type[BaseModel], selection: SelectionDecoder) -> None:
+        """Prepare for items of a model.
+
+        Args:
+            model: the items' own model.
+            card: the class of the instances.
+            selection: decodes the values of the card's fields, in their order, and knows what absent ones mean.
+        """
+        self._model = model
+        self._card = card
+        self._selection = selection
+        self._rename = for_own_init(card)
+        fields = definition_of(model).fields
+        self._fields = [
+            (place, name, fields[name].stored, decoder_for(card, info, fields[name]))
+            for place, (name, info) in enumerate(card.model_fields.items())
+        ]
+        definition = definition_of(card) if issubclass(card, Model) else None
+        self._snapshots = None if definition is None or definition.table is None else definition.items.snapshots
+
+    def __call__(self, items: Sequence[WireItem]) -> list[Any]:
+        """Return the instances of wire items.
+
+        Raises:
+            ItemValidationError: items do not fit; the error carries the instances of those that do.
+        """
+        made: list[Any] = []
+        failures: list[ItemValidationError] = []
+        for item in items:
+            try:
+                made.append(self._made(item))
+            except ItemValidationError as failure:
+                failures.append(failure)
+        if self._snapshots is not None:
+            self._snapshots.mark_partial(made)
+        if failures:
+            raise ItemValidationError.of_call(failures, made)
+        return made
+
+    def _values(self, item: WireItem) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for place, name, attribute, decode in self._fields:
+            found = item.get(attribute)
+            if found is not None and found != _NULL:
+                try:
+                    values[name] = decode(found)
+                    continue
+                except MISFITS:
+                    pass
+            values[name] = self._selection.value(item, place)
+        return values
+
+    def _made(self, item: WireItem) -> BaseModel:
+        values = self._values(item)
+        try:
+            # From attributes: a nested value comes as an instance of its own model, and the card may have another.
+            made: BaseModel = self._card.__pydantic_validator__.validate_python(
+                values if self._rename is None else self._rename(values),
+                from_attributes=True,
+                by_name=True,
+                by_alias=False,
+            )
+        except ValidationError as error:
+            names = definition_of(self._model).require_table("read").keys.names
+            key = {name: decode_any(item[name]) for name in names if name in item}
+            raise ItemValidationError(
+                f"the stored item {key} does not fit {self._card.__name__}: {faults_of(error)}",
+                model=self._card.__name__,
+                key=key,
+                item=item,
+                validation_error=error,
+            ) from error
+        return made
+
+
+E = TypeVar("E")
+
+Unknown: TypeAlias = Literal["error", "skip", "raw"]
+"""What becomes of an item of no known model: it is an error, left out, or given as it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownItem:
+    """An item of a shared table that is of no known model, as it is stored."""
+
+    kind: str | None
+    """The kind that is stored with it; None where there is none, or it is no text."""
+    wire_item: WireItem
+    """The item, in wire form."""
+
+
+class Grouped:
+    """The items of an entity collection by model, each group in the order in which they came.
+
+    ``Grouped(page.items)[Order]`` is a list of orders, empty where there is none; that of a base class has the items
+    of its subclasses too.
+    """
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: Iterable[Any], /) -> None:
+        self.items: tuple[Any, ...] = tuple(items)
+        """All items, in order."""
+
+    def __repr__(self) -> str:
+        counts: dict[str, int] = {}
+        for item in self.items:
+            name = type(item).__name__
+            counts[name] = counts.get(name, 0) + 1
+        return f"Grouped({', '.join(f'{name}: {count}' for name, count in counts.items())})"
+
+    def __getitem__(self, model: type[E], /) -> list[E]:
+        """Return the items that are instances of a class."""
+        return [item for item in self.items if isinstance(item, model)]
+
+
+def checked_collection(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
+    """Return the models of an entity collection.
+
+    Raises:
+        OperationError: they do not share one table, one is named twice, or they disagree on hiding expired items.
+    """
+    names = ", ".join(model.__name__ for model in models)
+    definitions = [definition_of(model) for model in models]
+    tables = {None if each.kinds is None else each.kinds.table for each in definitions}
+    if len(tables) > 1 or None in tables:
+        raise OperationError(
+            f"{names} do not share one Table, so no query reads them together; declare SHOP = Table(...) and "
+            "class ...(Model, table=SHOP) for each, or send a query for each with session.gather(...)"
+        )
+    if len(set(models)) < len(models):
+        raise OperationError(f"the query on {names} names a model twice; name each once")
+    if len({None if each.expiry is None else each.expiry.stored for each in definitions}) > 1:
+        raise OperationError(
+            f"some of {names} hide expired items and others do not, and one query does either; give all of them "
+            "hide_expired=True, or query them apart"
+        )
+    return tuple(models)
+
+
+class CollectionDecoder:
+    """Decodes items of several models of a shared table, each as its own."""
+
+    def __init__(self, models: Sequence[type[Model]], unknown: Unknown) -> None:
+        first = definition_of(models[0])
+        assert first.kinds is not None, f"{models[0]} shares no table"  # noqa: S101 - checked_collection was asked
+        self._table: Table = first.kinds.table
+        self._models = tuple(models)
+        self._unknown = unknown
+        self._key = first.items.shown_key
+
+    def __call__(self, items: Sequence[WireItem]) -> list[Any]:
+        """Return the instances of wire items.
+
+        Raises:
+            ItemKindError: an item is of none of the models; the error carries the others.
+            ItemValidationError: an item does not fit its model; the error carries those that do.
+        """
+        return decode_mixed(items, [self._way(item) for item in items])
+
+    def _way(self, item: WireItem) -> Any:
+        kind = self._table.kind_of(item)
+        model = None if kind is None else self._table.models.get(kind)
+        if model is not None and issubclass(model, self._models):
+            return definition_of(model).items
+        if self._unknown == "raw":
+            return UnknownItem(None if kind is None or isinstance(kind, Unmarked) else kind, item)
+        return kind_error(self._table, item, self._key(item), [each.__name__ for each in self._models])

@@ -19,10 +19,9 @@ from dynamap_async.expressions.conditions import (
     paths_in,
 )
 from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Readable, Selectable, at, path, path_of
-from dynamap_async.expressions.moulds import Mould
 from dynamap_async.expressions.paths import Path
 from dynamap_async.expressions.render import Placeholders, render_condition, render_projection, shape_of
-from dynamap_async.expressions.shapes import Values, shape_and_values, update_shape_and_values
+from dynamap_async.expressions.shapes import RenderedMembers, Values, shape_and_values, update_shape_and_values
 from dynamap_async.expressions.sources import Arithmetic, Longer, Made, Start, amount, is_number, source_of
 from dynamap_async.expressions.updates import (
     Action,
@@ -62,7 +61,6 @@ __all__ = [
     "In",
     "Longer",
     "Made",
-    "Mould",
     "Not",
     "Operand",
     "Or",
@@ -70,6 +68,7 @@ __all__ = [
     "Placeholders",
     "Readable",
     "Remove",
+    "RenderedMembers",
     "Selectable",
     "Set",
     "Size",

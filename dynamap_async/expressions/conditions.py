@@ -5,7 +5,7 @@ Grammar: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expres
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.paths import Path
@@ -192,28 +192,20 @@ def flatten(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
                 yield part
 
 
-def paths_in(condition: Condition | Operand | tuple[Any, ...]) -> Iterator[Path]:
+def paths_in(condition: Condition | Operand) -> list[Path]:
     """Return every path that a condition names, in order."""
-    found: list[Path] = []
-    _find_paths(condition, found)
-    return iter(found)
-
-
-def _find_paths(condition: Condition | Operand | tuple[Any, ...], found: list[Path]) -> None:
     match condition:
         case Comparison(left=left, right=right):
-            _find_paths(left, found)
-            _find_paths(right, found)
+            return [*paths_in(left), *paths_in(right)]
         case Path():
-            found.append(condition)
+            return [condition]
         case Size(path=path) | Function(path=path):
-            found.append(path)
+            return [path]
         case Between(operand=operand) | In(operand=operand):
-            _find_paths(operand, found)
+            return paths_in(operand)
         case And(parts=parts) | Or(parts=parts):
-            for part in parts:
-                _find_paths(part, found)
+            return [path for part in parts for path in paths_in(part)]
         case Not(part=part):
-            _find_paths(part, found)
+            return paths_in(part)
         case _:
-            return
+            return []

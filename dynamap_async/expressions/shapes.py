@@ -1,4 +1,4 @@
-"""Shapes: what of a condition stays the same when only its values change, and the values apart from it.
+"""Shapes: what of an expression stays the same when only its values change, and what is rendered once for each.
 
 Conditions of one shape are rendered to the same text, with placeholders in the same places. As each value is sent once,
 it belongs to the shape which of the values are equal.
@@ -7,9 +7,12 @@ A shape holds nothing of a value, and no map key or list position that the progr
 its users'. Expressions that name such a part have no shape.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from dynamap_async import limits
+from dynamap_async.codec import value_size
 from dynamap_async.expressions.conditions import (
     And,
     Between,
@@ -27,6 +30,58 @@ from dynamap_async.expressions.updates import Action, Add, Call, Delete, Remove,
 from dynamap_async.wire import AttributeValue
 
 Values = list[AttributeValue]
+
+_VALUES: Final = "ExpressionAttributeValues"
+_NAMES: Final = "ExpressionAttributeNames"
+_PLACEHOLDER_BYTES: Final = 200
+"""What a placeholder takes, with the number of its value."""
+
+
+@dataclass(frozen=True)
+class RenderedMembers:
+    """The members of a request whose expressions have one shape, rendered once, without their values.
+
+    It holds none of the values, which are the program's and may be large.
+    """
+
+    members: Mapping[str, Any]
+    placeholders: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """For each placeholder, which of the values of the shape it stands for."""
+    fixed_bytes: int
+    """The size of the names, and of all placeholders."""
+
+    @property
+    def kept_bytes(self) -> int:
+        """About how much memory it takes."""
+        return len(repr(self.members)) + _PLACEHOLDER_BYTES * len(self.placeholders)
+
+    @classmethod
+    def of(cls, members: Mapping[str, Any], values: Values) -> "RenderedMembers":
+        """Return what is kept of rendered members.
+
+        Args:
+            members: the members, placeholders and values among them.
+            values: the values that they were rendered with, in the order of the shape.
+        """
+        names: dict[str, str] = members.get(_NAMES, {})
+        used: dict[str, Any] = members.get(_VALUES, {})
+        spelled = [repr(value) for value in values]
+        return cls(
+            members={**members, _VALUES: {}} if used else members,
+            placeholders=tuple(used),
+            numbers=tuple([spelled.index(repr(stored)) for stored in used.values()]),
+            fixed_bytes=sum(len(key) + len(name.encode()) for key, name in names.items()) + sum(map(len, used)),
+        )
+
+    def with_values(self, values: Values) -> dict[str, Any] | None:
+        """Return the members with these values; None where they are more than DynamoDB accepts, or nearly."""
+        members = dict(self.members)
+        if self.placeholders:
+            if self.fixed_bytes + sum(map(value_size, values)) > limits.EXPRESSION_SUBSTITUTIONS_BYTES:
+                return None
+            members[_VALUES] = dict(zip(self.placeholders, map(values.__getitem__, self.numbers), strict=True))
+        return members
 
 
 def shape_and_values(conditions: Sequence[Condition]) -> tuple[Hashable, Values]:
@@ -83,10 +138,9 @@ def _operand_shape(operand: object, values: Values) -> Hashable:
         values.append(stored)
         [tag] = stored
         return tag
-    if isinstance(operand, Path):
-        return _declared(operand)
-    if isinstance(operand, Size):
-        _declared(operand.path)
+    path = operand.path if isinstance(operand, Size) else operand
+    if isinstance(path, Path) and path.has_given_steps:
+        raise KeyError(path)
     return operand
 
 

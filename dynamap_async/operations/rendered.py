@@ -6,8 +6,8 @@ from typing import Any
 from dynamap_async.expressions import (
     Action,
     Condition,
-    Mould,
     Placeholders,
+    RenderedMembers,
     render_update,
     update_shape_and_values,
 )
@@ -30,13 +30,13 @@ def rendered(
         shape, values = update_shape_and_values(actions, conditions)
     except KeyError:
         return _rendered_anew(actions, conditions)
-    mould: Mould | None = definition.compiled.get(shape)
-    if mould is not None and (filled := mould.filled(values)) is not None:
+    kept: RenderedMembers | None = definition.compiled.get(shape)
+    if kept is not None and (filled := kept.with_values(values)) is not None:
         return filled
     members = _rendered_anew(actions, conditions)
-    if mould is None:
-        mould = Mould.of(members, values)
-        definition.compiled.keep(shape, mould, mould.kept_bytes)
+    if kept is None:
+        kept = RenderedMembers.of(members, values)
+        definition.compiled.keep(shape, kept, kept.kept_bytes)
     return members
 
 

@@ -50,28 +50,29 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
     Raises:
         ExpressionError: one is no condition, or names a field of a model that the operation is not about.
     """
-    parts = tuple(flatten(checked_conditions(model.__name__, conditions)))
-    for condition in parts:
-        for path in paths_in(condition):
+    for condition in conditions:
+        if not isinstance(condition, Condition):
+            raise no_condition(model.__name__, condition)
+    parts = tuple(flatten(conditions))
+    for part in parts:
+        for path in paths_in(part):
             stored_path(model, path)
     return parts
 
 
-def checked_conditions(model: str, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Return conditions as they are.
+def no_condition(model: str, given: object) -> ExpressionError:
+    """Return the error of a value that stands where a condition is expected.
 
-    Raises:
-        ExpressionError: one is something else.
+    Args:
+        model: the name of the model, for the message.
+        given: the value.
     """
-    for condition in conditions:
-        if isinstance(condition, Expr | DocumentPath):
-            bool(condition)  # raises, and says what to write
-        if not isinstance(condition, Condition):
-            raise ExpressionError(
-                f"where({condition!r}) is not a condition on a field of {model}; the field stands on the left, as in "
-                "where(Model.field == value)"
-            )
-    return conditions
+    if isinstance(given, Expr | DocumentPath):
+        bool(given)  # raises, and says what to write
+    return ExpressionError(
+        f"where({given!r}) is not a condition on a field of {model}; the field stands on the left, as in "
+        "where(Model.field == value)"
+    )
 
 
 def stored_path(model: type[Model], path: Path) -> Path:

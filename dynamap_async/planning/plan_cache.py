@@ -1,4 +1,4 @@
-"""Planning, once for each shape: queries that differ in their values only have one plan, with other values in it.
+"""The plan cache: queries that differ in their values only have one plan, with other values in it.
 
 What a query asks is taken apart into its shape and its values. A plan that was made for the shape before is filled with
 the values; else one is made, and kept with its model if it can be filled: a plan for which the planner made conditions
@@ -12,11 +12,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dynamap_async.expressions import Condition, Mould, Values, shape_and_values
+from dynamap_async.codec import KeyRole, check_key_value
+from dynamap_async.errors import EncodeError
+from dynamap_async.expressions import Condition, RenderedMembers, Values, shape_and_values
 from dynamap_async.models import Definition, definition_of
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.cursors import binding_of
-from dynamap_async.planning.plan import Route, check_key_values
+from dynamap_async.planning.key_conditions import constants_of
+from dynamap_async.planning.plan import Route
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading, plan_anew
 from dynamap_async.planning.replace_fields import revised
@@ -28,19 +31,31 @@ _LEAST_BYTES: Final = 4_000
 
 
 def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
-    """Plan a query or scan; arguments and errors are those of ``plan_anew``."""
+    """Plan a query or scan, by a plan of the same shape where there is one.
+
+    Args:
+        spec: what is asked.
+        context: what the session adds.
+        counting: only the number of items is wanted.
+
+    Raises:
+        OperationError: no table or index answers it, or the service would refuse it; see ``planner.choose``.
+        CursorError: the checkpoint is of another scan.
+        EncodeError: a condition gives a key attribute an empty or too long value.
+        ExpressionError: a condition is not about the model, or is over a limit of the service.
+    """
     definition = definition_of(spec.model)
-    asked = _shape(spec, definition, counting=counting)
-    if asked is None:
+    found = _shape(spec, definition, counting=counting)
+    if found is None:
         return plan_anew(spec, context, counting=counting)
-    shape, values = asked
-    mould = definition.compiled.get(shape, _NEW)
-    if isinstance(mould, _PlanMould) and (filled := mould.filled(spec, context, values)) is not None:
-        return filled
+    shape, values = found
+    cached = definition.compiled.get(shape, _NEW)
+    if isinstance(cached, _CachedPlan) and (reading := cached.filled(spec, context, values)) is not None:
+        return reading
     reading = plan_anew(spec, context, counting=counting)
-    if mould is _NEW:
-        made = _mould_of(reading, spec, values)
-        definition.compiled.keep(shape, made, _LEAST_BYTES if made is None else _LEAST_BYTES + made.body.kept_bytes)
+    if cached is _NEW:
+        made = _cacheable(reading, spec, values)
+        definition.compiled.keep(shape, made, _LEAST_BYTES if made is None else _LEAST_BYTES + made.members.kept_bytes)
     return reading
 
 
@@ -70,74 +85,85 @@ def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tu
 
 
 @dataclass(frozen=True)
-class _PlanMould:
+class _CachedPlan:
     """A plan, and where the conditions and values of a query of its shape belong in it."""
 
     reading: Reading[Any]
     route: Route
     partition: tuple[int, ...]
-    """The places of the partition key's conditions among those of the query."""
+    """Which conditions of the query are those of the partition key."""
     sort: tuple[int, ...]
     filters: tuple[int, ...]
-    body: Mould
+    key_values: tuple[tuple[int, KeyRole], ...]
+    """Which values of the query are values of a key, and whether of the partition key or the sort key."""
+    members: RenderedMembers
 
     def filled(self, spec: ReadSpec, context: Context, values: Values) -> Reading[Any] | None:
-        """Return the reading of a query of the shape; None where its values are more than DynamoDB accepts.
-
-        Raises:
-            EncodeError: a condition gives a key attribute an empty or too long value.
-        """
-        conditions: Any = spec.conditions
-        route = revised(
-            self.route,
-            partition=tuple([conditions[place] for place in self.partition]),
-            sort=tuple([conditions[place] for place in self.sort]),
-            filters=tuple([conditions[place] for place in self.filters]),
-        )
-        check_key_values(route)
-        body = self.body.filled(values)
+        """Return the reading of a query of the shape; None where DynamoDB does not take its values."""
+        try:
+            for number, role in self.key_values:
+                check_key_value(values[number], role)
+        except EncodeError:
+            return None  # planning it anew raises the error that names the field
+        body = self.members.with_values(values)
         if body is None:
             return None
+        conditions: Any = spec.conditions  # those of a key are of the kinds that a route has
+        partition = tuple(map(conditions.__getitem__, self.partition))
+        sort = tuple(map(conditions.__getitem__, self.sort))
+        filters = tuple(map(conditions.__getitem__, self.filters))
         table = body["TableName"] = context.table_prefix + self.reading.plan.table
+        plan = revised(
+            self.reading.plan,
+            table=table,
+            key_conditions=(*partition, *sort),
+            sort_conditions=sort,
+            filters=filters,
+            body=body,
+        )
+
+        def binding() -> str:
+            return binding_of(spec, table, revised(self.route, partition=partition, sort=sort, filters=filters))
+
         return revised(
             self.reading,
-            plan=revised(
-                self.reading.plan,
-                table=table,
-                key_conditions=route.key_conditions,
-                sort_conditions=route.sort,
-                filters=route.filters,
-                body=body,
-            ),
+            plan=plan,
             want=spec.limit,
             page_size=spec.page_size,
-            binding=lambda: binding_of(spec, table, route),
+            binding=binding,
             cursor_secret=context.cursor_secret,
         )
 
 
-def _mould_of(reading: Reading[Any], spec: ReadSpec, values: Values) -> _PlanMould | None:
-    """Return the mould of a reading; None where it has conditions that are not the query's own."""
+def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _CachedPlan | None:
+    """Return what is kept of a reading; None where it has conditions that are not the query's own."""
     route = reading.route
     if route is None or reading.branches or reading.completion is not None or reading.sieve is not None:
         return None
-    partition, sort, filters = (_places(each, spec.conditions) for each in (route.partition, route.sort, route.filters))
+    groups = (route.partition, route.sort, route.filters)
+    partition, sort, filters = (_numbers(each, spec.conditions) for each in groups)
     if partition is None or sort is None or filters is None:
         return None
     table = definition_of(spec.model).require_table("read").name
     plan = revised(reading.plan, table=table, key_conditions=(), sort_conditions=(), filters=(), body={})
-    return _PlanMould(
+    return _CachedPlan(
         reading=revised(reading, plan=plan, route=None, binding=str, cursor_secret=None),
         route=revised(route, partition=(), sort=(), filters=()),
         partition=partition,
         sort=sort,
         filters=filters,
-        body=Mould.of({**reading.plan.body, "TableName": table}, values),
+        key_values=(*_key_values(route.partition, "partition", values), *_key_values(route.sort, "sort", values)),
+        members=RenderedMembers.of({**reading.plan.body, "TableName": table}, values),
     )
 
 
-def _places(conditions: Sequence[Condition], among: Sequence[Condition]) -> tuple[int, ...] | None:
-    """Return the place of each condition among those of a query; None where one is not of these."""
-    places = {id(condition): place for place, condition in enumerate(among)}
-    found = [places.get(id(condition)) for condition in conditions]
-    return None if None in found else tuple([place for place in found if place is not None])
+def _numbers(conditions: Sequence[Condition], among: Sequence[Condition]) -> tuple[int, ...] | None:
+    """Return which conditions of a query these are; None where one is not of these."""
+    numbers = {id(condition): number for number, condition in enumerate(among)}
+    found = [numbers.get(id(condition)) for condition in conditions]
+    return None if None in found else tuple([number for number in found if number is not None])
+
+
+def _key_values(conditions: Sequence[Condition], role: KeyRole, values: Values) -> list[tuple[int, KeyRole]]:
+    """Return which values of a query these key conditions have, each with its role in the key."""
+    return [(values.index(value.stored), role) for condition in conditions for value in constants_of(condition)[1]]

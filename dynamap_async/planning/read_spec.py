@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
-from dynamap_async.planning.context import checked_conditions, own_conditions, own_path
+from dynamap_async.planning.context import no_condition, own_conditions, own_path
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.projection import Need
 from dynamap_async.planning.replace_fields import revised
@@ -152,22 +152,28 @@ def conditions_of(spec: ReadSpec, conditions: tuple[Condition, ...]) -> tuple[Co
     """
     if not spec.models and spec.scan:
         return own_conditions(spec.model, conditions)
-    checked_conditions(spec.name, conditions)
+    for given in conditions:
+        if not isinstance(given, Condition):
+            raise no_condition(spec.name, given)
     parts = tuple(flatten(conditions)) if And in map(type, conditions) else conditions
-    if not spec.models:
-        for condition in parts:
-            for path in paths_in(condition):
+    for condition in parts:
+        for path in paths_in(condition):
+            if spec.models:
+                _check_models(spec, path)
+            else:
                 own_path(spec.model, path)
-        return parts
-    for path in (path for condition in parts for path in paths_in(condition)):
-        owner = next((model for model in spec.asked if issubclass(model, path.owner)), None)
-        if owner is None:
-            own_path(spec.model, path)
-            continue
-        field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
-        for model in spec.models:
-            _check_common(definition_of(model), path, field)
     return parts
+
+
+def _check_models(spec: ReadSpec, path: Path) -> None:
+    """Raise ExpressionError for a path that is not about each of several models."""
+    owner = next((model for model in spec.models if issubclass(model, path.owner)), None)
+    if owner is None:
+        own_path(spec.model, path)
+        return
+    field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
+    for model in spec.models:
+        _check_common(definition_of(model), path, field)
 
 
 def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> None:

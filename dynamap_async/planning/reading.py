@@ -1,4 +1,4 @@
-"""A planned query or scan: the requests of its pages, what their items become, where each page ends and the next begins."""
+"""Planned queries and scans: the requests of their pages, what items become, where a page ends and the next begins."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -119,9 +119,9 @@ class Reading(Generic[ItemT]):
         body = dict(self.plan.body)
         # Limit counts items before the filter, so only without one does it say how many will come back. Where the
         # filter drops hardly any, it is near enough; pages follow until all are there that are wanted.
-        filtered = (self.plan.filters or self.sieve) and not self.dense
-        bounds = [self.page_size] if filtered else [self.page_size, remaining]
-        size = min((bound for bound in bounds if bound is not None), default=None)
+        size, filtered = self.page_size, (self.plan.filters or self.sieve) and not self.dense
+        if remaining is not None and not filtered:
+            size = remaining if size is None else min(size, remaining)
         if size is not None:
             body["Limit"] = size
         if start is not None:

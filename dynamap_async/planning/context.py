@@ -52,7 +52,7 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
     """
     for condition in conditions:
         if not isinstance(condition, Condition):
-            raise no_condition(model.__name__, condition)
+            raise not_a_condition_error(model.__name__, condition)
     parts = tuple(flatten(conditions))
     for part in parts:
         for path in paths_in(part):
@@ -60,7 +60,7 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
     return parts
 
 
-def no_condition(model: str, given: object) -> ExpressionError:
+def not_a_condition_error(model: str, given: object) -> ExpressionError:
     """Return the error of a value that stands where a condition is expected.
 
     Args:

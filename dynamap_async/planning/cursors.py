@@ -79,7 +79,7 @@ def decode_cursor(cursor: str, binding: str, secret: bytes | None, *, keys: Sequ
     position = _verified(cursor, binding, secret, _POSITION)
     # Without a secret the digest is no proof, so the form is checked as well.
     if not is_position(position, keys):
-        raise foreign()
+        raise foreign_cursor_error()
     return cast("WireKey", position)
 
 
@@ -143,11 +143,11 @@ def decode_positions(
             for number, position in at.items()
         )
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise foreign() from None
+        raise foreign_cursor_error() from None
     if found != total:
         raise CursorError(f"the checkpoint is of {found} segments, and the scan has {total}; give .segments({found})")
     if not fits or begun not in range(total + 1):
-        raise foreign()
+        raise foreign_cursor_error()
     return Positions(begun, at)
 
 
@@ -162,11 +162,11 @@ def _text_of(body: bytes, binding: str, secret: bytes | None) -> str:
 
 
 def _verified(cursor: object, binding: str, secret: bytes | None, limits: _Limits) -> dict[str, Any]:
-    digest, body = _taken_apart(cursor, limits.length)
+    digest, body = _split_cursor(cursor, limits.length)
     # Before anything is inflated or parsed: whatever a stranger sends costs no more than its digest.
     if not hmac.compare_digest(digest, _digest(body, binding, secret)):
-        raise foreign()
-    version, value = _read(body, limits.inflated)
+        raise foreign_cursor_error()
+    version, value = _parsed(body, limits.inflated)
     if version != _VERSION:
         raise CursorError(
             f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it"
@@ -174,7 +174,7 @@ def _verified(cursor: object, binding: str, secret: bytes | None, limits: _Limit
     return value
 
 
-def foreign() -> CursorError:
+def foreign_cursor_error() -> CursorError:
     """Return the error of a cursor that is not of this query."""
     return CursorError(
         "the cursor is damaged, or belongs to another query (table, index, direction, partition key or kind of "
@@ -182,35 +182,35 @@ def foreign() -> CursorError:
     )
 
 
-def _damaged() -> CursorError:
+def _damaged_cursor_error() -> CursorError:
     return CursorError("the cursor is not one of this library, or is damaged; start again without it")
 
 
-def _taken_apart(cursor: object, longest: int) -> tuple[bytes, bytes]:
+def _split_cursor(cursor: object, longest: int) -> tuple[bytes, bytes]:
     if not isinstance(cursor, str) or len(cursor) > longest:
-        raise _damaged()
+        raise _damaged_cursor_error()
     try:
         raw = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):
-        raise _damaged() from None
+        raise _damaged_cursor_error() from None
     # One text for one position: no padding, no stray bits.
     if _text(raw) != cursor or len(raw) <= _DIGEST_BYTES:
-        raise _damaged()
+        raise _damaged_cursor_error()
     return raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:]
 
 
-def _read(body: bytes, most_bytes: int) -> tuple[int, dict[str, Any]]:
+def _parsed(body: bytes, most_bytes: int) -> tuple[int, dict[str, Any]]:
     try:
         if not body.startswith(b"["):
             inflating = zlib.decompressobj()
             body = inflating.decompress(body, most_bytes + 1)  # one more, so that it sees the end of what just fits
             if not inflating.eof or inflating.unused_data:
-                raise _damaged()
+                raise _damaged_cursor_error()
         version, value = orjson.loads(body)
     except (zlib.error, orjson.JSONDecodeError, TypeError, ValueError):
-        raise _damaged() from None
+        raise _damaged_cursor_error() from None
     if not isinstance(value, dict):
-        raise _damaged()
+        raise _damaged_cursor_error()
     return version, cast("dict[str, Any]", value)
 
 
@@ -242,7 +242,7 @@ def is_position(given: object, keys: Sequence[KeySchema], known: Collection[str]
     position = cast("dict[str, Any]", given)
     wanted = [part for part in _parts(keys) if part[0].name not in known]
     return position.keys() == {attribute.name for attribute, _ in wanted} and all(
-        _can_be_of(attribute, role, position[attribute.name]) for attribute, role in wanted
+        _is_key_value(attribute, role, position[attribute.name]) for attribute, role in wanted
     )
 
 
@@ -254,7 +254,7 @@ def _parts(keys: Sequence[KeySchema]) -> Iterator[tuple[KeyAttribute, KeyRole]]:
             yield attribute, "sort"
 
 
-def _can_be_of(attribute: KeyAttribute, role: KeyRole, value: Any) -> bool:
+def _is_key_value(attribute: KeyAttribute, role: KeyRole, value: Any) -> bool:
     if not isinstance(value, dict) or [*cast("dict[str, Any]", value)] != [attribute.type]:
         return False
     text: Any = cast("dict[str, Any]", value)[attribute.type]
@@ -325,12 +325,12 @@ def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
         filters,
     )
     if route.asked:  # what was asked of the parts of a key, and which of several values a position belongs to
-        bound = (*bound, sorted(map(shape_of, route.asked)), route.spread)
+        bound = (*bound, sorted(map(shape_of, route.asked)), route.alternatives)
     shares = definition_of(spec.model).kinds is not None
     return repr((*bound, spec.name) if shares else bound)
 
 
-def shortened(positions: Positions, branches: Sequence[Plan]) -> Positions:
+def without_partition_keys(positions: Positions, branches: Sequence[Plan]) -> Positions:
     """Return positions without the partition keys, which the query itself names."""
     at: dict[int, WireKey | None] = {}
     for number, position in positions.at.items():

@@ -49,7 +49,7 @@ def _sifted(attribute: str, now: int, answer: Body) -> Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
+class ExpiryFilter:
     """How a query or scan leaves out expired items."""
 
     filters: tuple[Condition, ...] = ()
@@ -60,7 +60,7 @@ class Hiding:
     """The stored name of that key attribute."""
 
 
-def hiding(definition: Definition[Any], now: int, unfiltered: tuple[str, ...]) -> Hiding:
+def filter_expired(definition: Definition[Any], now: int, unfiltered: tuple[str, ...]) -> ExpiryFilter:
     """Return how a read leaves out expired items; nothing for a model that does not hide them.
 
     Args:
@@ -70,11 +70,11 @@ def hiding(definition: Definition[Any], now: int, unfiltered: tuple[str, ...]) -
     """
     condition, expiry = expired(definition, now), definition.expiry
     if condition is None or expiry is None:
-        return Hiding()
+        return ExpiryFilter()
     if expiry.stored in unfiltered:
-        return Hiding(sieve=partial(_sifted, expiry.stored, now), attribute=expiry.stored)
+        return ExpiryFilter(sieve=partial(_sifted, expiry.stored, now), attribute=expiry.stored)
     # Not "at or after now": an item without the attribute does not expire, and compares as false.
-    return Hiding(filters=(~condition,))
+    return ExpiryFilter(filters=(~condition,))
 
 
 def not_stored(definition: Definition[Any], now: int | None = None) -> Condition:

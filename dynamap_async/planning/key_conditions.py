@@ -11,23 +11,23 @@ from dynamap_async.codec import KeyRole, check_key_value, order_key
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 
-QUERIES: Final = 100
+MAX_QUERIES: Final = 100
 """How many queries are sent for one, at most."""
 
 PartitionCondition: TypeAlias = Comparison | In
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered(In):
-    """The shards of a partition key, each a query of its own. It prints as the condition that asked for them."""
+class EachShard(In):
+    """The shards of a partition key, each a query of its own. It prints as the condition that original for them."""
 
-    asked: PartitionCondition
+    original: PartitionCondition
 
     def __str__(self) -> str:
-        return str(self.asked)
+        return str(self.original)
 
 
-def named(condition: Condition) -> str | None:
+def attribute_of(condition: Condition) -> str | None:
     """Return the attribute that a condition compares with constants; None for anything else."""
     match condition:
         case Comparison(left=Path(steps=(str(name),)), right=Value()):
@@ -62,7 +62,7 @@ def is_sort_condition(condition: Condition) -> bool:
             return False
 
 
-def fixing_of(found: Sequence[Condition], why: str = "an item has one partition key") -> PartitionCondition | None:
+def equality_among(found: Sequence[Condition], why: str = "an item has one partition key") -> PartitionCondition | None:
     """Return the condition among those on one attribute that gives its value, or else its values; None without one.
 
     Raises:
@@ -76,7 +76,7 @@ def fixing_of(found: Sequence[Condition], why: str = "an item has one partition 
     return next((each for each in found if isinstance(each, In)), None)
 
 
-def merged(name: str, found: Sequence[Condition]) -> Condition:
+def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
     """Return one condition for a sort key attribute: DynamoDB takes one, so ``>=`` with ``<=`` becomes BETWEEN.
 
     Raises:
@@ -91,7 +91,7 @@ def merged(name: str, found: Sequence[Condition]) -> Condition:
             Comparison(comparator=">=", right=Value() as low) as above,
         ]:
             if order_key(low.stored) > order_key(high.stored):
-                raise empty_range((above, below))
+                raise empty_range_error((above, below))
             return Between(below.left, low, high)
         case _:
             pass
@@ -101,7 +101,7 @@ def merged(name: str, found: Sequence[Condition]) -> Condition:
     )
 
 
-def empty_range(conditions: Sequence[Condition]) -> OperationError:
+def empty_range_error(conditions: Sequence[Condition]) -> OperationError:
     """Return the error of a range that ends before it begins."""
     both = "both " if len(conditions) > 1 else ""
     spelled = " and ".join(map(str, conditions))
@@ -113,11 +113,11 @@ def distinct(conditions: Sequence[Condition]) -> list[Condition]:
     return [each for i, each in enumerate(conditions) if each not in conditions[:i]]
 
 
-def too_many_queries(name: str, number: int) -> OperationError:
+def too_many_queries_error(name: str, number: int) -> OperationError:
     """Return the error of a key with more combinations of values than are queried together."""
     return OperationError(
-        f"the key of {name} has {number:,} combinations of values, each a query of its own, and at most {QUERIES} are "
-        "sent together; ask for fewer values at a time, and put the results together"
+        f"the key of {name} has {number:,} combinations of values, each a query of its own, and at most {MAX_QUERIES} "
+        "are sent together; ask for fewer values at a time, and put the results together"
     )
 
 
@@ -133,7 +133,7 @@ def distinct_values(condition: PartitionCondition) -> PartitionCondition:
 
 def check_constants(condition: Condition, role: KeyRole) -> None:
     """Raise EncodeError where a constant of a key condition cannot be the value of a key in this role."""
-    path, constants = constants_of(condition)
+    path, constants = path_and_constants(condition)
     for constant in constants:
         try:
             check_key_value(constant.stored, role)
@@ -141,7 +141,7 @@ def check_constants(condition: Condition, role: KeyRole) -> None:
             raise error.at(path.spelled, model=path.owner.__name__) from None
 
 
-def constants_of(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
+def path_and_constants(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
     """Return the attribute that a key condition is on, and what it is compared with."""
     match condition:
         case Comparison(left=Path() as path, right=Value() as value):
@@ -153,7 +153,7 @@ def constants_of(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
         case Function(path=path, arguments=arguments):
             return path, arguments
         case Or(parts=parts):
-            found = [constants_of(part) for part in parts]
+            found = [path_and_constants(part) for part in parts]
             return found[0][0], tuple(constant for _, constants in found for constant in constants)
         case _:
             raise TypeError(f"{condition} is no key condition")

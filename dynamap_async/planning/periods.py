@@ -8,7 +8,7 @@ from dynamap_async.codec import order_key
 from dynamap_async.errors import OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
 from dynamap_async.models import Definition, Periods, definition_of
-from dynamap_async.planning.key_conditions import QUERIES
+from dynamap_async.planning.key_conditions import MAX_QUERIES
 from dynamap_async.planning.plan import Plan, Route
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.shards import plain_keys
@@ -62,7 +62,7 @@ class _Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class TableQueries:
     """The queries of one read: in which table each, and what they do there."""
 
     table: TableSchema
@@ -74,7 +74,9 @@ class Covered:
     """Whether all items of one query come before those of the next, so that each can wait for its turn."""
 
 
-def cover(spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], routes: Sequence[Route]) -> Covered:
+def queries_by_table(
+    spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], routes: Sequence[Route]
+) -> TableQueries:
     """Return in which tables the queries of a read look: in the one, unless there is one for each period.
 
     Args:
@@ -89,11 +91,11 @@ def cover(spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], r
     definition = definition_of(spec.model)
     periods = definition.periods
     if periods is None:
-        return Covered(table, tuple((table, route) for route in routes))
+        return TableQueries(table, tuple((table, route) for route in routes))
     prefix = table.name.removesuffix(definition.require_table("queried").name)
     parts: list[tuple[TableSchema, Route]] = []
     for route in routes:
-        told = spec.tables or _covered(periods, (*conditions, *plain_keys(route, definition)))
+        told = spec.tables or _tables_told(periods, (*conditions, *plain_keys(route, definition)))
         parts += [(replace(table, name=prefix + name), route) for name in told]
     if spec.descending:
         parts.reverse()
@@ -103,7 +105,7 @@ def cover(spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], r
     sort = routes[0].keys.sort
     ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
     named = replace(table, name=" ".join(names))
-    return Covered(named, tuple(parts), names, in_turn=ordered and len(routes) == 1)
+    return TableQueries(named, tuple(parts), names, in_turn=ordered and len(routes) == 1)
 
 
 def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
@@ -114,7 +116,7 @@ def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
         )
 
 
-def _covered(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
+def _tables_told(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
     field, bounds = periods.field, _Bounds()
     for condition in conditions:
         bounds.take(condition, field.stored)
@@ -155,14 +157,14 @@ def _each(periods: Periods) -> str:
 
 def check_number(number: int, what: str) -> None:
     """Raise OperationError for more queries than are sent together."""
-    if number > QUERIES:
+    if number > MAX_QUERIES:
         raise OperationError(
-            f"{what} takes {number:,} queries, at least one for each table, and at most {QUERIES} are sent together; "
-            "ask for a shorter time, and put the results together, or give the tables longer periods"
+            f"{what} takes {number:,} queries, at least one for each table, and at most {MAX_QUERIES} are sent "
+            "together; ask for a shorter time, and put the results together, or give the tables longer periods"
         )
 
 
-def whole_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, covered: Covered) -> Plan:
+def combined_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, covered: TableQueries) -> Plan:
     """Return the plan of a read that takes one query or several: what they have in common, and their tables."""
     plan = plans[0]
     if len(plans) > 1:
@@ -188,7 +190,7 @@ def explained(error: ServiceError, definition: Definition[Any]) -> ServiceError:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingTable:
     """What a read makes of a table that does not exist."""
 
     definition: Definition[Any]

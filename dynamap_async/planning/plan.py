@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
-from dynamap_async.planning.key_conditions import Gathered, PartitionCondition, check_constants
+from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
 from dynamap_async.planning.replace_fields import revised
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema
 from dynamap_async.wire import Body, WireKey
@@ -35,13 +35,13 @@ class Route:
     """Conditions that DynamoDB checks after it has read the items."""
     asked: tuple[Condition, ...] = ()
     """Conditions on the parts of templated keys, which conditions on the keys were made of."""
-    served: int = 0
+    conditions_used: int = 0
     """How many of the program's conditions the key serves: those on key attributes, and on parts of them."""
-    spread: tuple[tuple[str, ...], ...] = ()
+    alternatives: tuple[tuple[str, ...], ...] = ()
     """The texts of each part of the sort key that has several."""
     hazards: tuple[str, ...] = ()
     """What may surprise about the keys' templates."""
-    dense: bool = False
+    drops_few: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
 
     @property
@@ -71,7 +71,7 @@ class Route:
                 values.append(each.right.stored)
         return values
 
-    def branches(self) -> "list[Route]":
+    def single_queries(self) -> "list[Route]":
         """Return one route for each query."""
         partitions = product(*(_equalities(each) if isinstance(each, In) else [each] for each in self.partition))
         sorts = [*product(*(each.parts if isinstance(each, Or) else (each,) for each in self.sort))]
@@ -84,7 +84,12 @@ class Route:
         projection = "ALL" if self.index is None else self.index.projection.type
         fans_out = any(isinstance(each, In) for each in self.partition)  # by form: the choice never depends on data
         # A key of constants answers whatever is asked, by reading all that it holds.
-        return 2 if not self.served else int(fans_out), -self.served, _KIND_RANK[kind], _PROJECTION_RANK[projection]
+        return (
+            2 if not self.conditions_used else int(fans_out),
+            -self.conditions_used,
+            _KIND_RANK[kind],
+            _PROJECTION_RANK[projection],
+        )
 
 
 def _equalities(membership: In) -> list[Comparison]:
@@ -143,7 +148,7 @@ class Plan:
     def __str__(self) -> str:
         way = "the table" if self.index is None else f"the {self.index_kind} index {self.index!r}"
         where = f"{len(self.tables)} tables" if self.tables else repr(self.table)
-        lines = [f"{self.operation} {self.model} in {where}, through {way}{self._spread()}"]
+        lines = [f"{self.operation} {self.model} in {where}, through {way}{self._fan_out()}"]
         if self.tables:
             lines.append(f"  tables         {', '.join(self.tables)}")
         lines.append(f"  key condition  {_joined(self.key_conditions)}")
@@ -158,9 +163,9 @@ class Plan:
         lines.append(f"  request        {orjson.dumps(self.body).decode()}")
         return "\n".join(lines)
 
-    def _spread(self) -> str:
+    def _fan_out(self) -> str:
         if self.queries > 1:
-            shards = ", one for each shard" if any(isinstance(each, Gathered) for each in self.key_conditions) else ""
+            shards = ", one for each shard" if any(isinstance(each, EachShard) for each in self.key_conditions) else ""
             turn = "; with a limit one table after the other" if self.in_turn else ""
             return f", in {self.queries} queries{shards}, merged{turn}"
         return "" if self.segments is None else f", in {self.segments:,} segments"
@@ -179,9 +184,9 @@ def hazards_of(
     index: IndexSchema | None,
     filters: Sequence[Condition],
     optional: Sequence[str],
-    sifted: Sequence[tuple[str, str]] = (),
+    left_out: Sequence[tuple[str, str]] = (),
     completed: bool = False,
-    of_keys: Sequence[str] = (),
+    key_hazards: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return what may surprise in a plan, one sentence each.
 
@@ -190,18 +195,18 @@ def hazards_of(
         index: the index that is read.
         filters: the conditions that are checked after reading.
         optional: key attributes of the index that an item may lack, and that no condition requires.
-        sifted: the key attributes by which items are left out after they arrived, each with what is left out.
+        left_out: the key attributes by which items are left out after they arrived, each with what is left out.
         completed: whether whole items are fetched from the table.
-        of_keys: what may surprise about the templates of keys.
+        key_hazards: what may surprise about the templates of keys.
     """
     hazards: list[str] = []
     if scan:
         hazards.append("a scan reads, and pays for, every item of the table or index")
     if filters:
         hazards.append("the filter drops items after they were read and paid for; a page may come back empty")
-    hazards += of_keys
+    hazards += key_hazards
     hazards += [
-        f"{what} are read, paid for and sent, and left out here: {name} is part of the key" for name, what in sifted
+        f"{what} are read, paid for and sent, and left out here: {name} is part of the key" for name, what in left_out
     ]
     if completed:
         hazards.append(

@@ -18,10 +18,10 @@ from dynamap_async.expressions import Condition, RenderedMembers, Values, shape_
 from dynamap_async.models import Definition, definition_of
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.cursors import binding_of
-from dynamap_async.planning.key_conditions import constants_of
+from dynamap_async.planning.key_conditions import path_and_constants
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.read_spec import ReadSpec
-from dynamap_async.planning.reading import Reading, plan_anew
+from dynamap_async.planning.reading import Reading, plan_uncached
 from dynamap_async.planning.replace_fields import revised
 
 _NEW: Final = object()
@@ -39,7 +39,7 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
         counting: only the number of items is wanted.
 
     Raises:
-        OperationError: no table or index answers it, or the service would refuse it; see ``planner.choose``.
+        OperationError: no table or index answers it, or the service would refuse it; see ``choose_route``.
         CursorError: the checkpoint is of another scan.
         EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
@@ -47,12 +47,12 @@ def plan_reading(spec: ReadSpec, context: Context, *, counting: bool = False) ->
     definition = definition_of(spec.model)
     found = _shape(spec, definition, counting=counting)
     if found is None:
-        return plan_anew(spec, context, counting=counting)
+        return plan_uncached(spec, context, counting=counting)
     shape, values = found
     cached = definition.compiled.get(shape, _NEW)
     if isinstance(cached, _CachedPlan) and (reading := cached.filled(spec, context, values)) is not None:
         return reading
-    reading = plan_anew(spec, context, counting=counting)
+    reading = plan_uncached(spec, context, counting=counting)
     if cached is _NEW:
         made = _cacheable(reading, spec, values)
         definition.compiled.keep(shape, made, _LEAST_BYTES if made is None else _LEAST_BYTES + made.members.kept_bytes)
@@ -166,4 +166,6 @@ def _numbers(conditions: Sequence[Condition], among: Sequence[Condition]) -> tup
 
 def _key_values(conditions: Sequence[Condition], role: KeyRole, values: Values) -> list[tuple[int, KeyRole]]:
     """Return which values of a query these key conditions have, each with its role in the key."""
-    return [(values.index(value.stored), role) for condition in conditions for value in constants_of(condition)[1]]
+    return [
+        (values.index(value.stored), role) for condition in conditions for value in path_and_constants(condition)[1]
+    ]

@@ -11,59 +11,146 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.K
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynamap_async.errors import AmbiguousIndexError, EncodeError, ExpressionError, NoIndexError, OperationError
 from dynamap_async.expressions import Comparison, Condition, In, Or, Value, paths_in
 from dynamap_async.models import Definition
 from dynamap_async.planning.key_conditions import (
-    QUERIES,
+    MAX_QUERIES,
     PartitionCondition,
+    attribute_of,
     distinct_values,
-    fixing_of,
+    equality_among,
     is_equality,
     is_sort_condition,
-    merged,
-    named,
-    too_many_queries,
+    merge_conditions,
+    too_many_queries_error,
 )
 from dynamap_async.planning.plan import TABLE, Route
-from dynamap_async.planning.projection import Need, check_index, is_completed
-from dynamap_async.planning.shards import gathering, places_of
-from dynamap_async.planning.templated_keys import Served, TemplatedKey, field_of, templated_key
+from dynamap_async.planning.projection import Requirements
+from dynamap_async.planning.shards import expand_shards, places_of
+from dynamap_async.planning.templated_keys import KeyRange, TemplatedKey, field_of, templated_key
 from dynamap_async.schema import IndexSchema, KeySchema, TableSchema
+
+_Refusal: TypeAlias = OperationError | ExpressionError | EncodeError
 
 
 @dataclass(slots=True)
-class _Split:
-    """A key condition in the making."""
+class _KeyBuilder:
+    """A key condition in the making, and what it does not answer."""
 
     conditions: Sequence[Condition]
+    """What must hold."""
+    definitions: Sequence[Definition[Any]]
+    """The models that are read."""
     partition: list[PartitionCondition] = field(default_factory=list[PartitionCondition])
     sort: list[Condition] = field(default_factory=list[Condition])
     answered: list[Condition] = field(default_factory=list[Condition])
     """What the key answers exactly, so that no filter has to."""
     asked: list[Condition] = field(default_factory=list[Condition])
-    spread: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    served: int = 0
-    sorts: list[tuple[TemplatedKey, Served | None]] = field(default_factory=list[tuple[TemplatedKey, Served | None]])
-    """The templated sort keys, with what of them is asked."""
-    partitions: list[tuple[TemplatedKey, Served]] = field(default_factory=list[tuple[TemplatedKey, Served]])
-    """The templated partition keys, with what of them is asked."""
+    """The conditions on parts of templated keys that the key condition is made of."""
+    alternatives: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    conditions_used: int = 0
+    partition_ranges: list[tuple[TemplatedKey, KeyRange]] = field(default_factory=list[tuple[TemplatedKey, KeyRange]])
+    """The templated partition keys, with the range that is selected."""
+    sort_ranges: list[tuple[TemplatedKey, KeyRange | None]] = field(
+        default_factory=list[tuple[TemplatedKey, KeyRange | None]]
+    )
+    """The templated sort keys, with the range that is selected; None for all of it."""
 
-    def direct(self, *found: Condition) -> None:
-        """Take conditions on a key attribute itself."""
+    def add_partition(self, attribute: str) -> bool:
+        """Add the condition on a partition key attribute; return whether the conditions give its value."""
+        equality = equality_among([each for each in self.conditions if attribute_of(each) == attribute])
+        if equality is not None:
+            self.partition.append(distinct_values(equality))
+            self._use(equality)
+            return True
+        key = templated_key(self.definitions, attribute)
+        selected = None if key is None else key.partition(self.conditions)
+        if key is None or selected is None:
+            return False
+        equalities = [each for each in selected.conditions if isinstance(each, Comparison)]
+        if any(isinstance(each, In) for each in selected.part_conditions):
+            values = tuple(each.right for each in equalities if isinstance(each.right, Value))
+            self.partition.append(In(key.path, values))
+        else:
+            self.partition += equalities
+        self._use_range(selected)
+        self.partition_ranges.append((key, selected))
+        return True
+
+    def add_sort(self, keys: KeySchema) -> None:
+        """Add conditions on the sort key, as far as DynamoDB takes them."""
+        constants: list[Condition] = []
+        expanded = [each for each in self.asked if isinstance(each, In)]
+        for attribute in keys.sort:
+            found = [
+                each for each in self.conditions if is_sort_condition(each) and attribute_of(each) == attribute.name
+            ]
+            key = templated_key(self.definitions, attribute.name)
+            selected = None if key is None or found else key.sort(self.conditions, expanded)
+            if key is not None:
+                self.sort_ranges.append((key, selected))
+            if found:
+                self.sort += [*constants, merge_conditions(attribute.name, found)]
+                self._use(*found)
+            elif selected is None:
+                return
+            elif selected.used_parts:
+                alternatives = selected.conditions
+                self.sort += [*constants, alternatives[0] if len(alternatives) == 1 else Or(alternatives)]
+                self.alternatives += selected.alternatives
+                self._use_range(selected)
+            else:  # a constant counts only where a condition on what follows it needs it
+                constants += selected.conditions
+                continue
+            if not is_equality(self.sort[-1]):
+                return
+            constants = []
+
+    def hazards(self, filters: Sequence[Condition]) -> list[str]:
+        """Return what may surprise about the templates of the keys.
+
+        Args:
+            filters: the conditions that the key does not answer.
+        """
+        hazards = [
+            _rough_hazard(key, condition)
+            for key, selected in self.partition_ranges
+            for condition in filters
+            if condition in selected.part_conditions
+        ]
+        if not self.conditions_used:
+            paths = " and ".join(str(key.path) for key, _ in self.partition_ranges)
+            hazards.append(f"{paths} is constant, and nothing else is asked of the key: all that it holds is read")
+        for key, selected in self.sort_ranges:
+            own = [each for each in self.sort if attribute_of(each) == key.path.attribute] if selected is None else []
+            if not any(map(is_equality, own)):
+                hazards += _order_hazards(key, 0 if selected is None else selected.fixed_parts)
+            if own:
+                hazards += [
+                    f"{key.path} has a condition itself, so ({each}) only filters"
+                    for each in filters
+                    if key.part_number(each) is not None
+                ]
+            else:
+                hazards += [hazard for each in filters if (hazard := _part_hazard(key, selected, each)) is not None]
+        return hazards
+
+    def _use(self, *found: Condition) -> None:
+        """Record conditions on a key attribute itself as answered."""
         self.answered += found
-        self.served += 1
+        self.conditions_used += 1
 
-    def of_parts(self, served: Served) -> None:
-        """Take conditions on the parts of a key attribute."""
-        self.answered += served.exact
-        self.asked += [each for each in served.asked if each not in self.asked]
-        self.served += served.used
+    def _use_range(self, selected: KeyRange) -> None:
+        """Record conditions on the parts of a key attribute as answered, as far as the key answers them exactly."""
+        self.answered += selected.exact
+        self.asked += [each for each in selected.part_conditions if each not in self.asked]
+        self.conditions_used += selected.used_parts
 
 
-def split(
+def match_key(
     keys: KeySchema,
     index: IndexSchema | None,
     conditions: Sequence[Condition],
@@ -82,75 +169,28 @@ def split(
         EncodeError: a value cannot be part of the key.
         ExpressionError: a condition is on a field that only the key holds, and the key does not answer it.
     """
-    made = _Split(conditions)
-    for attribute in keys.partition:
-        if not _add_partition(made, attribute.name, templated_key(definitions, attribute.name)):
-            return None
-    _add_sort(made, keys, definitions)
-    rest = tuple(each for each in conditions if each not in made.answered)
+    builder = _KeyBuilder(conditions, definitions)
+    if not all(builder.add_partition(attribute.name) for attribute in keys.partition):
+        return None
+    builder.add_sort(keys)
+    filters = tuple(each for each in conditions if each not in builder.answered)
     route = Route(
         index,
         keys,
-        tuple(made.partition),
-        tuple(made.sort),
-        rest,
-        asked=tuple(made.asked),
-        served=made.served,
-        spread=tuple(made.spread),
-        hazards=_hazards(made, rest),
+        tuple(builder.partition),
+        tuple(builder.sort),
+        filters,
+        asked=tuple(builder.asked),
+        conditions_used=builder.conditions_used,
+        alternatives=tuple(builder.alternatives),
+        hazards=tuple(builder.hazards(filters)),
     )
     _check_stored(route, definitions)
     return route
 
 
-def _add_partition(made: _Split, attribute: str, key: TemplatedKey | None) -> bool:
-    """Add what fixes a partition key attribute; return whether anything does."""
-    fixing = fixing_of([each for each in made.conditions if named(each) == attribute])
-    if fixing is not None:
-        made.partition.append(distinct_values(fixing))
-        made.direct(fixing)
-        return True
-    served = None if key is None else key.partition(made.conditions)
-    if key is None or served is None:
-        return False
-    if any(isinstance(each, In) for each in served.asked):
-        values = [each.right for each in served.conditions if isinstance(each, Comparison)]
-        made.partition.append(In(key.path, tuple(value for value in values if isinstance(value, Value))))
-    else:
-        made.partition += [each for each in served.conditions if isinstance(each, Comparison)]
-    made.of_parts(served)
-    made.partitions.append((key, served))
-    return True
-
-
-def _add_sort(made: _Split, keys: KeySchema, definitions: Sequence[Definition[Any]]) -> None:
-    constants: list[Condition] = []
-    spent = [each for each in made.asked if isinstance(each, In)]
-    for attribute in keys.sort:
-        found = [each for each in made.conditions if is_sort_condition(each) and named(each) == attribute.name]
-        key = templated_key(definitions, attribute.name)
-        served = None if key is None or found else key.sort(made.conditions, spent)
-        if key is not None:
-            made.sorts.append((key, served))
-        if found:
-            made.sort += [*constants, merged(attribute.name, found)]
-            made.direct(*found)
-        elif served is None:
-            return
-        elif served.used:
-            alternatives = served.conditions
-            made.sort += [*constants, alternatives[0] if len(alternatives) == 1 else Or(alternatives)]
-            made.spread += served.spread
-            made.of_parts(served)
-        else:  # a constant counts only where a condition on what follows it needs it
-            constants += served.conditions
-            continue
-        if not is_equality(made.sort[-1]):
-            return
-        constants = []
-
-
 def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
+    """Raise ExpressionError for a filter on a field that is stored in a key only."""
     for condition in route.filters:
         for path in paths_in(condition):
             for definition in definitions:
@@ -165,47 +205,26 @@ def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
                     )
 
 
-def _hazards(made: _Split, rest: Sequence[Condition]) -> tuple[str, ...]:
-    hazards = [
-        _roughly(key, condition) for key, served in made.partitions for condition in rest if condition in served.asked
-    ]
-    if not made.served:
-        paths = " and ".join(str(key.path) for key, _ in made.partitions)
-        hazards.append(f"{paths} is constant, and nothing else is asked of the key: all that it holds is read")
-    for key, served in made.sorts:
-        direct = [each for each in made.sort if named(each) == key.path.attribute] if served is None else []
-        if not any(map(is_equality, direct)):
-            hazards += _of_order(key, 0 if served is None else served.fixed)
-        if direct:
-            hazards += [
-                f"{key.path} has a condition itself, so ({each}) only filters"
-                for each in rest
-                if key.place(each) is not None
-            ]
-        else:
-            hazards += [hazard for each in rest if (hazard := _hazard(key, served, each)) is not None]
-    return tuple(hazards)
-
-
-def _of_order(key: TemplatedKey, fixed: int) -> list[str]:
-    templates = [maker.template for maker in key.makers]
+def _order_hazards(key: TemplatedKey, fixed: int) -> list[str]:
+    templates = [model.template for model in key.models]
     loose = dict.fromkeys(name for each in templates for name in each.names[fixed:] if name in each.breaks_order)
     return [f"order across {', '.join(loose)} is by the bytes of {key.path}, not by the values"] if loose else []
 
 
-def _roughly(key: TemplatedKey, condition: Condition) -> str:
+def _rough_hazard(key: TemplatedKey, condition: Condition) -> str:
     return f"{key.path} answers ({condition}) only roughly, so the filter checks it as well"
 
 
-def _hazard(key: TemplatedKey, served: Served | None, condition: Condition) -> str | None:
+def _part_hazard(key: TemplatedKey, selected: KeyRange | None, condition: Condition) -> str | None:
     """Return why a condition on a part of the sort key is not, or not only, answered by the key."""
-    place = key.place(condition)
-    if place is None:
+    number = key.part_number(condition)
+    if number is None:
         return None
-    if served is not None and condition in served.asked:
-        return _roughly(key, condition)
-    part, before = key.makers[0].template.parts[place], key.makers[0].template.parts[:place]
-    used = 0 if served is None else served.used
+    if selected is not None and condition in selected.part_conditions:
+        return _rough_hazard(key, condition)
+    parts = key.models[0].template.parts
+    part, before = parts[number], parts[:number]
+    used = 0 if selected is None else selected.used_parts
     if len(before) > used:
         return f"({condition}) does not narrow what is read: in {key.path}, {before[used].name} before it is not fixed"
     if is_sort_condition(condition) and not (part.format.sorts and part.closes):
@@ -213,13 +232,10 @@ def _hazard(key: TemplatedKey, served: Served | None, condition: Condition) -> s
     return f"({condition}) does not narrow what is read: {key.path} does not answer it"
 
 
-_Refusal = OperationError | ExpressionError | EncodeError
-
-
-def choose(
+def choose_route(
     table: TableSchema,
     conditions: Sequence[Condition],
-    need: Need,
+    required: Requirements,
     forced: IndexSchema | None = None,
     definitions: Sequence[Definition[Any]] = (),
 ) -> Route:
@@ -228,7 +244,7 @@ def choose(
     Args:
         table: the table with its indexes.
         conditions: what must hold, conjunctions taken apart.
-        need: what the result is made of.
+        required: what the read requires of an index.
         forced: the index that the program decided on, if it did.
         definitions: the models that are read, whose templates say what the keys are made of.
 
@@ -246,10 +262,10 @@ def choose(
     refusals: list[tuple[str, _Refusal]] = []
     for index in candidates:
         try:
-            route = split(table.keys if index is None else index.keys, index, conditions, definitions)
+            route = match_key(table.keys if index is None else index.keys, index, conditions, definitions)
             if route is not None:
-                route = gathering(route, places, conditions)
-                _check(table, route, need)
+                route = expand_shards(route, places, conditions)
+                _check(table, route, required)
                 routes.append(route)
         except (OperationError, ExpressionError, EncodeError) as refusal:
             refusals.append((TABLE if index is None else f"the index {index.name!r}", refusal))
@@ -257,19 +273,21 @@ def choose(
         # The table's partition, read whole and in another order, is not what was asked of the table; nor is all that
         # an index of one constant partition holds.
         routes = [
-            route for route in routes if route.served and (route.sort or route.keys.partition != table.keys.partition)
+            route
+            for route in routes
+            if route.conditions_used and (route.sort or route.keys.partition != table.keys.partition)
         ]
         refusals = refusals if routes else refusals[:1]
     if not routes:
-        raise _no_route(table, need, candidates, refusals, definitions)
+        raise _no_route(table, required, candidates, refusals, definitions)
 
-    ranked = [((*route.rank, is_completed(table, route.index, need)), route) for route in routes]
+    ranked = [((*route.rank, required.needs_completion(table, route.index)), route) for route in routes]
     ranked.sort(key=itemgetter(0))  # sorting is stable: declaration order decides ties
     best = [route for rank, route in ranked if rank == ranked[0][0]]
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
         raise AmbiguousIndexError(
-            f"the query on {need.model} fits the indexes {', '.join(names)} equally well, each with another sort "
+            f"the query on {required.model} fits the indexes {', '.join(names)} equally well, each with another sort "
             "condition and order; choose one with .index(...)",
             indexes=names,
         )
@@ -280,10 +298,10 @@ def _sort_names(route: Route) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path.attribute for condition in route.sort for path in paths_in(condition)))
 
 
-def _check(table: TableSchema, route: Route, need: Need) -> None:
+def _check(table: TableSchema, route: Route, required: Requirements) -> None:
     """Raise what the service would refuse, or would answer with less than was asked for."""
-    if route.queries > QUERIES:
-        raise too_many_queries(route.name, route.queries)
+    if route.queries > MAX_QUERIES:
+        raise too_many_queries_error(route.name, route.queries)
     for condition in route.filters:
         for path in paths_in(condition):
             if path.attribute in route.keys.names:
@@ -295,12 +313,12 @@ def _check(table: TableSchema, route: Route, need: Need) -> None:
     index = route.index
     if index is None:
         return
-    check_index(table, index, need, route.filters)
+    required.check_index(table, index, route.filters)
 
 
 def _no_route(
     table: TableSchema,
-    need: Need,
+    required: Requirements,
     candidates: Sequence[IndexSchema | None],
     refusals: Sequence[tuple[str, _Refusal]],
     definitions: Sequence[Definition[Any]],
@@ -309,7 +327,7 @@ def _no_route(
         return refusals[0][1]
     if refusals:
         reasons = "; ".join(f"{name}: {refusal}" for name, refusal in refusals)
-        return NoIndexError(f"no key answers the query on {need.model}. {reasons}")
+        return NoIndexError(f"no key answers the query on {required.model}. {reasons}")
     options = "; ".join(
         f"{TABLE if index is None else f'the index {index.name!r}'} needs "
         + " and ".join(
@@ -318,7 +336,7 @@ def _no_route(
         for index in candidates
     )
     return NoIndexError(
-        f"the query on {need.model} has no equality condition on a partition key ({options}). Add one with "
+        f"the query on {required.model} has no equality condition on a partition key ({options}). Add one with "
         ".where(Model.field == value), or read the whole table with session.scan()"
     )
 

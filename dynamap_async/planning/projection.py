@@ -1,4 +1,4 @@
-"""Projections: what a read needs of an index, whether the index holds it, and completing whole items from the table.
+"""Projections: what a read requires of an index, and how whole items that it does not hold are completed.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.Projections
 """
@@ -18,8 +18,8 @@ from dynamap_async.wire import Body, WireItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
-    """What a query needs of the index that answers it."""
+class Requirements:
+    """What a query or scan requires of the index that it goes through."""
 
     model: str
     """Name of the model, for messages."""
@@ -30,75 +30,92 @@ class Need:
     consistent: bool
     whole: bool = False
     """Whether its result is whole items, which can be fetched from the table."""
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    filled_fields: Mapping[str, str] = field(default_factory=dict[str, str])
     """Stored name -> the field that asks for it, of the model that the result is read into."""
     expiry: str | None = None
     """Stored name of the attribute that says which items are expired and left out, if any are."""
-    told_by: str | None = None
+    kind_attribute: str | None = None
     """Stored name of the attribute that tells its items from those of other models in the same table, if any do."""
 
+    def check_index(self, table: TableSchema, index: IndexSchema, filters: Sequence[Condition]) -> None:
+        """Raise an error where an index cannot give what the read requires of it.
 
-def check_index(table: TableSchema, index: IndexSchema, need: Need, filters: Sequence[Condition]) -> None:
-    """Raise OperationError where an index cannot give what a query or scan needs of it."""
-    if need.consistent and index.kind is IndexKind.GLOBAL:
-        raise OperationError(
-            f"the index {index.name!r} is global, and DynamoDB reads global indexes with eventual consistency only; "
-            "drop .consistent(), or read the table"
-        )
-    filtered = [path.attribute for condition in filters for path in paths_in(condition)]
-    missing = [name for name in dict.fromkeys(filtered) if not table.projects(index, name)]
-    if missing:
-        raise UnprojectedAttributeError(
-            f"the index {index.name!r} does not hold {_listed(missing)}, so a filter on it would find nothing; project "
-            "it into the index, or query another index or the table",
-            attributes=missing,
-            index=index.name,
-        )
-    if is_completed(table, index, need):
-        return
-    if need.expiry is not None and not table.projects(index, need.expiry):
-        raise UnprojectedAttributeError(
-            f"the index {index.name!r} does not hold {need.expiry!r}, which says when an item of {need.model} expires, "
-            "so expired items could not be left out; project it into the index, or query another index or the table",
-            attributes=(need.expiry,),
-            index=index.name,
-        )
-    if need.told_by is not None and not table.projects(index, need.told_by):
-        raise UnprojectedAttributeError(
-            f"the index {index.name!r} does not hold {need.told_by!r}, which tells what an item is in a shared table, "
-            f"so items of other models than {need.model} could not be left out; project it into the index, or query "
-            "another index or the table",
-            attributes=(need.told_by,),
-            index=index.name,
-        )
-    missing = _missing(table, index, need)
-    if missing:
-        raise UnprojectedAttributeError(
-            f"the index {index.name!r} does not hold {_listed(missing)}{_wanted_by(missing, need)}; leave it out, "
-            "project it into the index, or read whole items, which are completed from the table",
-            attributes=missing,
-            index=index.name,
-        )
+        Args:
+            table: the table of the index.
+            index: the index.
+            filters: the conditions that are checked after reading.
+
+        Raises:
+            OperationError: the read is consistent, and the index is global.
+            UnprojectedAttributeError: the index does not hold an attribute.
+        """
+        if self.consistent and index.kind is IndexKind.GLOBAL:
+            raise OperationError(
+                f"the index {index.name!r} is global, and DynamoDB reads global indexes with eventual consistency "
+                "only; drop .consistent(), or read the table"
+            )
+        filtered = [path.attribute for condition in filters for path in paths_in(condition)]
+        missing = [name for name in dict.fromkeys(filtered) if not table.projects(index, name)]
+        if missing:
+            raise _unprojected(
+                index,
+                missing,
+                ", so a filter on it would find nothing; project it into the index, or query another index or the "
+                "table",
+            )
+        if self.needs_completion(table, index):
+            return
+        if self.expiry is not None and not self.sees_expiry(table, index):
+            raise _unprojected(
+                index,
+                [self.expiry],
+                f", which says when an item of {self.model} expires, so expired items could not be left out; project "
+                "it into the index, or query another index or the table",
+            )
+        if self.kind_attribute is not None and not self.sees_kind(table, index):
+            raise _unprojected(
+                index,
+                [self.kind_attribute],
+                ", which tells what an item is in a shared table, so items of other models than "
+                f"{self.model} could not be left out; project it into the index, or query another index or the table",
+            )
+        missing = self._missing(table, index)
+        if missing:
+            filled = [self.filled_fields[name] for name in missing if name in self.filled_fields]
+            use = f", which {' and '.join(filled)} would be filled from" if filled else f" of {self.model}"
+            raise _unprojected(
+                index,
+                missing,
+                f"{use}; leave it out, project it into the index, or read whole items, which are completed from the "
+                "table",
+            )
+
+    def needs_completion(self, table: TableSchema, index: IndexSchema | None) -> bool:
+        """Return whether whole items are asked for, and the index does not hold them."""
+        if index is None or not self.whole:
+            return False
+        lacks_unknown = self.everything and index.projection.type != "ALL"
+        return lacks_unknown or not self.sees_kind(table, index) or bool(self._missing(table, index))
+
+    def sees_expiry(self, table: TableSchema, index: IndexSchema | None) -> bool:
+        """Return whether what is read tells which items are expired; True where none are left out."""
+        return index is None or self.expiry is None or table.projects(index, self.expiry)
+
+    def sees_kind(self, table: TableSchema, index: IndexSchema | None) -> bool:
+        """Return whether what is read tells an item's kind; True where the table holds one kind only."""
+        return index is None or self.kind_attribute is None or table.projects(index, self.kind_attribute)
+
+    def _missing(self, table: TableSchema, index: IndexSchema) -> list[str]:
+        if index.projection.type == "ALL":
+            return []
+        held = {*index.projection.attributes, *index.keys.names, *table.keys.names}
+        return [name for name in dict.fromkeys(self.attributes) if name not in held]
 
 
-def is_completed(table: TableSchema, index: IndexSchema | None, need: Need) -> bool:
-    """Return whether whole items are asked for, and the index does not hold them."""
-    if index is None or not need.whole:
-        return False
-    untold = need.told_by is not None and not table.projects(index, need.told_by)
-    return untold or bool(_missing(table, index, need)) or (need.everything and index.projection.type != "ALL")
-
-
-def _missing(table: TableSchema, index: IndexSchema, need: Need) -> list[str]:
-    if index.projection.type == "ALL":
-        return []
-    held = {*index.projection.attributes, *index.keys.names, *table.keys.names}
-    return [name for name in dict.fromkeys(need.attributes) if name not in held]
-
-
-def _wanted_by(missing: Sequence[str], need: Need) -> str:
-    labels = [need.labels[name] for name in missing if name in need.labels]
-    return f", which {' and '.join(labels)} would be filled from" if labels else f" of {need.model}"
+def _unprojected(index: IndexSchema, names: Sequence[str], consequence: str) -> UnprojectedAttributeError:
+    return UnprojectedAttributeError(
+        f"the index {index.name!r} does not hold {_listed(names)}{consequence}", attributes=names, index=index.name
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -138,7 +155,7 @@ class Completion:
             return None
         return item if self.keeps is None or self.keeps(item) else None
 
-    def told(self, limit: int | None) -> str:
+    def explained(self, limit: int | None) -> str:
         """Return what a plan says of it.
 
         Args:

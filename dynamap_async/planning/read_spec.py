@@ -9,17 +9,17 @@ from pydantic import BaseModel
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
-from dynamap_async.planning.context import no_condition, own_conditions, own_path
+from dynamap_async.planning.context import not_a_condition_error, own_conditions, own_path
 from dynamap_async.planning.plan import Route
-from dynamap_async.planning.projection import Need
+from dynamap_async.planning.projection import Requirements
 from dynamap_async.planning.replace_fields import revised
 from dynamap_async.planning.result_items import (
-    CardDecoder,
     CollectionDecoder,
     Invalid,
     SelectionDecoder,
+    TargetDecoder,
     Unknown,
-    collecting,
+    keep_invalid,
     whole_items,
 )
 from dynamap_async.schema import IndexSchema, TableSchema
@@ -83,7 +83,7 @@ def begun(model: type[Model], *, scan: bool = False) -> ReadSpec:
 def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     """Return what makes items of the result out of wire items."""
     decode = _decoder(spec)
-    return decode if spec.invalid == "error" else collecting(decode)
+    return decode if spec.invalid == "error" else keep_invalid(decode)
 
 
 def _decoder(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
@@ -92,7 +92,7 @@ def _decoder(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     if spec.selected is None:
         return whole_items(spec.model)
     values = SelectionDecoder(spec.model, spec.selected)
-    return values if spec.card is None else CardDecoder(spec.model, spec.card, values)
+    return values if spec.card is None else TargetDecoder(spec.model, spec.card, values)
 
 
 def with_invalid(spec: ReadSpec, become: Invalid) -> ReadSpec:
@@ -106,7 +106,7 @@ def with_invalid(spec: ReadSpec, become: Invalid) -> ReadSpec:
     return revised(spec, invalid=become)
 
 
-def need_of(spec: ReadSpec, *, counting: bool) -> Need:
+def requirements_of(spec: ReadSpec, *, counting: bool) -> Requirements:
     """Return what the result needs of the index that is read."""
     definitions, paths = [definition_of(model) for model in spec.asked], spec.selected
     expiry, kinds = definitions[0].expiry, definitions[0].kinds
@@ -118,15 +118,17 @@ def need_of(spec: ReadSpec, *, counting: bool) -> Need:
     else:
         attributes = tuple(name for each in definitions for name in each.stored_names)
     card = spec.card
-    return Need(
+    return Requirements(
         model=spec.name,
         attributes=tuple(dict.fromkeys(attributes)),
         everything=whole and any(model.model_config.get("extra") == "allow" for model in spec.asked),
         consistent=spec.consistent,
         whole=whole,
-        labels={} if card is None else {path.attribute: f"{card.__name__}.{path.spelled}" for path in paths or ()},
+        filled_fields={}
+        if card is None
+        else {path.attribute: f"{card.__name__}.{path.spelled}" for path in paths or ()},
         expiry=None if expiry is None else expiry.stored,
-        told_by=None if kinds is None else kinds.table.attribute,
+        kind_attribute=None if kinds is None else kinds.table.attribute,
     )
 
 
@@ -154,7 +156,7 @@ def conditions_of(spec: ReadSpec, conditions: tuple[Condition, ...]) -> tuple[Co
         return own_conditions(spec.model, conditions)
     for given in conditions:
         if not isinstance(given, Condition):
-            raise no_condition(spec.name, given)
+            raise not_a_condition_error(spec.name, given)
     parts = tuple(flatten(conditions)) if And in map(type, conditions) else conditions
     for condition in parts:
         for path in paths_in(condition):
@@ -188,7 +190,7 @@ def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> 
         )
 
 
-def requested(
+def projected_paths(
     spec: ReadSpec, index: IndexSchema | None, *, completed: bool, counting: bool
 ) -> tuple[tuple[str | int, ...], ...] | None:
     """Return the paths of what is read of each item, its keys aside; None for everything that is there."""

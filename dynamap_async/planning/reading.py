@@ -21,27 +21,33 @@ from dynamap_async.planning.cursors import (
     decode_positions,
     encode_cursor,
     encode_positions,
-    foreign,
-    shortened,
+    foreign_cursor_error,
     side_of_range,
+    without_partition_keys,
 )
-from dynamap_async.planning.existence import Hiding, hiding
-from dynamap_async.planning.periods import Missing, cover, whole_plan
+from dynamap_async.planning.existence import ExpiryFilter, filter_expired
+from dynamap_async.planning.periods import MissingTable, combined_plan, queries_by_table
 from dynamap_async.planning.plan import Plan, Route, check_key_values, hazards_of, partition_of
-from dynamap_async.planning.planner import choose
-from dynamap_async.planning.projection import Completion, Need, check_index, is_completed
+from dynamap_async.planning.planner import choose_route
+from dynamap_async.planning.projection import Completion, Requirements
 from dynamap_async.planning.read_spec import (
     ReadSpec,
     conditions_of,
     decoder_of,
-    need_of,
     optional_keys,
-    requested,
+    projected_paths,
+    requirements_of,
     searched,
 )
 from dynamap_async.planning.replace_fields import revised
-from dynamap_async.planning.shards import gathering, places_of
-from dynamap_async.planning.shared_tables import both, is_own_namespace, narrowed, selection_of, within_namespace
+from dynamap_async.planning.shards import expand_shards, places_of
+from dynamap_async.planning.shared_tables import (
+    filter_kinds,
+    filter_twice,
+    is_own_namespace,
+    restrict_to_namespace,
+    select_kinds,
+)
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -84,7 +90,7 @@ class Reading(Generic[ItemT]):
     """What answers for a table that does not exist, where there is one per period."""
     completion: Completion | None = None
     """What fetches the whole items of an index that does not hold them."""
-    dense: bool = False
+    drops_few: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
     route: Route | None = field(default=None, repr=False)
     """The way that it takes."""
@@ -119,7 +125,7 @@ class Reading(Generic[ItemT]):
         body = dict(self.plan.body)
         # Limit counts items before the filter, so only without one does it say how many will come back. Where the
         # filter drops hardly any, it is near enough; pages follow until all are there that are wanted.
-        size, filtered = self.page_size, (self.plan.filters or self.sieve) and not self.dense
+        size, filtered = self.page_size, (self.plan.filters or self.sieve) and not self.drops_few
         if remaining is not None and not filtered:
             size = remaining if size is None else min(size, remaining)
         if size is not None:
@@ -143,7 +149,7 @@ class Reading(Generic[ItemT]):
         if position is None:
             return None
         if isinstance(position, Positions):
-            shorter = shortened(position, self.branches)
+            shorter = without_partition_keys(position, self.branches)
             return encode_positions(shorter, self.total, self.binding(), self.cursor_secret)
         return encode_cursor(position, self.binding(), self.cursor_secret)
 
@@ -156,7 +162,7 @@ class Reading(Generic[ItemT]):
         return encode_positions(positions, self.total, self.binding(), self.cursor_secret, checkpoint=True)
 
 
-def plan_anew(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
+def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
     """Plan a query or scan; ``plan_reading`` does that once for each shape of query.
 
     Args:
@@ -165,7 +171,7 @@ def plan_anew(spec: ReadSpec, context: Context, *, counting: bool = False) -> Re
         counting: only the number of items is wanted.
 
     Raises:
-        OperationError: no table or index answers it, or the service would refuse it; see ``planner.choose``.
+        OperationError: no table or index answers it, or the service would refuse it; see ``choose_route``.
         CursorError: the checkpoint is of another scan.
         EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
@@ -173,71 +179,72 @@ def plan_anew(spec: ReadSpec, context: Context, *, counting: bool = False) -> Re
     definition, definitions = definition_of(spec.model), [definition_of(model) for model in spec.asked]
     table = searched(spec).prefixed(context.table_prefix)
     conditions = conditions_of(spec, spec.conditions)
-    need = need_of(spec, counting=counting)
-    route = _route(spec, table, conditions, need, definitions)
-    completed = is_completed(table, route.index, need)
-    selection = selection_of(definitions, sees_unknown=spec.sees_unknown)
-    told = route.index is None or need.told_by is None or table.projects(route.index, need.told_by)
-    narrow = narrowed(selection, route, scan=spec.scan, told=told)
-    dense = not spec.scan and not route.filters and is_own_namespace(route, definitions)
+    required = requirements_of(spec, counting=counting)
+    route = _route(spec, table, conditions, required, definitions)
+    completed = required.needs_completion(table, route.index)
+    selection = select_kinds(definitions, sees_unknown=spec.sees_unknown)
+    by_kind = filter_kinds(selection, route, scan=spec.scan, sees_kind=required.sees_kind(table, route.index))
+    drops_few = not spec.scan and not route.filters and is_own_namespace(route, definitions)
     # A query, other than a scan, does not filter by the key that it goes through.
-    hidden = hiding(definition, context.now(), () if spec.scan else route.keys.names)
-    if completed and route.index is not None and not (need.expiry is None or table.projects(route.index, need.expiry)):
-        hidden = Hiding()  # the whole items tell
-    route = revised(narrow.route, dense=dense and hidden == Hiding())
-    sieve = both(hidden.sieve, narrow.sieve)
-    told_apart = ((hidden.attribute, "expired items"), (narrow.attribute, "items of other models"))
-    branches = [revised(each, filters=(*each.filters, *hidden.filters)) for each in route.branches()]
+    by_expiry = filter_expired(definition, context.now(), () if spec.scan else route.keys.names)
+    if completed and not required.sees_expiry(table, route.index):
+        by_expiry = ExpiryFilter()  # the whole items tell
+    route = revised(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
+    sieve = filter_twice(by_expiry.sieve, by_kind.sieve)
+    told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
+    branches = [revised(each, filters=(*each.filters, *by_expiry.filters)) for each in route.single_queries()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
     completion = None
     if completed:
-        completion = Completion(definition, table, spec.consistent, context.now, narrow.keeps, context.table_prefix)
-    sifted = tuple((name, what) for name, what in told_apart if name is not None)
-    covered = cover(spec, table, conditions, branches)
-    plans = [_plan(spec, part, each, key_names, sifted, completion, counting=counting) for part, each in covered.parts]
+        completion = Completion(definition, table, spec.consistent, context.now, by_kind.keeps, context.table_prefix)
+    left_out = tuple((name, what) for name, what in told_by_keys if name is not None)
+    queries = queries_by_table(spec, table, conditions, branches)
+    plans = [
+        _plan(spec, part, each, key_names, left_out, completion, counting=counting) for part, each in queries.parts
+    ]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
-        plan=whole_plan(plans, spec, route, covered),
+        plan=combined_plan(plans, spec, route, queries),
         decode=decoder_of(spec),
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
         keys=(table.keys, route.keys),
-        binding=lambda: binding_of(spec, covered.table.name, route),
+        binding=lambda: binding_of(spec, queries.table.name, route),
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
         branches=tuple(plans) if merging else (),
         sieve=sieve,
         completion=completion,
-        missing=None if definition.periods is None else Missing(definition, spec.skips_missing).answer,
-        dense=route.dense,
+        missing=None if definition.periods is None else MissingTable(definition, spec.skips_missing).answer,
+        drops_few=route.drops_few,
         route=route,
     )
-    return reading if spec.checkpoint is None else _go_on(reading, spec.checkpoint)
+    return reading if spec.checkpoint is None else _from_checkpoint(reading, spec.checkpoint)
 
 
 def _route(
     spec: ReadSpec,
     table: TableSchema,
     conditions: tuple[Condition, ...],
-    need: Need,
+    required: Requirements,
     definitions: Sequence[Definition[Any]],
 ) -> Route:
-    """Return the way that a query or scan takes; errors are those of ``plan_anew``."""
+    """Return the way that a query or scan takes; errors are those of ``plan_uncached``."""
     forced = table.index(spec.index) if spec.index is not None else None
     if spec.scan:
         if forced is not None:
-            check_index(table, forced, need, conditions)
+            required.check_index(table, forced, conditions)
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
-        return gathering(route, places_of(definitions), conditions)
-    route = choose(table, conditions, need, forced, definitions)
+        return expand_shards(route, places_of(definitions), conditions)
+    route = choose_route(table, conditions, required, forced, definitions)
     if definitions[0].kinds is not None and not spec.sees_unknown:
-        route = within_namespace(route, definitions)
+        route = restrict_to_namespace(route, definitions)
     check_key_values(route)
     return route
 
 
-def _go_on(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
+def _from_checkpoint(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
     secret, total = reading.cursor_secret, reading.total
     begin = decode_positions(checkpoint, reading.binding(), secret, total=total, keys=reading.keys, checkpoint=True)
     return replace(reading, begin=begin)
@@ -248,7 +255,7 @@ def _plan(
     table: TableSchema,
     route: Route,
     key_names: tuple[str, ...],
-    sifted: tuple[tuple[str, str], ...],
+    left_out: tuple[tuple[str, str], ...],
     completion: Completion | None,
     *,
     counting: bool,
@@ -263,9 +270,11 @@ def _plan(
     filter_condition = conjunction(route.filters)
     if filter_condition is not None:
         body["FilterExpression"] = render_condition(filter_condition, placeholders)
-    if counting and not sifted:
+    if counting and not left_out:
         body["Select"] = "COUNT"
-    elif (wanted := requested(spec, route.index, completed=completion is not None, counting=counting)) is not None:
+    elif (
+        wanted := projected_paths(spec, route.index, completed=completion is not None, counting=counting)
+    ) is not None:
         # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
         wanted = (*wanted, *((name,) for name in key_names))
         body["ProjectionExpression"] = render_projection(wanted, placeholders)
@@ -284,15 +293,15 @@ def _plan(
         filters=route.filters,
         segments=spec.segments,
         projection=None if spec.selected is None else tuple(path.spelled for path in spec.selected),
-        completion=None if completion is None else completion.told(spec.limit),
+        completion=None if completion is None else completion.explained(spec.limit),
         hazards=hazards_of(
             scan=spec.scan,
             index=route.index,
-            filters=() if route.dense else route.filters,
+            filters=() if route.drops_few else route.filters,
             optional=optional_keys(spec, route),
-            sifted=sifted,
+            left_out=left_out,
             completed=completion is not None,
-            of_keys=route.hazards,
+            key_hazards=route.hazards,
         ),
         body=body,
     )
@@ -325,7 +334,7 @@ def resume(reading: Reading[ItemT], cursor: str | None) -> Reading[ItemT]:
     position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, keys=reading.keys)
     # Without a secret anybody can make a cursor up, and DynamoDB refuses a position in another partition.
     if any(order_key(position[name]) != order_key(value) for name, value in partition_of(reading.plan).items()):
-        raise foreign()
+        raise foreign_cursor_error()
     side = _side(reading.plan, position)
     if side < 0:
         return reading

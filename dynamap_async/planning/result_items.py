@@ -46,7 +46,7 @@ class InvalidItem:
     """Why it does not fit."""
 
 
-def collecting(decode: Decode) -> Decode:
+def keep_invalid(decode: Decode) -> Decode:
     """Return what decodes as before and gives an ``InvalidItem`` in the place of each item that does not fit."""
 
     def decoded(items: Sequence[WireItem]) -> list[Any]:
@@ -248,7 +248,7 @@ def card_paths(model: type[Model], card: type[BaseModel]) -> tuple[Path, ...]:
     return tuple(stored_path(model, definition.path(name)) for name in card.model_fields)
 
 
-class CardDecoder:
+class TargetDecoder:
     """Decodes items of one model into instances of another.
 
     Values have the form and the meaning that the items' own model gives them: what its fields are stored as, and what

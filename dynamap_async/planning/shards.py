@@ -15,13 +15,19 @@ from dynamap_async.expressions import And, Comparison, Condition, Function, In, 
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import Definition, Model, Sharding, definition_of
 from dynamap_async.planning.context import own_conditions
-from dynamap_async.planning.key_conditions import QUERIES, Gathered, PartitionCondition, check_constants, constants_of
+from dynamap_async.planning.key_conditions import (
+    MAX_QUERIES,
+    EachShard,
+    PartitionCondition,
+    check_constants,
+    path_and_constants,
+)
 from dynamap_async.planning.plan import Route
 from dynamap_async.wire import AttributeValue
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ShardedKey:
     """Where the items of one partition key are, those of several models together."""
 
     ways: tuple[Sharding | None, ...]
@@ -57,20 +63,20 @@ def _numbers(sharding: Sharding, known: Mapping[str, Sequence[AttributeValue]]) 
     names = [name for each in sharding.sources for name in (each.attribute, each.key) if name is not None]
     names = [name for name in names if name in known]
     choices = [known[name] for name in names]
-    if math.prod(map(len, choices)) > QUERIES:
+    if math.prod(map(len, choices)) > MAX_QUERIES:
         return range(sharding.total)
     items = [dict(zip(names, values, strict=True)) for values in product(*choices)]
     return sorted({number for item in items for number in sharding.numbers(item)})
 
 
-def places_of(definitions: Iterable[Definition[Any]]) -> dict[str, Places]:
+def places_of(definitions: Iterable[Definition[Any]]) -> dict[str, ShardedKey]:
     """Return stored name -> places, of the keys that some of these models spread over shards; families agree."""
     ways = [definition.items.shards.of for definition in definitions]
     names = dict.fromkeys(name for each in ways for name in each)
-    return {name: Places(tuple(each.get(name) for each in ways)) for name in names}
+    return {name: ShardedKey(tuple(each.get(name) for each in ways)) for name in names}
 
 
-def gathering(route: Route, places: Mapping[str, Places], conditions: Iterable[Condition]) -> Route:
+def expand_shards(route: Route, places: Mapping[str, ShardedKey], conditions: Iterable[Condition]) -> Route:
     """Return a route through the shards of its partition key.
 
     Args:
@@ -83,7 +89,7 @@ def gathering(route: Route, places: Mapping[str, Places], conditions: Iterable[C
     """
     if not places:
         return route
-    known = _known((*conditions, *route.key_conditions, *route.filters))
+    known = _known_values((*conditions, *route.key_conditions, *route.filters))
     return replace(
         route,
         partition=tuple(_spread(each, places, known) for each in route.partition),
@@ -106,7 +112,7 @@ def plain_keys(route: Route, definition: Definition[Any]) -> list[Condition]:
     return plain
 
 
-def _known(conditions: Iterable[Condition]) -> dict[str, Sequence[AttributeValue]]:
+def _known_values(conditions: Iterable[Condition]) -> dict[str, Sequence[AttributeValue]]:
     """Return stored name -> the values that conditions leave."""
     known: dict[str, Sequence[AttributeValue]] = {}
     for condition in conditions:
@@ -121,9 +127,9 @@ def _known(conditions: Iterable[Condition]) -> dict[str, Sequence[AttributeValue
 
 
 def _spread(
-    condition: PartitionCondition, places: Mapping[str, Places], known: Mapping[str, Sequence[AttributeValue]]
+    condition: PartitionCondition, places: Mapping[str, ShardedKey], known: Mapping[str, Sequence[AttributeValue]]
 ) -> PartitionCondition:
-    path, plain = constants_of(condition)
+    path, plain = path_and_constants(condition)
     if path.attribute not in places:
         return condition
     check_constants(condition, "partition")  # a shard would make a key of what is none
@@ -135,7 +141,7 @@ def _spread(
     return (
         In(path, values)
         if isinstance(condition, In) and len(values) == len(plain)
-        else Gathered(path, values, condition)
+        else EachShard(path, values, condition)
     )
 
 
@@ -150,7 +156,7 @@ def stored_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> 
     return tuple(in_shards(each, places) for each in own_conditions(model, conditions))
 
 
-def in_shards(condition: Condition, places: Mapping[str, Places]) -> Condition:
+def in_shards(condition: Condition, places: Mapping[str, ShardedKey]) -> Condition:
     """Return a condition on plain partition keys as one on the keys that are stored.
 
     Raises:
@@ -169,7 +175,7 @@ def in_shards(condition: Condition, places: Mapping[str, Places]) -> Condition:
             return _in_shards(condition, places)
 
 
-def _in_shards(condition: Condition, places: Mapping[str, Places]) -> Condition:
+def _in_shards(condition: Condition, places: Mapping[str, ShardedKey]) -> Condition:
     match condition:
         case Comparison(comparator="=", left=Path() as path, right=Value(stored={"S": _}) as value):
             return _one_of(path, places[path.attribute], (value,))
@@ -193,14 +199,14 @@ def _in_shards(condition: Condition, places: Mapping[str, Places]) -> Condition:
             )
 
 
-def _one_of(path: Path, places: Places, plain: Sequence[Value]) -> Condition:
+def _one_of(path: Path, places: ShardedKey, plain: Sequence[Value]) -> Condition:
     """Return the condition that a key is one of these, in any shard."""
     values = tuple(each for value in plain for each in places.everywhere(value.stored))
     parts = [In(path, values[at : at + IN_OPERANDS]) for at in range(0, len(values), IN_OPERANDS)]
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def _beginning(condition: Condition, path: Path, places: Places, prefix: str) -> Condition:
+def _beginning(condition: Condition, path: Path, places: ShardedKey, prefix: str) -> Condition:
     """Return the condition that a plain key begins with a prefix; the prefix may look like the shard behind one."""
     head, mark, _ = prefix.rpartition("#")
     stored = places.everywhere({"S": head}) if mark and None not in places.ways else ()

@@ -22,7 +22,7 @@ Sieve = Callable[[Body], Body]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class KindSelection:
     """Which kinds of item a read gives out."""
 
     table: Table
@@ -51,12 +51,12 @@ class Selection:
         """The condition that an item is to be given out; None where every item is."""
         if not self.kinds:
             return None
-        found = of_kinds(self.table, self.path, self.kinds)
+        found = kind_condition(self.table, self.path, self.kinds)
         return ~found if self.excluded else found
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class KindFilter:
     """How a read through one route leaves out items of other kinds."""
 
     route: Route
@@ -69,7 +69,7 @@ class Narrowing:
     """The stored name of the key attribute that is sifted by."""
 
 
-def selection_of(definitions: Sequence[Definition[Any]], *, sees_unknown: bool) -> Selection | None:
+def select_kinds(definitions: Sequence[Definition[Any]], *, sees_unknown: bool) -> KindSelection | None:
     """Return which kinds a read of these models gives out; None where they share no table.
 
     Args:
@@ -81,40 +81,40 @@ def selection_of(definitions: Sequence[Definition[Any]], *, sees_unknown: bool) 
         return None
     wanted = tuple(dict.fromkeys(kind for each in definitions for kind in each.family))
     if not sees_unknown:
-        return Selection(kinds.table, kinds.model, wanted)
+        return KindSelection(kinds.table, kinds.model, wanted)
     others = tuple(kind for kind in kinds.table.models if kind not in wanted)
-    return Selection(kinds.table, kinds.model, others, excluded=True)
+    return KindSelection(kinds.table, kinds.model, others, excluded=True)
 
 
-def narrowed(selection: Selection | None, route: Route, *, scan: bool, told: bool) -> Narrowing:
+def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, sees_kind: bool) -> KindFilter:
     """Return how a read leaves out the items that are not selected.
 
     Args:
         selection: what is given out.
         route: the way that the read takes.
         scan: whether it is a scan, which filters by keys too.
-        told: whether what is read holds the attribute that tells the kind.
+        sees_kind: whether what is read holds the attribute that tells the kind.
     """
     condition = None if selection is None else selection.condition
     if selection is None or condition is None:
-        return Narrowing(route)
-    if not told:
-        return Narrowing(route, keeps=selection.keeps)
+        return KindFilter(route)
+    if not sees_kind:
+        return KindFilter(route, keeps=selection.keeps)
     if scan or selection.table.attribute not in route.keys.names:
-        return Narrowing(replace(route, filters=(*route.filters, condition)))
-    if _decided(selection, route):
-        return Narrowing(route)
+        return KindFilter(replace(route, filters=(*route.filters, condition)))
+    if _key_decides_kind(selection, route):
+        return KindFilter(route)
     if isinstance(selection.table.discriminator, Prefix) and not selection.excluded and len(selection.kinds) == 1:
         names = [attribute.name for attribute in route.keys.sort]
         here = names.index(selection.table.attribute) if selection.table.attribute in names else None
         if here == len(route.sort) and all(map(is_equality, route.sort)):
-            return Narrowing(replace(route, sort=(*route.sort, condition)))
-        if here is not None and here < len(route.sort) and implies(route.sort[here], str(selection.kinds[0])):
-            return Narrowing(route)
-    return Narrowing(route, sieve=partial(Selection.sifted, selection), attribute=selection.table.attribute)
+            return KindFilter(replace(route, sort=(*route.sort, condition)))
+        if here is not None and here < len(route.sort) and implies_prefix(route.sort[here], str(selection.kinds[0])):
+            return KindFilter(route)
+    return KindFilter(route, sieve=partial(KindSelection.sifted, selection), attribute=selection.table.attribute)
 
 
-def _decided(selection: Selection, route: Route) -> bool:
+def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
     """Return whether the key condition gives the attribute that tells the kind no value but of what is selected."""
     for condition in route.key_conditions:
         match condition:
@@ -129,18 +129,18 @@ def _decided(selection: Selection, route: Route) -> bool:
     return False
 
 
-def both(first: Sieve | None, second: Sieve | None) -> Sieve | None:
+def filter_twice(first: Sieve | None, second: Sieve | None) -> Sieve | None:
     """Return what does with an answer what two sieves do, of which either may be missing."""
     if first is None or second is None:
         return first or second
     return lambda answer: second(first(answer))
 
 
-def implies(condition: Condition, prefix: str) -> bool:
+def implies_prefix(condition: Condition, prefix: str) -> bool:
     """Return whether a condition on text holds of nothing but what begins with a prefix."""
     match condition:
         case Or(parts=parts):
-            return all(implies(part, prefix) for part in parts)
+            return all(implies_prefix(part, prefix) for part in parts)
         case Comparison(comparator="=", right=Value(stored={"S": str(value)})):
             return value.startswith(prefix)
         case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})):
@@ -151,7 +151,7 @@ def implies(condition: Condition, prefix: str) -> bool:
             return False
 
 
-def of_kinds(table: Table, path: Path, kinds: Sequence[Kind]) -> Condition:
+def kind_condition(table: Table, path: Path, kinds: Sequence[Kind]) -> Condition:
     """Return the condition that an item is of one of these kinds."""
     values = tuple(Value({"S": kind}) for kind in kinds if isinstance(kind, str))
     parts: list[Condition] = []
@@ -176,8 +176,8 @@ def of_own_kind(definition: Definition[Any], *, or_absent: bool) -> tuple[Condit
     kinds = definition.kinds
     if kinds is None or isinstance(kinds.table.discriminator, Prefix):
         return () if or_absent else (is_stored(definition),)
-    selection = Selection(kinds.table, kinds.model, tuple(kinds.family))
-    own = of_kinds(kinds.table, selection.path, selection.kinds)
+    selection = KindSelection(kinds.table, kinds.model, tuple(kinds.family))
+    own = kind_condition(kinds.table, selection.path, selection.kinds)
     if UNMARKED in selection.kinds:  # an item that does not exist has no marker either
         return (own,) if or_absent else (is_stored(definition), own)
     return (not_stored(definition) | own,) if or_absent else (own,)
@@ -213,7 +213,7 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
             )
 
 
-def within_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> Route:
+def restrict_to_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> Route:
     """Return a route that reads only keys that the models' templates make, as far as a condition can say so.
 
     Args:
@@ -237,8 +237,8 @@ def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bo
         route: a route through one key.
         definitions: the models that are read.
     """
-    others = _others(definitions)
-    if others and any(_is_only_theirs(attribute.name, others) for attribute in route.keys.attributes):
+    others = _other_models(definitions)
+    if others and any(_is_in_none_of(attribute.name, others) for attribute in route.keys.attributes):
         return True
     for attribute, condition in zip(route.keys.attributes, route.key_conditions, strict=False):
         key = templated_key(definitions, attribute.name)
@@ -246,13 +246,13 @@ def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bo
         if (
             namespace is not None
             and _lies_in(condition, _text(namespace))
-            and not any(_meets(each, attribute.name, namespace) for each in others)
+            and not any(_may_overlap(each, attribute.name, namespace) for each in others)
         ):
             return True
     return False
 
 
-def _is_only_theirs(attribute: str, others: Sequence[Definition[Any] | None]) -> bool:
+def _is_in_none_of(attribute: str, others: Sequence[Definition[Any] | None]) -> bool:
     """Return whether none of the other models has an attribute of a key, so that its items are not in the index."""
     return all(other is not None and field_of(other, attribute) is None for other in others)
 
@@ -275,10 +275,10 @@ def _lies_in(condition: Condition, text: str) -> bool:
         case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})) if high == after_all(text):
             return low.startswith(text)
         case _:
-            return implies(condition, text)
+            return implies_prefix(condition, text)
 
 
-def _others(definitions: Sequence[Definition[Any]]) -> list[Definition[Any] | None]:
+def _other_models(definitions: Sequence[Definition[Any]]) -> list[Definition[Any] | None]:
     """Return the other models of a shared table; None for one that is not complete yet."""
     kinds = definitions[0].kinds
     if kinds is None:
@@ -287,7 +287,7 @@ def _others(definitions: Sequence[Definition[Any]]) -> list[Definition[Any] | No
     return [model.__dict__.get("__dynamap_definition__") for model in kinds.table.models.values() if model not in own]
 
 
-def _meets(other: Definition[Any] | None, attribute: str, namespace: Condition) -> bool:
+def _may_overlap(other: Definition[Any] | None, attribute: str, namespace: Condition) -> bool:
     """Return whether keys of another model may lie in a namespace."""
     field = None if other is None else field_of(other, attribute)
     if other is None or field is None:

@@ -16,7 +16,14 @@ from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value
 from dynamap_async.models import Definition, FieldPlan, definition_of
 from dynamap_async.models.templates import KeyTemplate, Part, after_all
-from dynamap_async.planning.key_conditions import QUERIES, distinct, empty_range, fixing_of, named, too_many_queries
+from dynamap_async.planning.key_conditions import (
+    MAX_QUERIES,
+    attribute_of,
+    distinct,
+    empty_range_error,
+    equality_among,
+    too_many_queries_error,
+)
 
 Leading: TypeAlias = Mapping[str, Any]
 _End: TypeAlias = tuple[Value, bool]
@@ -24,7 +31,7 @@ _SIGMA: Final = "Σ"
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class ModelTemplate:
     """How one model makes a key attribute."""
 
     definition: Definition[Any]
@@ -38,24 +45,24 @@ class Maker:
         return self.definition.model.__name__
 
     @property
-    def likeness(self) -> tuple[object, ...]:
+    def signature(self) -> tuple[object, ...]:
         """What is the same of two models that make the same keys of the same conditions."""
-        fields = [self.source(part) for part in self.template.parts]
+        fields = [self.field(part) for part in self.template.parts]
         stored = [(field.stored, field.annotation, field.converter.label, field.converter.tags) for field in fields]
         return self.template.pattern, [part.escaping for part in self.template.parts], stored
 
-    def source(self, part: Part) -> FieldPlan:
+    def field(self, part: Part) -> FieldPlan:
         """Return the field that a part is."""
         return self.definition.fields[part.name]
 
-    def on(self, part: Part, conditions: Sequence[Condition]) -> list[Condition]:
+    def conditions_on(self, part: Part, conditions: Sequence[Condition]) -> list[Condition]:
         """Return the conditions that compare a part with constants other than NULL."""
-        stored = self.source(part).stored
-        return [each for each in conditions if named(each) == stored and not _is_null(each)]
+        stored = self.field(part).stored
+        return [each for each in conditions if attribute_of(each) == stored and not _is_null(each)]
 
     def value(self, part: Part, constant: Value) -> Any:
         """Return the Python value of a constant that a part is compared with."""
-        return self.source(part).converter.decode(constant.stored)
+        return self.field(part).converter.decode(constant.stored)
 
 
 def _is_null(condition: Condition) -> bool:
@@ -63,23 +70,21 @@ def _is_null(condition: Condition) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    """What a template makes of conditions on its parts."""
+class KeyRange:
+    """The keys that conditions on the parts of a template select."""
 
     conditions: tuple[Condition, ...]
     """On the key attribute: one, or one for each combination of ``is_in`` values."""
-    asked: tuple[Condition, ...] = ()
+    part_conditions: tuple[Condition, ...] = ()
     """The conditions on parts that these are made of."""
     exact: tuple[Condition, ...] = ()
     """Those of them that need no further check."""
-    used: int = 0
+    used_parts: int = 0
     """How many parts they fix or bound; 0 for a constant."""
-    fixed: int = 0
+    fixed_parts: int = 0
     """How many leading parts have one value in all of the result."""
-    spread: tuple[tuple[str, ...], ...] = ()
+    alternatives: tuple[tuple[str, ...], ...] = ()
     """The texts of each part that has several, in order."""
-    whole: bool = False
-    """Whether every part is fixed, so that the conditions are equalities."""
 
 
 class _Bound(NamedTuple):
@@ -94,23 +99,24 @@ _OPEN: Final = _Bound(b"", True, None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Next:
-    """What conditions on the part behind the fixed ones say."""
+class _NextPart:
+    """What conditions on the part behind the fixed ones select."""
 
     make: Callable[[Leading], Condition]
-    asked: tuple[Condition, ...]
+    """Makes the condition on the key, given the values of the fixed parts."""
+    part_conditions: tuple[Condition, ...]
     exact: tuple[Condition, ...]
 
 
-def serve(
-    maker: Maker, conditions: Sequence[Condition], *, spent: Sequence[Condition] = (), whole: bool = False
-) -> Served | None:
-    """Return what a template makes of conditions; None where it makes nothing of them.
+def key_range(
+    model: ModelTemplate, conditions: Sequence[Condition], *, expanded: Sequence[Condition] = (), whole: bool = False
+) -> KeyRange | None:
+    """Return the keys that conditions select; None where they select all of them.
 
     Args:
-        maker: the template.
+        model: the model that makes the keys, with its template.
         conditions: on any attributes.
-        spent: the ``is_in`` conditions that make several queries already.
+        expanded: the ``is_in`` conditions that make several queries already.
         whole: whether nothing less than the whole key will do.
 
     Raises:
@@ -118,87 +124,91 @@ def serve(
         OperationError: no item can satisfy the conditions, or they take too many queries.
     """
     try:
-        return _serve(maker, conditions, spent, whole=whole)
+        return _key_range(model, conditions, expanded, whole=whole)
     except EncodeError as error:
-        raise error.at(model=maker.name) from error.__cause__
+        raise error.at(model=model.name) from error.__cause__
 
 
-def _serve(maker: Maker, conditions: Sequence[Condition], spent: Sequence[Condition], *, whole: bool) -> Served | None:
-    template, path = maker.template, maker.path
-    fixing = _fixing(maker, conditions, spent)
-    complete = len(fixing) == len(template.parts)
+def _key_range(
+    model: ModelTemplate, conditions: Sequence[Condition], expanded: Sequence[Condition], *, whole: bool
+) -> KeyRange | None:
+    template, path = model.template, model.path
+    equalities = _leading_equalities(model, conditions, expanded)
+    complete = len(equalities) == len(template.parts)
     if whole and not complete:
         return None
-    following = None if complete else _following(maker, template.parts[len(fixing)], conditions)
-    if not (complete or fixing or following):
+    next_part = None if complete else _next_part_range(model, template.parts[len(equalities)], conditions)
+    if not (complete or equalities or next_part):
         return None
-    texts = [_texts(maker, part, condition) for part, condition in zip(template.parts, fixing, strict=False)]
-    if prod(map(len, texts)) > QUERIES:
-        raise too_many_queries(str(path), prod(map(len, texts)))
+    fixed = [*zip(template.parts, equalities, strict=False)]
+    texts = [_texts_of_values(model, part, condition) for part, condition in fixed]
+    if prod(map(len, texts)) > MAX_QUERIES:
+        raise too_many_queries_error(str(path), prod(map(len, texts)))
     made: list[Condition] = []
     for values in product(*(each.values() for each in texts)):
         leading = dict(zip(template.names, values, strict=False))
-        if following is not None:
-            made.append(following.make(leading))
+        if next_part is not None:
+            made.append(next_part.make(leading))
         elif complete:
             made.append(Comparison("=", path, Value({"S": template.prefix(leading)})))
         else:
             made.append(Function("begins_with", path, (Value({"S": template.prefix(leading)}),)))
-    single = [not isinstance(each, In) for each in fixing]
-    exact = [each for part, each in zip(template.parts, fixing, strict=False) if not part.format.lossy]
-    return Served(
+    single = [not isinstance(each, In) for each in equalities]
+    exact = [condition for part, condition in fixed if not part.format.lossy]
+    return KeyRange(
         conditions=tuple(made),
-        asked=(*fixing, *(following.asked if following else ())),
-        exact=(*exact, *(following.exact if following else ())),
-        used=len(fixing) + (following is not None),
-        fixed=single.index(False) if False in single else len(single),
-        spread=tuple(tuple(each) for each, alone in zip(texts, single, strict=True) if not alone),
-        whole=complete,
+        part_conditions=(*equalities, *(next_part.part_conditions if next_part else ())),
+        exact=(*exact, *(next_part.exact if next_part else ())),
+        used_parts=len(equalities) + (next_part is not None),
+        fixed_parts=single.index(False) if False in single else len(single),
+        alternatives=tuple(tuple(each) for each, alone in zip(texts, single, strict=True) if not alone),
     )
 
 
-def _fixing(maker: Maker, conditions: Sequence[Condition], spent: Sequence[Condition]) -> list[Comparison | In]:
+def _leading_equalities(
+    model: ModelTemplate, conditions: Sequence[Condition], expanded: Sequence[Condition]
+) -> list[Comparison | In]:
     """Return the conditions that give the values of the leading parts."""
     found: list[Comparison | In] = []
-    for part in maker.template.parts:
-        fixing = fixing_of(maker.on(part, conditions), f"an item has one {part.name}")
-        if fixing is None or (isinstance(fixing, In) and fixing in spent):
+    for part in model.template.parts:
+        equality = equality_among(model.conditions_on(part, conditions), f"an item has one {part.name}")
+        if equality is None or (isinstance(equality, In) and equality in expanded):
             break
-        found.append(fixing)
+        found.append(equality)
     return found
 
 
-def _texts(maker: Maker, part: Part, condition: Comparison | In) -> dict[str, Any]:
+def _texts_of_values(model: ModelTemplate, part: Part, condition: Comparison | In) -> dict[str, Any]:
     """Return text in the key -> value, for each distinct text."""
     constants = condition.values if isinstance(condition, In) else (condition.right,)
     texts: dict[str, Any] = {}
     for constant in constants:
         if isinstance(constant, Value):
-            value = maker.value(part, constant)
+            value = model.value(part, constant)
             texts.setdefault(part.text(value), value)
     return texts
 
 
-def _following(maker: Maker, part: Part, conditions: Sequence[Condition]) -> _Next | None:
-    found = maker.on(part, conditions)
-    return _range(maker, part, found) or _beginning(maker, part, found)
+def _next_part_range(model: ModelTemplate, part: Part, conditions: Sequence[Condition]) -> _NextPart | None:
+    found = model.conditions_on(part, conditions)
+    return _range(model, part, found) or _begins_with_range(model, part, found)
 
 
-def _range(maker: Maker, part: Part, found: Sequence[Condition]) -> _Next | None:
-    """Return what comparisons and ranges on a part say, the tightest of them; None where bytes do not tell."""
+def _range(model: ModelTemplate, part: Part, found: Sequence[Condition]) -> _NextPart | None:
+    """Return the tightest range that comparisons on a part select; None where its text does not sort as its values."""
     if not (part.format.sorts and part.closes):
         return None
-    ends = [(condition, _ends(condition)) for condition in distinct(found)]
+    ends = [(condition, _range_ends(condition)) for condition in distinct(found)]
     asked = tuple(condition for condition, (low, high) in ends if low or high)
     if not asked:
         return None
-    lows = [_bound(maker, part, low) for _, (low, _) in ends if low is not None]
-    highs = [_bound(maker, part, high) for _, (_, high) in ends if high is not None]
+    lows = [_bound(model, part, low) for _, (low, _) in ends if low is not None]
+    highs = [_bound(model, part, high) for _, (_, high) in ends if high is not None]
     low = max(lows, key=lambda each: (each.text, not each.inclusive), default=_OPEN)
     high = min(highs, key=lambda each: (each.text, each.inclusive), default=_OPEN)
 
     def make(leading: Leading) -> Condition:
-        first, last = maker.template.bounds(
+        first, last = model.template.bounds(
             leading,
             part.name,
             low=low.value,
@@ -206,12 +216,12 @@ def _range(maker: Maker, part: Part, found: Sequence[Condition]) -> _Next | None
             low_inclusive=low.inclusive,
             high_inclusive=high.inclusive,
         )
-        return _between(maker.path, first, last, asked)
+        return _between(model.path, first, last, asked)
 
-    return _Next(make, asked, () if part.format.lossy else asked)
+    return _NextPart(make, asked, () if part.format.lossy else asked)
 
 
-def _ends(condition: Condition) -> tuple[_End | None, _End | None]:
+def _range_ends(condition: Condition) -> tuple[_End | None, _End | None]:
     """Return the low and the high end of a range, each with whether it belongs to it."""
     match condition:
         case Comparison(comparator=">" | ">=" as comparator, right=Value() as low):
@@ -224,9 +234,9 @@ def _ends(condition: Condition) -> tuple[_End | None, _End | None]:
             return None, None
 
 
-def _bound(maker: Maker, part: Part, end: _End) -> _Bound:
+def _bound(model: ModelTemplate, part: Part, end: _End) -> _Bound:
     constant, inclusive = end
-    value = maker.value(part, constant)
+    value = model.value(part, constant)
     return _Bound(part.text(value).encode(), inclusive, value)
 
 
@@ -236,33 +246,33 @@ def _between(path: Path, first: str | None, last: str | None, asked: Sequence[Co
     if first is None:
         return Comparison("<=", path, Value({"S": last}))
     if first.encode() > last.encode():
-        raise empty_range(asked)
+        raise empty_range_error(asked)
     return Between(path, Value({"S": first}), Value({"S": last}))
 
 
-def _beginning(maker: Maker, part: Part, found: Sequence[Condition]) -> _Next | None:
-    """Return what the first ``begins_with`` on a text part says; None without one."""
+def _begins_with_range(model: ModelTemplate, part: Part, found: Sequence[Condition]) -> _NextPart | None:
+    """Return what the first ``begins_with`` on a text part selects; None without one."""
     for condition in found:
         match condition:
             case Function(name="begins_with", arguments=(Value(stored={"S": str(prefix)}),)):
-                return _begun(maker, part, condition, _beginning_of(maker, part, prefix))
+                return _prefix_range(model, part, condition, _prefix_in_key(model, part, prefix))
             case _:
                 continue
     return None
 
 
-def _begun(maker: Maker, part: Part, condition: Condition, text: str | None) -> _Next | None:
-    if text is None or not (text or part.before or part is not maker.template.parts[0]):
+def _prefix_range(model: ModelTemplate, part: Part, condition: Condition, text: str | None) -> _NextPart | None:
+    if text is None or not (text or part.before or part is not model.template.parts[0]):
         return None  # nothing is known of the keys, or they all begin with no text at all
 
     def make(leading: Leading) -> Condition:
-        return Function("begins_with", maker.path, (Value({"S": maker.template.prefix(leading) + text}),))
+        return Function("begins_with", model.path, (Value({"S": model.template.prefix(leading) + text}),))
 
-    exact = not part.format.lossy and (part.escaping is not None or not _reaches(text, part.closing))
-    return _Next(make, (condition,), (condition,) if exact else ())
+    exact = not part.format.lossy and (part.escaping is not None or not _may_match_more(text, part.closing))
+    return _NextPart(make, (condition,), (condition,) if exact else ())
 
 
-def _beginning_of(maker: Maker, part: Part, prefix: str) -> str | None:
+def _prefix_in_key(model: ModelTemplate, part: Part, prefix: str) -> str | None:
     """Return how the texts of values with a prefix begin in the key; None where nothing is known of that."""
     form = part.format
     plain = form.label == "str" and form.texts is None
@@ -270,7 +280,7 @@ def _beginning_of(maker: Maker, part: Part, prefix: str) -> str | None:
     if not plain or (form.lossy and _SIGMA in prefix):
         return None
     try:
-        if maker.source(part).converter.encode(prefix) != {"S": prefix}:
+        if model.field(part).converter.encode(prefix) != {"S": prefix}:
             return None
     except EncodeError:
         return None
@@ -278,7 +288,7 @@ def _beginning_of(maker: Maker, part: Part, prefix: str) -> str | None:
     return text if part.escaping is None else part.escaping.escaped(text)
 
 
-def _reaches(prefix: str, closing: str) -> bool:
+def _may_match_more(prefix: str, closing: str) -> bool:
     """Return whether a key could begin with the prefix because of what stands behind a shorter value."""
     return bool(closing) and any(
         closing.startswith(prefix[at:]) or prefix.startswith(closing, at) for at in range(len(prefix))
@@ -289,92 +299,94 @@ def _reaches(prefix: str, closing: str) -> bool:
 class TemplatedKey:
     """A key attribute that is made of fields."""
 
-    makers: tuple[Maker, ...]
-    """The ways in which the models make it."""
+    models: tuple[ModelTemplate, ...]
+    """How the models make it; those that make it in the same way, once."""
 
     @property
     def path(self) -> Path:
         """Its path, as the first model has it."""
-        return self.makers[0].path
+        return self.models[0].path
 
     @property
     def parts(self) -> str:
         """The names of the fields that it is made of, for messages; empty for a constant."""
-        return " and ".join(self.makers[0].template.names)
+        return " and ".join(self.models[0].template.names)
 
     @property
     def namespace(self) -> Condition | None:
         """The condition that holds of all keys that the templates make; None where nothing is common to them."""
-        texts = [maker.template.prefix({}) for maker in self.makers]
-        if not any(maker.template.parts for maker in self.makers) and len(set(texts)) == 1:
+        texts = [model.template.prefix({}) for model in self.models]
+        if not any(model.template.parts for model in self.models) and len(set(texts)) == 1:
             return Comparison("=", self.path, Value({"S": texts[0]}))
-        return _begins_with(self.path, text) if (text := _common(texts)) else None
+        return _begins_with(self.path, text) if (text := _common_prefix(texts)) else None
 
-    def place(self, condition: Condition) -> int | None:
-        """Return the place of the part that a condition compares with constants; None if it does not name one."""
-        maker, name = self.makers[0], named(condition)
-        places = (i for i, part in enumerate(maker.template.parts) if maker.source(part).stored == name)
-        return next(places, None)
+    def part_number(self, condition: Condition) -> int | None:
+        """Return the number of the part that a condition compares with constants; None if it does not name one."""
+        model, name = self.models[0], attribute_of(condition)
+        numbers = (i for i, part in enumerate(model.template.parts) if model.field(part).stored == name)
+        return next(numbers, None)
 
-    def partition(self, conditions: Sequence[Condition]) -> Served | None:
+    def partition(self, conditions: Sequence[Condition]) -> KeyRange | None:
         """Return the equality, or equalities, that conditions on all parts make; None where they do not.
 
         Raises:
             EncodeError: a value cannot be part of the key.
             OperationError: the models make different keys of the values.
         """
-        found: list[Served] = []
-        for maker in self.makers:
-            served = serve(maker, conditions, whole=True)
-            if served is None:
+        found: list[KeyRange] = []
+        for model in self.models:
+            selected = key_range(model, conditions, whole=True)
+            if selected is None:
                 return None
-            found.append(served)
-        for maker, served in zip(self.makers, found, strict=True):
-            if served.conditions != found[0].conditions:
-                if not found[0].used:
+            found.append(selected)
+        for model, selected in zip(self.models, found, strict=True):
+            if selected.conditions != found[0].conditions:
+                if not found[0].used_parts:
                     return None
                 raise OperationError(
-                    f"{self.makers[0].name} and {maker.name} make different keys of the same values, "
-                    f"{_values_of(found[0])} and {_values_of(served)}, so one query does not read both; query each by "
-                    "itself, and put the results together"
+                    f"{self.models[0].name} and {model.name} make different keys of the same values, "
+                    f"{_key_values(found[0])} and {_key_values(selected)}, so one query does not read both; query each "
+                    "by itself, and put the results together"
                 )
-        return _of_all(found)
+        return _common_range(found)
 
-    def sort(self, conditions: Sequence[Condition], spent: Sequence[Condition] = ()) -> Served | None:
-        """Return what conditions on parts select of a sort key; None where that is all of it.
+    def sort(self, conditions: Sequence[Condition], expanded: Sequence[Condition] = ()) -> KeyRange | None:
+        """Return the range that conditions on parts select of a sort key; None where that is all of it.
 
         Args:
             conditions: on any attributes.
-            spent: the ``is_in`` conditions that make several queries already.
+            expanded: the ``is_in`` conditions that make several queries already.
 
         Raises:
             EncodeError: a value cannot be part of the key.
             OperationError: no item can satisfy the conditions.
         """
-        found: list[Served] = []
-        for maker in self.makers:
-            served = serve(maker, conditions, spent=spent)
-            if served is None:
+        found: list[KeyRange] = []
+        for model in self.models:
+            selected = key_range(model, conditions, expanded=expanded)
+            if selected is None:
                 return None
-            found.append(served)
-        if all(served.conditions == found[0].conditions for served in found):
-            return _of_all(found)
-        used = min(served.used for served in found)
-        condition = self._covering(found) if used else None
+            found.append(selected)
+        if all(selected.conditions == found[0].conditions for selected in found):
+            return _common_range(found)
+        used = min(selected.used_parts for selected in found)
+        condition = self._covering_condition(found) if used else None
         # Where the keys go on differently, another value of a part could begin alike: the filter checks them all.
-        return None if condition is None else Served(conditions=(condition,), asked=found[0].asked, used=used)
+        if condition is None:
+            return None
+        return KeyRange(conditions=(condition,), part_conditions=found[0].part_conditions, used_parts=used)
 
-    def _covering(self, found: Sequence[Served]) -> Condition | None:
-        """Return a key condition that all keys meet which meet one of several; None where it is no narrower."""
-        if any(isinstance(condition, Between) for served in found for condition in served.conditions):
-            ends = [ends for served in found if (ends := _ends_of(served)) is not None]
+    def _covering_condition(self, found: Sequence[KeyRange]) -> Condition | None:
+        """Return one key condition that selects every key of several ranges; None where it would select all keys."""
+        if any(isinstance(condition, Between) for selected in found for condition in selected.conditions):
+            ends = [ends for selected in found if (ends := _first_and_last_key(selected)) is not None]
             if len(ends) < len(found):
                 return None
             low, high = min(low for low, _ in ends), max(high for _, high in ends)
             return Between(self.path, Value({"S": low}), Value({"S": high}))
-        texts = [beginning for served in found if (beginning := _prefix_of(served)) is not None]
-        text = _common(texts) if texts else ""
-        shared = len(_common([maker.template.prefix({}) for maker in self.makers]))
+        texts = [beginning for selected in found if (beginning := _known_prefix(selected)) is not None]
+        text = _common_prefix(texts) if texts else ""
+        shared = len(_common_prefix([model.template.prefix({}) for model in self.models]))
         return _begins_with(self.path, text) if len(texts) == len(found) and len(text) > shared else None
 
 
@@ -387,16 +399,17 @@ def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> Tem
     """
     if all(definition.computed is None for definition in definitions):
         return None
-    makers: list[Maker] = []
+    models: list[ModelTemplate] = []
     path = _path(definitions, attribute)
-    for definition in _families(definitions):
+    for definition in _definitions_read(definitions):
         field = field_of(definition, attribute)
         if path is None or field is None or field.template is None:
             return None
-        maker = Maker(definition, field.template, path)
-        if not any(maker.likeness == other.likeness for other in makers):  # most of a family inherit what they have
-            makers.append(maker)
-    return TemplatedKey(tuple(makers))
+        model = ModelTemplate(definition, field.template, path)
+        # Most of a family inherit what they have.
+        if not any(model.signature == other.signature for other in models):
+            models.append(model)
+    return TemplatedKey(tuple(models))
 
 
 def _path(definitions: Sequence[Definition[Any]], attribute: str) -> Path | None:
@@ -410,7 +423,7 @@ def field_of(definition: Definition[Any], attribute: str) -> FieldPlan | None:
     return None if name is None else definition.fields[name]
 
 
-def _families(definitions: Sequence[Definition[Any]]) -> list[Definition[Any]]:
+def _definitions_read(definitions: Sequence[Definition[Any]]) -> list[Definition[Any]]:
     """Return the models whose items are read: a base that is abstract has none of its own."""
     found: dict[type[Any], Definition[Any]] = {}
     for definition in definitions:
@@ -421,17 +434,16 @@ def _families(definitions: Sequence[Definition[Any]]) -> list[Definition[Any]]:
     return [*found.values()]
 
 
-def _of_all(found: Sequence[Served]) -> Served:
+def _common_range(found: Sequence[KeyRange]) -> KeyRange:
     """Return what all templates have in common, where they make the same key conditions."""
     first = found[0]
-    return Served(
+    return KeyRange(
         conditions=first.conditions,
-        asked=first.asked,
+        part_conditions=first.part_conditions,
         exact=tuple(each for each in first.exact if all(each in other.exact for other in found)),
-        used=first.used,
-        fixed=min(served.fixed for served in found),
-        spread=first.spread,
-        whole=all(served.whole for served in found),
+        used_parts=first.used_parts,
+        fixed_parts=min(selected.fixed_parts for selected in found),
+        alternatives=first.alternatives,
     )
 
 
@@ -439,9 +451,9 @@ def _begins_with(path: Path, text: str) -> Function:
     return Function("begins_with", path, (Value({"S": text}),))
 
 
-def _prefix_of(served: Served) -> str | None:
+def _known_prefix(selected: KeyRange) -> str | None:
     """Return how all keys begin that meet the only key condition; None where it does not tell."""
-    match served.conditions:
+    match selected.conditions:
         case [Comparison(comparator="=", right=Value(stored={"S": str(text)}))]:
             return text
         case [Function(arguments=(Value(stored={"S": str(text)}),))]:
@@ -450,21 +462,21 @@ def _prefix_of(served: Served) -> str | None:
             return None
 
 
-def _ends_of(served: Served) -> tuple[str, str] | None:
+def _first_and_last_key(selected: KeyRange) -> tuple[str, str] | None:
     """Return the first and the last key that meet the only key condition; None where it does not tell."""
-    match served.conditions:
+    match selected.conditions:
         case [Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)}))]:
             return low, high
         case [Comparison(comparator="=", right=Value(stored={"S": str(text)}))]:
             return text, text
         case _:
-            first = _prefix_of(served)
+            first = _known_prefix(selected)
             last = None if first is None else after_all(first)
             return None if first is None or last is None else (first, last)
 
 
-def _common(texts: Sequence[str]) -> str:
-    """Return how all texts begin."""
+def _common_prefix(texts: Sequence[str]) -> str:
+    """Return the longest text with which all texts begin."""
     first, *others = texts
     length = 0
     while length < len(first) and all(other.startswith(first[: length + 1]) for other in others):
@@ -472,7 +484,9 @@ def _common(texts: Sequence[str]) -> str:
     return first[:length]
 
 
-def _values_of(served: Served) -> str:
+def _key_values(selected: KeyRange) -> str:
     return " and ".join(
-        str(each.right) for each in served.conditions if isinstance(each, Comparison) and isinstance(each.right, Value)
+        str(each.right)
+        for each in selected.conditions
+        if isinstance(each, Comparison) and isinstance(each.right, Value)
     )

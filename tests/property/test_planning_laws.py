@@ -28,7 +28,7 @@ from dynamap_async.models import definition_of
 from dynamap_async.planning import plan_cache as planning
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.plan_cache import plan_reading
-from dynamap_async.planning.reading import plan_anew
+from dynamap_async.planning.reading import plan_uncached
 
 
 class Plain(Model, table="plain"):
@@ -153,7 +153,7 @@ def test_a_kept_plan_is_the_plan_that_would_be_made(
         except DynamapError as error:
             event(f"not built: {type(error).__name__}")
             continue
-        with patch.object(planning, "plan_anew", side_effect=plan_anew) as anew:
+        with patch.object(planning, "plan_uncached", side_effect=plan_uncached) as anew:
             found = told(plan_reading, spec, counting)
         event("planned anew" if anew.called else "filled")
-        assert found == told(plan_anew, spec, counting)
+        assert found == told(plan_uncached, spec, counting)

@@ -11,7 +11,7 @@ from dynamap_async.models import definition_of
 from dynamap_async.planning import plan_cache as planning
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.plan_cache import plan_reading
-from dynamap_async.planning.reading import plan_anew
+from dynamap_async.planning.reading import plan_uncached
 
 
 class Tweet(Model, table="tweets"):
@@ -30,7 +30,7 @@ def fresh() -> None:
 
 
 def plans_made(*queries: Any, context: Context | None = None) -> int:
-    with patch.object(planning, "plan_anew", side_effect=plan_anew) as anew:
+    with patch.object(planning, "plan_uncached", side_effect=plan_uncached) as anew:
         for query in queries:
             plan_reading(query.spec, context or Context())
     return anew.call_count
@@ -74,9 +74,9 @@ def test_a_plan_serves_every_prefix_of_tables() -> None:
     assert plans_made(of("ada", 1), context=Context(table_prefix="dev-")) == 0
     for prefix in ("dev-", ""):
         reading = plan_reading(of("ada", 1).spec, Context(table_prefix=prefix))
-        assert reading.plan == plan_anew(of("ada", 1).spec, Context(table_prefix=prefix)).plan
+        assert reading.plan == plan_uncached(of("ada", 1).spec, Context(table_prefix=prefix)).plan
         assert reading.request(None, None).table == f"{prefix}tweets"
-        assert reading.binding() == plan_anew(of("ada", 1).spec, Context(table_prefix=prefix)).binding()
+        assert reading.binding() == plan_uncached(of("ada", 1).spec, Context(table_prefix=prefix)).binding()
 
 
 def test_equal_values_share_a_placeholder_as_in_a_plan_made_for_them() -> None:

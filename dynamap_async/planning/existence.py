@@ -43,7 +43,7 @@ def is_expired(item: WireItem, attribute: str, now: int) -> bool:
     return seconds is not None and Decimal(seconds) < now
 
 
-def _sifted(attribute: str, now: int, answer: Body) -> Body:
+def _without_expired(attribute: str, now: int, answer: Body) -> Body:
     kept = [item for item in answer.get("Items", ()) if not is_expired(item, attribute, now)]
     return {**answer, "Items": kept, "Count": len(kept)}
 
@@ -72,7 +72,7 @@ def filter_expired(definition: Definition[Any], now: int, unfiltered: tuple[str,
     if condition is None or expiry is None:
         return ExpiryFilter()
     if expiry.stored in unfiltered:
-        return ExpiryFilter(sieve=partial(_sifted, expiry.stored, now), attribute=expiry.stored)
+        return ExpiryFilter(sieve=partial(_without_expired, expiry.stored, now), attribute=expiry.stored)
     # Not "at or after now": an item without the attribute does not expire, and compares as false.
     return ExpiryFilter(filters=(~condition,))
 

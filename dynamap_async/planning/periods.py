@@ -18,16 +18,16 @@ from dynamap_async.wire import AttributeValue, Body
 
 @dataclass(slots=True)
 class _Bounds:
-    """What conditions say of the field that tells the period."""
+    """The values of the field that tells the period, as far as conditions bound them."""
 
     values: list[AttributeValue] | None = None
-    """All its values, where they are told one by one."""
+    """All values that it may have; None where the conditions do not name them."""
     low: tuple[AttributeValue, bool] | None = None
     """The least value, and whether it belongs to the range."""
     high: tuple[AttributeValue, bool] | None = None
 
-    def take(self, condition: Condition, name: str) -> None:
-        """Take note of a condition, if it is on the attribute of this name."""
+    def add(self, condition: Condition, name: str) -> None:
+        """Apply a condition, if it is on the attribute of this name."""
         match condition:
             case Comparison(comparator="=", left=Path(steps=(str(attribute),)), right=Value(stored=stored)):
                 self._only([stored] if attribute == name else None)
@@ -77,13 +77,13 @@ class TableQueries:
 def queries_by_table(
     spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], routes: Sequence[Route]
 ) -> TableQueries:
-    """Return in which tables the queries of a read look: in the one, unless there is one for each period.
+    """Return the queries of a read, each with its table: one table, unless there is one for each period.
 
     Args:
         spec: what is asked.
         table: the table, under the session's prefix.
         conditions: what must hold, conjunctions taken apart.
-        routes: what became of that: one for each query of a table.
+        routes: one for each query of a table.
 
     Raises:
         OperationError: the conditions do not tell which tables, or tell too many or none.
@@ -95,8 +95,8 @@ def queries_by_table(
     prefix = table.name.removesuffix(definition.require_table("queried").name)
     parts: list[tuple[TableSchema, Route]] = []
     for route in routes:
-        told = spec.tables or _tables_told(periods, (*conditions, *plain_keys(route, definition)))
-        parts += [(replace(table, name=prefix + name), route) for name in told]
+        names = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
+        parts += [(replace(table, name=prefix + name), route) for name in names]
     if spec.descending:
         parts.reverse()
     check_number(len(parts), f"{spec.name} between the ends of {periods.field.name}")
@@ -104,8 +104,7 @@ def queries_by_table(
     names = tuple(dict.fromkeys(part.name for part, _ in parts))
     sort = routes[0].keys.sort
     ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
-    named = replace(table, name=" ".join(names))
-    return TableQueries(named, tuple(parts), names, in_turn=ordered and len(routes) == 1)
+    return TableQueries(replace(table, name=" ".join(names)), tuple(parts), names, in_turn=ordered and len(routes) == 1)
 
 
 def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
@@ -116,10 +115,10 @@ def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
         )
 
 
-def _tables_told(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
+def _tables_of(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
     field, bounds = periods.field, _Bounds()
     for condition in conditions:
-        bounds.take(condition, field.stored)
+        bounds.add(condition, field.stored)
     spelled = f"{periods.model}.{field.name}"
     if bounds.values is not None:
         names = periods.names(map(periods.decoded, bounds.values))
@@ -164,12 +163,12 @@ def check_number(number: int, what: str) -> None:
         )
 
 
-def combined_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, covered: TableQueries) -> Plan:
-    """Return the plan of a read that takes one query or several: what they have in common, and their tables."""
+def combined_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, queries: TableQueries) -> Plan:
+    """Return one plan for all queries of a read: what they have in common, and their tables."""
     plan = plans[0]
     if len(plans) > 1:
-        tables = covered.names if len(covered.names) > 1 else ()
-        more: dict[str, Any] = {"tables": tables, "in_turn": covered.in_turn}
+        tables = queries.names if len(queries.names) > 1 else ()
+        more: dict[str, Any] = {"tables": tables, "in_turn": queries.in_turn}
         plan = replace(plan, key_conditions=route.key_conditions, queries=len(plans), **more)
     if not spec.skips_missing:
         return plan
@@ -191,7 +190,7 @@ def explained(error: ServiceError, definition: Definition[Any]) -> ServiceError:
 
 @dataclass(frozen=True, slots=True)
 class MissingTable:
-    """What a read makes of a table that does not exist."""
+    """How a read answers for a table that does not exist."""
 
     definition: Definition[Any]
     skipped: bool

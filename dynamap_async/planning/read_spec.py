@@ -20,7 +20,6 @@ from dynamap_async.planning.result_items import (
     TargetDecoder,
     Unknown,
     keep_invalid,
-    whole_items,
 )
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
@@ -81,7 +80,7 @@ def begun(model: type[Model], *, scan: bool = False) -> ReadSpec:
 
 
 def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
-    """Return what makes items of the result out of wire items."""
+    """Return the decoder that makes items of the result out of wire items."""
     decode = _decoder(spec)
     return decode if spec.invalid == "error" else keep_invalid(decode)
 
@@ -90,7 +89,7 @@ def _decoder(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
     if spec.models:
         return CollectionDecoder(spec.models, spec.unknown)
     if spec.selected is None:
-        return whole_items(spec.model)
+        return definition_of(spec.model).items.decode
     values = SelectionDecoder(spec.model, spec.selected)
     return values if spec.card is None else TargetDecoder(spec.model, spec.card, values)
 
@@ -107,7 +106,7 @@ def with_invalid(spec: ReadSpec, become: Invalid) -> ReadSpec:
 
 
 def requirements_of(spec: ReadSpec, *, counting: bool) -> Requirements:
-    """Return what the result needs of the index that is read."""
+    """Return what the read requires of an index."""
     definitions, paths = [definition_of(model) for model in spec.asked], spec.selected
     expiry, kinds = definitions[0].expiry, definitions[0].kinds
     whole = not counting and paths is None

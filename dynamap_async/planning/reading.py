@@ -42,8 +42,8 @@ from dynamap_async.planning.read_spec import (
 from dynamap_async.planning.replace_fields import revised
 from dynamap_async.planning.shards import expand_shards, places_of
 from dynamap_async.planning.shared_tables import (
+    both_sieves,
     filter_kinds,
-    filter_twice,
     is_own_namespace,
     restrict_to_namespace,
     select_kinds,
@@ -190,7 +190,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     if completed and not required.sees_expiry(table, route.index):
         by_expiry = ExpiryFilter()  # the whole items tell
     route = revised(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
-    sieve = filter_twice(by_expiry.sieve, by_kind.sieve)
+    sieve = both_sieves(by_expiry.sieve, by_kind.sieve)
     told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
     branches = [revised(each, filters=(*each.filters, *by_expiry.filters)) for each in route.single_queries()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))

@@ -28,8 +28,13 @@ from dynamap_async.models import (
 from dynamap_async.planning.context import stored_path
 from dynamap_async.wire import AttributeValue, WireItem
 
+E = TypeVar("E")
+
 Invalid: TypeAlias = Literal["error", "skip", "raw"]
 """What becomes of an item that does not fit its model: it is an error, left out, or given as an ``InvalidItem``."""
+
+Unknown: TypeAlias = Literal["error", "skip", "raw"]
+"""What becomes of an item of no known model: it is an error, left out, or given as it is stored."""
 
 Decode: TypeAlias = Callable[[Sequence[WireItem]], list[Any]]
 
@@ -47,7 +52,7 @@ class InvalidItem:
 
 
 def keep_invalid(decode: Decode) -> Decode:
-    """Return what decodes as before and gives an ``InvalidItem`` in the place of each item that does not fit."""
+    """Return a decoder that gives an ``InvalidItem`` in the place of each item that does not fit."""
 
     def decoded(items: Sequence[WireItem]) -> list[Any]:
         try:
@@ -64,15 +69,9 @@ def _invalid(failure: ItemValidationError) -> InvalidItem:
     return InvalidItem(failure.key, failure.item, failure)
 
 
-M = TypeVar("M", bound=Model)
 Steps: TypeAlias = tuple[str | int, ...]
 
 _NULL: Final[AttributeValue] = {"NULL": True}
-
-
-def whole_items(model: type[M]) -> Callable[[Sequence[WireItem]], list[M]]:
-    """Return the decoder of whole items."""
-    return definition_of(model).items.decode
 
 
 class _Selected(NamedTuple):
@@ -212,67 +211,67 @@ def _walk(item: WireItem, steps: Steps) -> AttributeValue | None:
     return value
 
 
-def checked_card(model: type[Model], card: object) -> type[BaseModel]:
+def checked_card(model: type[Model], target: object) -> type[BaseModel]:
     """Return the class that items of a model are to be read into.
 
     Raises:
         OperationError: it is no Pydantic model, has no fields, or one that the items cannot fill.
     """
-    if not (isinstance(card, type) and issubclass(card, BaseModel)) or card.__pydantic_root_model__:
+    if not (isinstance(target, type) and issubclass(target, BaseModel)) or target.__pydantic_root_model__:
         raise OperationError(
-            f"into({card!r}) takes a class derived from pydantic.BaseModel, whose fields are named like fields of "
+            f"into({target!r}) takes a class derived from pydantic.BaseModel, whose fields are named like fields of "
             f"{model.__name__}; for plain values write .select(...)"
         )
-    if not card.__pydantic_complete__:
-        card.model_rebuild()
-    if not card.model_fields:
-        raise OperationError(f"{card.__name__} has no fields, so there is nothing to read into it")
+    if not target.__pydantic_complete__:
+        target.model_rebuild()
+    if not target.model_fields:
+        raise OperationError(f"{target.__name__} has no fields, so there is nothing to read into it")
     fields = definition_of(model).fields
-    for name, info in card.model_fields.items():
+    for name, info in target.model_fields.items():
         if name not in fields:
             raise OperationError(
-                f"{card.__name__}.{name} is no field of {model.__name__}, so it would never be read; name it like one, "
-                "or compute it with @computed_field"
+                f"{target.__name__}.{name} is no field of {model.__name__}, so it would never be read; name it like "
+                "one, or compute it with @computed_field"
             )
         if not fits(info, fields[name]):
             raise OperationError(
-                f"{card.__name__}.{name} is {name_of(info.annotation)}, and {model.__name__}.{name} is "
+                f"{target.__name__}.{name} is {name_of(info.annotation)}, and {model.__name__}.{name} is "
                 f"{name_of(fields[name].annotation)}: it could not be filled; give both the same type"
             )
-    return card
+    return target
 
 
-def card_paths(model: type[Model], card: type[BaseModel]) -> tuple[Path, ...]:
+def card_paths(model: type[Model], target: type[BaseModel]) -> tuple[Path, ...]:
     """Return what is read of each item."""
     definition = definition_of(model)
-    return tuple(stored_path(model, definition.path(name)) for name in card.model_fields)
+    return tuple(stored_path(model, definition.path(name)) for name in target.model_fields)
 
 
 class TargetDecoder:
     """Decodes items of one model into instances of another.
 
     Values have the form and the meaning that the items' own model gives them: what its fields are stored as, and what
-    it says of an absent attribute. The card's defaults are never used.
+    it says of an absent attribute. The target's defaults are never used.
     """
 
-    def __init__(self, model: type[Model], card: type[BaseModel], selection: SelectionDecoder) -> None:
+    def __init__(self, model: type[Model], target: type[BaseModel], selection: SelectionDecoder) -> None:
         """Prepare for items of a model.
 
         Args:
             model: the items' own model.
-            card: the class of the instances.
-            selection: decodes the values of the card's fields, in their order, and knows what absent ones mean.
+            target: the class of the instances.
+            selection: decodes the values of the target's fields, in their order, and knows what absent ones mean.
         """
         self._model = model
-        self._card = card
+        self._target = target
         self._selection = selection
-        self._rename = for_own_init(card)
+        self._to_names = for_own_init(target)
         fields = definition_of(model).fields
         self._fields = [
-            (place, name, fields[name].stored, decoder_for(card, info, fields[name]))
-            for place, (name, info) in enumerate(card.model_fields.items())
+            (place, name, fields[name].stored, decoder_for(target, info, fields[name]))
+            for place, (name, info) in enumerate(target.model_fields.items())
         ]
-        definition = definition_of(card) if issubclass(card, Model) else None
+        definition = definition_of(target) if issubclass(target, Model) else None
         self._snapshots = None if definition is None or definition.table is None else definition.items.snapshots
 
     def __call__(self, items: Sequence[WireItem]) -> list[Any]:
@@ -285,7 +284,7 @@ class TargetDecoder:
         failures: list[ItemValidationError] = []
         for item in items:
             try:
-                made.append(self._made(item))
+                made.append(self._instance(item))
             except ItemValidationError as failure:
                 failures.append(failure)
         if self._snapshots is not None:
@@ -307,12 +306,12 @@ class TargetDecoder:
             values[name] = self._selection.value(item, place)
         return values
 
-    def _made(self, item: WireItem) -> BaseModel:
+    def _instance(self, item: WireItem) -> BaseModel:
         values = self._values(item)
         try:
-            # From attributes: a nested value comes as an instance of its own model, and the card may have another.
-            made: BaseModel = self._card.__pydantic_validator__.validate_python(
-                values if self._rename is None else self._rename(values),
+            # From attributes: a nested value comes as an instance of its own model, and the target may have another.
+            made: BaseModel = self._target.__pydantic_validator__.validate_python(
+                values if self._to_names is None else self._to_names(values),
                 from_attributes=True,
                 by_name=True,
                 by_alias=False,
@@ -321,19 +320,13 @@ class TargetDecoder:
             names = definition_of(self._model).require_table("read").keys.names
             key = {name: decode_any(item[name]) for name in names if name in item}
             raise ItemValidationError(
-                f"the stored item {key} does not fit {self._card.__name__}: {faults_of(error)}",
-                model=self._card.__name__,
+                f"the stored item {key} does not fit {self._target.__name__}: {faults_of(error)}",
+                model=self._target.__name__,
                 key=key,
                 item=item,
                 validation_error=error,
             ) from error
         return made
-
-
-E = TypeVar("E")
-
-Unknown: TypeAlias = Literal["error", "skip", "raw"]
-"""What becomes of an item of no known model: it is an error, left out, or given as it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,9 +406,9 @@ class CollectionDecoder:
             ItemKindError: an item is of none of the models; the error carries the others.
             ItemValidationError: an item does not fit its model; the error carries those that do.
         """
-        return decode_mixed(items, [self._way(item) for item in items])
+        return decode_mixed(items, [self._decoder_or_fault(item) for item in items])
 
-    def _way(self, item: WireItem) -> Any:
+    def _decoder_or_fault(self, item: WireItem) -> Any:
         kind = self._table.kind_of(item)
         model = None if kind is None else self._table.models.get(kind)
         if model is not None and issubclass(model, self._models):

@@ -1,4 +1,4 @@
-"""Shards in conditions: what is asked of a plain partition key, in terms of the keys that are stored.
+"""Shards: conditions on plain partition keys as conditions on the keys that are stored, with their shards.
 
 A query of a key with shards becomes one query for each, or a single one where the conditions tell what the shard is
 calculated from. A filter, or the condition of a write, asks for all that the key may be stored as.
@@ -28,12 +28,12 @@ from dynamap_async.wire import AttributeValue
 
 @dataclass(frozen=True, slots=True)
 class ShardedKey:
-    """Where the items of one partition key are, those of several models together."""
+    """A partition key that models spread over shards: what a plain key is stored as."""
 
-    ways: tuple[Sharding | None, ...]
-    """How each model spreads the key; None for one that does not."""
+    shardings: tuple[Sharding | None, ...]
+    """How each model of the read spreads the key; None for one that does not."""
 
-    def of(self, value: AttributeValue, known: Mapping[str, Sequence[AttributeValue]]) -> tuple[Value, ...]:
+    def stored_values(self, value: AttributeValue, known: Mapping[str, Sequence[AttributeValue]]) -> tuple[Value, ...]:
         """Return what a plain key is stored as in certain items.
 
         Args:
@@ -41,21 +41,25 @@ class ShardedKey:
             known: stored name -> the values that the items may have, as far as that is known.
         """
         found: list[AttributeValue] = []
-        for each in self.ways:
+        for each in self.shardings:
             found += [value] if each is None else [each.stored(value, number) for number in _numbers(each, known)]
         return tuple(Value(each) for i, each in enumerate(found) if each not in found[:i])
 
-    def is_one(self, known: Mapping[str, Sequence[AttributeValue]]) -> bool:
-        """Return whether items of which this is known are in one place, whatever the values are."""
-        [way, *others] = self.ways
-        if way is None or len(way.counts) > 1:
-            return False
-        values = [known.get(each.attribute, known.get(each.key or "", ())) for each in way.sources]
-        return all(len(each) == 1 for each in values) and all(other == way for other in others)
+    def is_in_one_shard(self, known: Mapping[str, Sequence[AttributeValue]]) -> bool:
+        """Return True if these conditions fix the shard, whatever their values are.
 
-    def everywhere(self, value: AttributeValue) -> tuple[Value, ...]:
+        Args:
+            known: stored name -> the values that the items may have, as far as that is known.
+        """
+        [sharding, *others] = self.shardings
+        if sharding is None or len(sharding.counts) > 1:
+            return False
+        values = [known.get(each.attribute, known.get(each.key or "", ())) for each in sharding.sources]
+        return all(len(each) == 1 for each in values) and all(other == sharding for other in others)
+
+    def all_stored_values(self, value: AttributeValue) -> tuple[Value, ...]:
         """Return all that a plain key may be stored as."""
-        return self.of(value, {})
+        return self.stored_values(value, {})
 
 
 def _numbers(sharding: Sharding, known: Mapping[str, Sequence[AttributeValue]]) -> Sequence[int]:
@@ -70,35 +74,35 @@ def _numbers(sharding: Sharding, known: Mapping[str, Sequence[AttributeValue]]) 
 
 
 def places_of(definitions: Iterable[Definition[Any]]) -> dict[str, ShardedKey]:
-    """Return stored name -> places, of the keys that some of these models spread over shards; families agree."""
-    ways = [definition.items.shards.of for definition in definitions]
-    names = dict.fromkeys(name for each in ways for name in each)
-    return {name: ShardedKey(tuple(each.get(name) for each in ways)) for name in names}
+    """Return the partition keys that some of these models spread over shards, by stored name; families agree."""
+    shardings = [definition.items.shards.of for definition in definitions]
+    names = dict.fromkeys(name for each in shardings for name in each)
+    return {name: ShardedKey(tuple(each.get(name) for each in shardings)) for name in names}
 
 
-def expand_shards(route: Route, places: Mapping[str, ShardedKey], conditions: Iterable[Condition]) -> Route:
+def expand_shards(route: Route, sharded: Mapping[str, ShardedKey], conditions: Iterable[Condition]) -> Route:
     """Return a route through the shards of its partition key.
 
     Args:
-        route: the way that a query takes by its plain conditions.
-        places: stored name -> where the items of a key are.
+        route: the route of a query by its plain conditions.
+        sharded: stored name -> key, of the partition keys that are spread over shards.
         conditions: what else is known of the items, conjunctions taken apart.
 
     Raises:
         ExpressionError: a filter asks of a key with shards what cannot be asked of it.
     """
-    if not places:
+    if not sharded:
         return route
     known = _known_values((*conditions, *route.key_conditions, *route.filters))
     return replace(
         route,
-        partition=tuple(_spread(each, places, known) for each in route.partition),
-        filters=tuple(in_shards(each, places) for each in route.filters),
+        partition=tuple(_partition_in_shards(each, sharded, known) for each in route.partition),
+        filters=tuple(in_shards(each, sharded) for each in route.filters),
     )
 
 
 def plain_keys(route: Route, definition: Definition[Any]) -> list[Condition]:
-    """Return the key conditions of one query as they were before ``gathering``."""
+    """Return the key conditions of one query as they were before ``expand_shards``."""
     shards = definition.items.shards.of
     plain: list[Condition] = []
     for condition in route.key_conditions:
@@ -113,7 +117,7 @@ def plain_keys(route: Route, definition: Definition[Any]) -> list[Condition]:
 
 
 def _known_values(conditions: Iterable[Condition]) -> dict[str, Sequence[AttributeValue]]:
-    """Return stored name -> the values that conditions leave."""
+    """Return stored name -> the values that conditions leave an attribute."""
     known: dict[str, Sequence[AttributeValue]] = {}
     for condition in conditions:
         match condition:
@@ -126,17 +130,17 @@ def _known_values(conditions: Iterable[Condition]) -> dict[str, Sequence[Attribu
     return known
 
 
-def _spread(
-    condition: PartitionCondition, places: Mapping[str, ShardedKey], known: Mapping[str, Sequence[AttributeValue]]
+def _partition_in_shards(
+    condition: PartitionCondition, sharded: Mapping[str, ShardedKey], known: Mapping[str, Sequence[AttributeValue]]
 ) -> PartitionCondition:
     path, plain = path_and_constants(condition)
-    if path.attribute not in places:
+    if path.attribute not in sharded:
         return condition
     check_constants(condition, "partition")  # a shard would make a key of what is none
-    found = places[path.attribute]
-    values = tuple(each for value in plain for each in found.of(value.stored, known))
+    key = sharded[path.attribute]
+    values = tuple(each for value in plain for each in key.stored_values(value.stored, known))
     # By form: how a route ranks never depends on which shards the values happen to be in.
-    if isinstance(condition, Comparison) and len(values) == 1 and found.is_one(known):
+    if isinstance(condition, Comparison) and len(values) == 1 and key.is_in_one_shard(known):
         return Comparison("=", path, values[0])
     return (
         In(path, values)
@@ -152,46 +156,46 @@ def stored_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> 
         ExpressionError: one is no condition, names a field of another model, or asks of a key with shards what cannot
             be asked of it.
     """
-    places = places_of((definition_of(model),))
-    return tuple(in_shards(each, places) for each in own_conditions(model, conditions))
+    sharded = places_of((definition_of(model),))
+    return tuple(in_shards(each, sharded) for each in own_conditions(model, conditions))
 
 
-def in_shards(condition: Condition, places: Mapping[str, ShardedKey]) -> Condition:
+def in_shards(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
     """Return a condition on plain partition keys as one on the keys that are stored.
 
     Raises:
         ExpressionError: it compares one by its order, its parts or its size, which the shards are in the way of.
     """
-    if not any(path.attribute in places for path in paths_in(condition)):
+    if not any(path.attribute in sharded for path in paths_in(condition)):
         return condition
     match condition:
         case And(parts=parts):
-            return And(tuple(in_shards(each, places) for each in parts))
+            return And(tuple(in_shards(each, sharded) for each in parts))
         case Or(parts=parts):
-            return Or(tuple(in_shards(each, places) for each in parts))
+            return Or(tuple(in_shards(each, sharded) for each in parts))
         case Not(part=part):
-            return ~in_shards(part, places)
+            return ~in_shards(part, sharded)
         case _:
-            return _in_shards(condition, places)
+            return _in_shards(condition, sharded)
 
 
-def _in_shards(condition: Condition, places: Mapping[str, ShardedKey]) -> Condition:
+def _in_shards(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
     match condition:
         case Comparison(comparator="=", left=Path() as path, right=Value(stored={"S": _}) as value):
-            return _one_of(path, places[path.attribute], (value,))
+            return _one_of(path, sharded[path.attribute], (value,))
         case Comparison(comparator="<>", left=Path() as path, right=Value(stored={"S": _}) as value):
-            return ~_one_of(path, places[path.attribute], (value,))
+            return ~_one_of(path, sharded[path.attribute], (value,))
         case In(operand=Path() as path, values=values):
-            return _one_of(path, places[path.attribute], values)
+            return _one_of(path, sharded[path.attribute], values)
         case Function(name="begins_with", path=path, arguments=(Value(stored={"S": str(prefix)}),)):
-            return _beginning(condition, path, places[path.attribute], prefix)
+            return _beginning(condition, path, sharded[path.attribute], prefix)
         case (
             Function(name="attribute_exists" | "attribute_not_exists" | "attribute_type")
             | Comparison(comparator="=" | "<>", left=Path(), right=Value(stored={"NULL": True}))
         ):
             return condition
         case _:
-            [name, *_] = (path.spelled for path in paths_in(condition) if path.attribute in places)
+            [name, *_] = (path.spelled for path in paths_in(condition) if path.attribute in sharded)
             raise ExpressionError(
                 f"({condition}) cannot be checked: {name} is stored with the number of its shard, so DynamoDB can tell "
                 "of it by ==, !=, is_in(), begins_with(), exists() and missing() only",
@@ -199,16 +203,16 @@ def _in_shards(condition: Condition, places: Mapping[str, ShardedKey]) -> Condit
             )
 
 
-def _one_of(path: Path, places: ShardedKey, plain: Sequence[Value]) -> Condition:
+def _one_of(path: Path, key: ShardedKey, plain: Sequence[Value]) -> Condition:
     """Return the condition that a key is one of these, in any shard."""
-    values = tuple(each for value in plain for each in places.everywhere(value.stored))
+    values = tuple(each for value in plain for each in key.all_stored_values(value.stored))
     parts = [In(path, values[at : at + IN_OPERANDS]) for at in range(0, len(values), IN_OPERANDS)]
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def _beginning(condition: Condition, path: Path, places: ShardedKey, prefix: str) -> Condition:
+def _beginning(condition: Condition, path: Path, key: ShardedKey, prefix: str) -> Condition:
     """Return the condition that a plain key begins with a prefix; the prefix may look like the shard behind one."""
     head, mark, _ = prefix.rpartition("#")
-    stored = places.everywhere({"S": head}) if mark and None not in places.ways else ()
+    stored = key.all_stored_values({"S": head}) if mark and None not in key.shardings else ()
     mistaken = tuple(each for each in stored if each.stored.get("S", "").startswith(prefix))
     return And((condition, Not(In(path, mistaken)))) if mistaken else condition

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from dynamap_async.codec import text
@@ -41,7 +40,7 @@ class KindSelection:
         """Return whether an item is to be given out."""
         return (self.table.kind_of(item) in self.kinds) is not self.excluded
 
-    def sifted(self, answer: Body) -> Body:
+    def without_others(self, answer: Body) -> Body:
         """Return an answer without the items that are not to be given out."""
         kept = [item for item in answer.get("Items", ()) if self.keeps(item)]
         return {**answer, "Items": kept, "Count": len(kept)}
@@ -66,7 +65,7 @@ class KindFilter:
     keeps: Keeps | None = None
     """Tells of a whole item that completes an index entry whether it is given out, where the entry does not."""
     attribute: str | None = None
-    """The stored name of the key attribute that is sifted by."""
+    """The stored name of the key attribute by which answers are filtered."""
 
 
 def select_kinds(definitions: Sequence[Definition[Any]], *, sees_unknown: bool) -> KindSelection | None:
@@ -91,7 +90,7 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
 
     Args:
         selection: what is given out.
-        route: the way that the read takes.
+        route: the route of the read.
         scan: whether it is a scan, which filters by keys too.
         sees_kind: whether what is read holds the attribute that tells the kind.
     """
@@ -111,11 +110,11 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
             return KindFilter(replace(route, sort=(*route.sort, condition)))
         if here is not None and here < len(route.sort) and implies_prefix(route.sort[here], str(selection.kinds[0])):
             return KindFilter(route)
-    return KindFilter(route, sieve=partial(KindSelection.sifted, selection), attribute=selection.table.attribute)
+    return KindFilter(route, sieve=selection.without_others, attribute=selection.table.attribute)
 
 
 def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
-    """Return whether the key condition gives the attribute that tells the kind no value but of what is selected."""
+    """Return True if the key condition selects no item of another kind."""
     for condition in route.key_conditions:
         match condition:
             case Comparison(comparator="=", left=Path() as path, right=Value() as value):
@@ -129,15 +128,15 @@ def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
     return False
 
 
-def filter_twice(first: Sieve | None, second: Sieve | None) -> Sieve | None:
-    """Return what does with an answer what two sieves do, of which either may be missing."""
+def both_sieves(first: Sieve | None, second: Sieve | None) -> Sieve | None:
+    """Return one sieve that does what two do, of which either may be missing."""
     if first is None or second is None:
         return first or second
     return lambda answer: second(first(answer))
 
 
 def implies_prefix(condition: Condition, prefix: str) -> bool:
-    """Return whether a condition on text holds of nothing but what begins with a prefix."""
+    """Return True if only text that begins with the prefix can meet a condition."""
     match condition:
         case Or(parts=parts):
             return all(implies_prefix(part, prefix) for part in parts)
@@ -184,7 +183,7 @@ def of_own_kind(definition: Definition[Any], *, or_absent: bool) -> tuple[Condit
 
 
 def subclasses_of(definition: Definition[Any]) -> Iterator[Definition[Any]]:
-    """Give the definitions of the other models whose items a model of a shared table reads."""
+    """Yield the definitions of the other models whose items a model of a shared table reads."""
     return (definition_of(model) for model in definition.family.values() if model is not definition.model)
 
 
@@ -214,7 +213,7 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
 
 
 def restrict_to_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> Route:
-    """Return a route that reads only keys that the models' templates make, as far as a condition can say so.
+    """Return the route with the condition that holds of all keys that the models make of the parts that are not asked.
 
     Args:
         route: a route through one key.
@@ -245,7 +244,7 @@ def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bo
         namespace = None if key is None else key.namespace
         if (
             namespace is not None
-            and _lies_in(condition, _text(namespace))
+            and _is_within(condition, _text(namespace))
             and not any(_may_overlap(each, attribute.name, namespace) for each in others)
         ):
             return True
@@ -253,7 +252,7 @@ def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bo
 
 
 def _is_in_none_of(attribute: str, others: Sequence[Definition[Any] | None]) -> bool:
-    """Return whether none of the other models has an attribute of a key, so that its items are not in the index."""
+    """Return True if none of the other models has an attribute of a key, so that their items are not in the index."""
     return all(other is not None and field_of(other, attribute) is None for other in others)
 
 
@@ -265,11 +264,11 @@ def _text(namespace: Condition) -> str:
             raise TypeError(f"{namespace} is no namespace")
 
 
-def _lies_in(condition: Condition, text: str) -> bool:
-    """Return whether a condition selects keys that begin with a text, and at most the one behind all of them."""
+def _is_within(condition: Condition, text: str) -> bool:
+    """Return True if a condition selects only keys that begin with a text, and at most the one behind all of them."""
     match condition:
         case Or(parts=parts):
-            return all(_lies_in(part, text) for part in parts)
+            return all(_is_within(part, text) for part in parts)
         case In(values=values):
             return all(value.stored.get("S", "").startswith(text) for value in values)
         case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})) if high == after_all(text):

@@ -13,8 +13,7 @@ from dynamap_async.planning import (
     UnknownItem,
     checked_collection,
     checked_model,
-    revised,
-    with_invalid,
+    replace_fields,
 )
 
 M = TypeVar("M")
@@ -111,7 +110,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(self.spec.with_invalid(become))
 
 
 def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:
@@ -130,4 +129,4 @@ def with_unknown(spec: ReadSpec, become: Unknown) -> ReadSpec:
     """
     if become not in ("error", "skip", "raw"):
         raise OperationError(f'unknown({become!r}): items of no known model are "error", "skip" or "raw"')
-    return revised(spec, unknown=become)
+    return replace_fields(spec, unknown=become)

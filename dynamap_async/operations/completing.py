@@ -28,7 +28,9 @@ from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, sta
 from dynamap_async.operations.stamps import begun, touched
 from dynamap_async.operations.unchanged import absent_value
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.planning import of_own_kind
+from dynamap_async.planning import (
+    own_kind_conditions,
+)
 from dynamap_async.wire import AttributeValue, WireItem
 
 
@@ -95,7 +97,7 @@ def _adds_nothing(definition: Definition[Any]) -> bool:
 def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     """Return the conditions that an update adds to the caller's: the item's version, or that there is an item."""
     definition, expected = spec.definition, spec.expected
-    exists = of_own_kind(definition, or_absent=spec.upserts)
+    exists = own_kind_conditions(definition, or_absent=spec.upserts)
     if expected is None or definition.version is None:
         return exists
     path = definition.path(definition.version.name)

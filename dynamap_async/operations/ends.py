@@ -7,7 +7,12 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.refining import Refinable
 from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
-from dynamap_async.planning import Context, Reading, ReadSpec, revised
+from dynamap_async.planning import (
+    Context,
+    Reading,
+    ReadSpec,
+    replace_fields,
+)
 from dynamap_async.request import Position
 
 M = TypeVar("M")
@@ -54,12 +59,12 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     def first(self) -> Operation[ItemT | None]:
         """Return the operation that reads the first item, or None."""
-        return First(revised(self.spec, limit=1))
+        return First(replace_fields(self.spec, limit=1))
 
     def one(self) -> Operation[ItemT]:
         """Return the operation that reads the only item, and raises if there is none or more than one."""
-        return One(revised(self.spec, limit=min(self.spec.limit or 2, 2)))
+        return One(replace_fields(self.spec, limit=min(self.spec.limit or 2, 2)))
 
     def one_or_none(self) -> Operation[ItemT | None]:
         """Return the operation that reads the only item or None, and raises if there is more than one."""
-        return OneOrNone(revised(self.spec, limit=min(self.spec.limit or 2, 2)))
+        return OneOrNone(replace_fields(self.spec, limit=min(self.spec.limit or 2, 2)))

@@ -7,7 +7,12 @@ from dynamap_async.errors import ItemNotFoundError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of
 from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import key_values
-from dynamap_async.planning import Context, checked_model, explained, is_expired
+from dynamap_async.planning import (
+    Context,
+    checked_model,
+    is_expired,
+    with_missing_table_note,
+)
 from dynamap_async.request import PartOfAnswer, Request, Target
 from dynamap_async.wire import Body
 
@@ -83,7 +88,7 @@ class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
 
     def failed(self, error: ServiceError) -> Exception:
         """Return the error; if the table of a period is missing, with the remedy."""
-        return explained(error, self._definition)
+        return with_missing_table_note(error, self._definition)
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item, if there is one."""

@@ -9,7 +9,12 @@ from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.refining import Segmentable, reading_into, selecting
-from dynamap_async.planning import Invalid, InvalidItem, ReadSpec, begun, checked_model, with_invalid
+from dynamap_async.planning import (
+    Invalid,
+    InvalidItem,
+    ReadSpec,
+    checked_model,
+)
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
@@ -39,7 +44,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = begun(checked_model(model))
+        self.spec: ReadSpec = ReadSpec.of(checked_model(model))
 
     def into(self, card: type[CardT], /) -> "Query[M, CardT]":
         """Return the query whose items are read into another model, made of some of this one's fields.
@@ -98,7 +103,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(self.spec.with_invalid(become))
 
 
 @final
@@ -118,7 +123,7 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = begun(checked_model(model), scan=True)
+        self.spec: ReadSpec = ReadSpec.of(checked_model(model), scan=True)
 
     def into(self, card: type[CardT], /) -> "Scan[M, CardT]":
         """Return the scan whose items are read into another model. See ``Query.into``."""
@@ -160,4 +165,4 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     def invalid(self, become: Literal["error", "skip"], /) -> "Scan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "Scan[Any, Any]":
         """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``."""
-        return self._with(with_invalid(self.spec, become))
+        return self._with(self.spec.with_invalid(become))

@@ -12,14 +12,10 @@ from dynamap_async.planning import (
     Context,
     Plan,
     ReadSpec,
-    card_paths,
-    check_number,
-    checked_card,
-    conditions_of,
+    check_number_of_queries,
     plan_reading,
     positive,
-    revised,
-    searched,
+    replace_fields,
     stored_path,
 )
 
@@ -45,8 +41,8 @@ class Refinable(Generic[M]):
         Raises:
             ExpressionError: one is no condition, or names a field of another model.
         """
-        parts = conditions_of(self._spec, conditions)
-        return self._with(revised(self._spec, conditions=(*self._spec.conditions, *parts)))
+        parts = self._spec.checked_conditions(conditions)
+        return self._with(replace_fields(self._spec, conditions=(*self._spec.conditions, *parts)))
 
     def index(self, index: Index[M], /) -> Self:
         """Return the query that goes through this index, whatever the planner would choose.
@@ -56,18 +52,18 @@ class Refinable(Generic[M]):
         """
         if not isinstance(index, Index):
             raise OperationError(f".index({index!r}) takes an index of the model, such as Model.by_city")
-        names = [each.name for each in searched(self._spec).indexes]
+        names = [each.name for each in self._spec.searched_table.indexes]
         kinds = definition_of(self._spec.model).kinds
         foreign = index.table is not None and (kinds is None or kinds.table is not index.table)
         if foreign or not issubclass(self._spec.model, index.model) or index.name not in names:
             owner = index.model.__name__ if index.table is None else repr(index.table)
             lacking = "" if index.table is None or foreign else "; it lacks fields of that index's key"
             raise OperationError(f"{owner}'s index {index.name!r} cannot answer a query on {self._spec.name}{lacking}")
-        return self._with(revised(self._spec, index=index.name))
+        return self._with(replace_fields(self._spec, index=index.name))
 
     def ascending(self) -> Self:
         """Return the query in ascending order of its sort key, which is the default."""
-        return self._with(revised(self._spec, descending=False))
+        return self._with(replace_fields(self._spec, descending=False))
 
     def descending(self) -> Self:
         """Return the query in descending order of its sort key.
@@ -77,19 +73,19 @@ class Refinable(Generic[M]):
         """
         if self._spec.scan:
             raise OperationError("a scan has no order; query a partition key to get one")
-        return self._with(revised(self._spec, descending=True))
+        return self._with(replace_fields(self._spec, descending=True))
 
     def limit(self, items: int, /) -> Self:
         """Return the query that gives at most this many items, whatever the size of its pages."""
-        return self._with(revised(self._spec, limit=positive(items, "limit")))
+        return self._with(replace_fields(self._spec, limit=positive(items, "limit")))
 
     def page_size(self, items: int, /) -> Self:
         """Return the query whose requests evaluate at most this many items each, before any filter."""
-        return self._with(revised(self._spec, page_size=positive(items, "page_size")))
+        return self._with(replace_fields(self._spec, page_size=positive(items, "page_size")))
 
     def consistent(self) -> Self:
         """Return the query that sees every write answered before it; it costs twice the read units."""
-        return self._with(revised(self._spec, consistent=True))
+        return self._with(replace_fields(self._spec, consistent=True))
 
     def period(self, *values: KeyValue) -> Self:
         """Return the query that reads the tables of these periods, whatever its conditions say of the time.
@@ -104,8 +100,8 @@ class Refinable(Generic[M]):
         names = periods_of(self._spec, "period").names(values)
         if not names:
             raise OperationError("period() names no period; give a value of the field that tells it")
-        check_number(len(names), f"period() with {len(names):,} periods")
-        return self._with(revised(self._spec, tables=tuple(names)))
+        check_number_of_queries(len(names), f"period() with {len(names):,} periods")
+        return self._with(replace_fields(self._spec, tables=tuple(names)))
 
     def skip_missing_tables(self) -> Self:
         """Return the query for which tables of periods that do not exist, not yet or no longer, are empty.
@@ -116,7 +112,7 @@ class Refinable(Generic[M]):
             OperationError: the model has one table for all time.
         """
         periods_of(self._spec, "skip_missing_tables")
-        return self._with(revised(self._spec, skips_missing=True))
+        return self._with(replace_fields(self._spec, skips_missing=True))
 
     def explain(self) -> Plan:
         """Return what the query will do, without sending anything. Print it to read it.
@@ -146,7 +142,7 @@ class Segmentable(Refinable[M], Generic[M]):
         """
         if positive(number, "segments") > limits.SCAN_SEGMENTS:
             raise OperationError(f"segments takes 1 to {limits.SCAN_SEGMENTS:,}, not {number:,}")
-        return self._with(revised(self._spec, segments=number))
+        return self._with(replace_fields(self._spec, segments=number))
 
     def resume(self, checkpoint: str | None, /) -> Self:
         """Return the scan in segments that goes on where ``stream.checkpoint()`` was taken.
@@ -162,7 +158,7 @@ class Segmentable(Refinable[M], Generic[M]):
                 "resume() goes on with a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
                 "page(size=..., after=cursor) for other reads"
             )
-        return self._with(revised(self._spec, checkpoint=checkpoint))
+        return self._with(replace_fields(self._spec, checkpoint=checkpoint))
 
 
 def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
@@ -175,7 +171,9 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     _refuse_invalid(spec, "select")
     if not fields:
         raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
-    return revised(spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), card=None)
+    return replace_fields(
+        spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), target=None
+    )
 
 
 def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
@@ -185,7 +183,7 @@ def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
         OperationError: the items cannot fill it.
     """
     _refuse_invalid(spec, "into")
-    return revised(spec, card=checked_card(spec.model, card), selected=card_paths(spec.model, card))
+    return spec.with_target(card)
 
 
 def _refuse_invalid(spec: ReadSpec, method: str) -> None:

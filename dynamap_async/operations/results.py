@@ -6,7 +6,14 @@ from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
 from dynamap_async.operations.operation import Operation
-from dynamap_async.planning import Context, Reading, ReadSpec, plan_reading, positive, resume, revised
+from dynamap_async.planning import (
+    Context,
+    Reading,
+    ReadSpec,
+    plan_reading,
+    positive,
+    replace_fields,
+)
 from dynamap_async.request import Position
 
 R = TypeVar("R")
@@ -66,7 +73,7 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
                 f"a page has one position and a scan in segments has {spec.segments:,}; drop .segments(), or stream it "
                 "and keep stream.checkpoint() for .resume()"
             )
-        super().__init__(revised(spec, limit=positive(size, "page(size=...)")))
+        super().__init__(replace_fields(spec, limit=positive(size, "page(size=...)")))
         self._after = after
 
     def reading(self, context: Context) -> Reading[Any]:
@@ -75,7 +82,7 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
         Raises:
             CursorError: the cursor is of another query.
         """
-        return resume(plan_reading(self.spec, context), self._after)
+        return plan_reading(self.spec, context).resume(self._after)
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> Page[R]:
         """Return the page, with the cursor of the next."""

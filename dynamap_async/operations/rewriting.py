@@ -23,7 +23,9 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations.unchanged import absent_value, unchanged
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.planning import subclasses_of
+from dynamap_async.planning import (
+    subclass_definitions,
+)
 from dynamap_async.wire import WireItem, WireKey
 
 
@@ -144,7 +146,7 @@ def is_attribute(definition: Definition[Any], action: Action) -> bool:
 
 def _check_members(base: Definition[Any], actions: Sequence[Action]) -> None:
     """Refuse to change a part of a key that only a subclass has: which class the stored item is of is not known."""
-    for member in subclasses_of(base):
+    for member in subclass_definitions(base):
         for action in actions:
             attribute = action.path.attribute
             keys = member.templates.get(member.field_names.get(attribute, attribute), ())

@@ -37,7 +37,10 @@ from dynamap_async.operations.rewriting import parts_as_before
 from dynamap_async.operations.stamps import carried_version, same_version, stamped
 from dynamap_async.operations.write import Stored, condition_members, write_request
 from dynamap_async.operations.write_ids import write_id_in
-from dynamap_async.planning import Context, is_stored, not_stored
+from dynamap_async.planning import (
+    Context,
+    not_stored,
+)
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import WireItem, WireKey
 
@@ -152,7 +155,7 @@ class Save(Put[M], Generic[M]):
             before = self._before.stored
             kept = parts_as_before(definition, before, self._changes)
             kept += tuple(each for each in shards_as_before(definition, before, self._changes) if each not in kept)
-            return (is_stored(definition), *_without_version(definition, self._expected), *kept)
+            return (definition.is_stored, *_without_version(definition, self._expected), *kept)
         return (same_version(definition, self._expected),)
 
     def request(self, context: Context) -> Request:

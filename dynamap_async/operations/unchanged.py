@@ -12,7 +12,9 @@ from pydantic import BaseModel
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Comparison, Condition, Function, Or, Path, Value
 from dynamap_async.models import Absence, Definition, FieldPlan, validated
-from dynamap_async.planning import in_shards, places_of
+from dynamap_async.planning import (
+    stored_condition,
+)
 from dynamap_async.wire import AttributeValue
 
 _NULL = Value({"NULL": True})
@@ -54,7 +56,7 @@ def unchanged(definition: Definition[Any], attribute: str, item: Mapping[str, At
             _NULL.stored in path.reads_as_none and attribute not in definition.require_table("changed").attribute_types
         )
         return Or((absent, Comparison("=", path, _NULL))) if null else absent
-    same = in_shards(Comparison("=", path, Value(stored)), places_of((definition,)))
+    same = stored_condition(definition, Comparison("=", path, Value(stored)))
     return Or((absent, same)) if _means(definition, field, stored) else same
 
 

@@ -27,7 +27,10 @@ from dynamap_async.operations.unique_after import unique_after, unique_attribute
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
 from dynamap_async.operations.write_ids import write_id_of_update
-from dynamap_async.planning import Context, revised
+from dynamap_async.planning import (
+    Context,
+    replace_fields,
+)
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -211,7 +214,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def on_condition(self, *conditions: Condition) -> Self:
         """Return the same update with more conditions."""
-        return self._decided_as(revised(self.spec, conditions=(*self.spec.conditions, *conditions)), self._execution)
+        return self._decided_as(
+            replace_fields(self.spec, conditions=(*self.spec.conditions, *conditions)), self._execution
+        )
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.

@@ -12,7 +12,12 @@ from dynamap_async.expressions import Action, Change, Condition, DocumentTo, Exp
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.actions import adding, deleting, removing, setting
 from dynamap_async.operations.stamps import carried_version
-from dynamap_async.planning import check_written_by_key, checked_model, revised, stored_conditions
+from dynamap_async.planning import (
+    check_written_by_key,
+    checked_model,
+    replace_fields,
+    stored_conditions,
+)
 from dynamap_async.wire import WireKey
 
 M = TypeVar("M")
@@ -24,7 +29,7 @@ SetOf: TypeAlias = Expr[set[V]] | Expr[set[V] | None] | Expr[frozenset[V]] | Exp
 """A field that holds a set. Invariant, so that members of another type are refused."""
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``
 class UpdateSpec:
     """Everything that an update asks."""
 
@@ -68,7 +73,7 @@ def update_spec(
         check_written_by_key(definition, deletes=False)
         # ``made`` takes half the time of ``key``, which tells what is wrong (benchmarks: update_one).
         key = definition.plain_keys.made(values) or definition.key(values)
-        return revised(_BLANK, definition=definition, key=key)
+        return replace_fields(_BLANK, definition=definition, key=key)
     definition = definition_of(type(subject))
     definition.require_table("updated")
     if values:
@@ -157,7 +162,7 @@ class Updatable(Generic[M]):
         """
         spec = self._spec
         parts = stored_conditions(spec.definition.model, conditions)
-        return self._with(revised(spec, conditions=(*spec.conditions, *parts)))
+        return self._with(replace_fields(spec, conditions=(*spec.conditions, *parts)))
 
     def upsert(self) -> Self:
         """Return the update that makes the item where there is none.
@@ -165,7 +170,7 @@ class Updatable(Generic[M]):
         Fields with a default that the update does not change get it, if the item has no value for them, so that the
         new item is stored as ``create`` would store it.
         """
-        return self._with(revised(self._spec, upserts=True))
+        return self._with(replace_fields(self._spec, upserts=True))
 
     def read_first(self) -> Self:
         """Return the update that reads the stored item first, which one of a field that is ``Unique`` needs.
@@ -175,7 +180,7 @@ class Updatable(Generic[M]):
 
         Cost: one GetItem more; a read unit per 4 KB.
         """
-        return self._with(revised(self._spec, reads_first=True))
+        return self._with(replace_fields(self._spec, reads_first=True))
 
     def expect_version(self, number: int, /) -> Self:
         """Return the update that is done only if the stored item has this version; 0 for one that has none yet.
@@ -189,7 +194,7 @@ class Updatable(Generic[M]):
             raise OperationError(f"{name} has no version to expect; give it a field version: Version[int]")
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
             raise OperationError(f"expect_version takes a whole number from 0 on, not {number!r}")
-        return self._with(revised(spec, expected=number))
+        return self._with(replace_fields(spec, expected=number))
 
     def _and(self, *makers: Callable[[Definition[Any]], Action]) -> Self:
         spec = self._spec
@@ -198,7 +203,7 @@ class Updatable(Generic[M]):
             action = make(spec.definition)
             check_apart(actions, action.path)
             actions = (*actions, action)
-        return self._with(revised(spec, actions=actions))
+        return self._with(replace_fields(spec, actions=actions))
 
 
 def _removing(field: object, definition: Definition[Any]) -> Action:
@@ -213,4 +218,4 @@ def returning(spec: UpdateSpec, values: Returning) -> UpdateSpec:
     """
     if values not in ("new", "old", "changed", "nothing"):
         raise OperationError(f'returning({values!r}): an update gives back "new", "old", "changed" or "nothing"')
-    return revised(spec, returns=values)
+    return replace_fields(spec, returns=values)

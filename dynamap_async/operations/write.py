@@ -17,7 +17,10 @@ from dynamap_async.expressions import Condition, Placeholders, conjunction, rend
 from dynamap_async.models import Definition, Model, WriteKind
 from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
-from dynamap_async.planning import Context, explained
+from dynamap_async.planning import (
+    Context,
+    with_missing_table_note,
+)
 from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 
@@ -132,7 +135,7 @@ class Write(SingleRequest[R_co]):
     def failed(self, error: ServiceError) -> Exception:
         """Return the error with the stored item as an instance; that of a version check tells both versions."""
         if not isinstance(error, ConditionalCheckFailedError):
-            return explained(error, self.definition)
+            return with_missing_table_note(error, self.definition)
         error.item = _instance(self.definition, error.wire_item, error)
         expected = self.expected_version
         stored = _stored_version(self.definition, error.wire_item)

@@ -1,25 +1,23 @@
 """How queries are planned: from what is asked to requests, pure."""
 
 from dynamap_async.planning.context import Context, checked_model, own_path, positive, stored_path
-from dynamap_async.planning.existence import expired, is_expired, is_stored, not_stored
-from dynamap_async.planning.periods import check_number, explained
+from dynamap_async.planning.existence import is_expired, not_stored
+from dynamap_async.planning.periods import check_number_of_queries, with_missing_table_note
 from dynamap_async.planning.plan import Plan
 from dynamap_async.planning.plan_cache import plan_reading
-from dynamap_async.planning.read_spec import ReadSpec, begun, conditions_of, searched, with_invalid
-from dynamap_async.planning.reading import Reading, resume
-from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.read_spec import ReadSpec
+from dynamap_async.planning.reading import Reading
+from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.planning.result_items import (
     Grouped,
     Invalid,
     InvalidItem,
     Unknown,
     UnknownItem,
-    card_paths,
-    checked_card,
     checked_collection,
 )
-from dynamap_async.planning.shards import in_shards, places_of, stored_conditions
-from dynamap_async.planning.shared_tables import check_written_by_key, of_own_kind, subclasses_of
+from dynamap_async.planning.shards import stored_condition, stored_conditions
+from dynamap_async.planning.shared_tables import check_written_by_key, own_kind_conditions, subclass_definitions
 
 __all__ = [
     "Context",
@@ -31,30 +29,20 @@ __all__ = [
     "Reading",
     "Unknown",
     "UnknownItem",
-    "begun",
-    "card_paths",
-    "check_number",
+    "check_number_of_queries",
     "check_written_by_key",
-    "checked_card",
     "checked_collection",
     "checked_model",
-    "conditions_of",
-    "expired",
-    "explained",
-    "in_shards",
     "is_expired",
-    "is_stored",
     "not_stored",
-    "of_own_kind",
+    "own_kind_conditions",
     "own_path",
-    "places_of",
     "plan_reading",
     "positive",
-    "resume",
-    "revised",
-    "searched",
+    "replace_fields",
+    "stored_condition",
     "stored_conditions",
     "stored_path",
-    "subclasses_of",
-    "with_invalid",
+    "subclass_definitions",
+    "with_missing_table_note",
 ]

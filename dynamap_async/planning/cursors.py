@@ -271,16 +271,22 @@ def _is_key_value(attribute: KeyAttribute, role: KeyRole, value: Any) -> bool:
     return True
 
 
-def side_of_range(conditions: Sequence[Condition], position: WireKey) -> int:
-    """Return -1 for a position before the range of the sort conditions, 0 inside, 1 after it, in ascending order."""
-    for condition in conditions:
-        side = _side(condition, position)
-        if side:
-            return side
-    return 0
+def side_of_range(plan: Plan, position: WireKey) -> int:
+    """Return on which side of the key range of a query a position is.
+
+    Args:
+        plan: the plan of the query.
+        position: the key attributes of an item.
+
+    Returns:
+        -1 for a position before the first item of the range in the order of the query, 0 inside, 1 behind the last.
+    """
+    side = next((side for each in plan.sort_conditions if (side := _side(each, position))), 0)
+    return -side if plan.descending else side
 
 
 def _side(condition: Condition, position: WireKey) -> int:
+    """Return the side in ascending order."""
     match condition:
         case Comparison(comparator=comparator, left=Path() as path, right=Value(stored=bound)):
             order = _compare(position[path.attribute], bound)

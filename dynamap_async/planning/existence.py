@@ -87,8 +87,3 @@ def not_stored(definition: Definition[Any], now: int | None = None) -> Condition
     absent = Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))
     gone = None if now is None else expired(definition, now)
     return absent if gone is None else absent | gone
-
-
-def is_stored(definition: Definition[Any]) -> Condition:
-    """Return the condition that an item has the key of the one that is written."""
-    return definition.is_stored

@@ -99,7 +99,7 @@ def queries_by_table(
         parts += [(replace(table, name=prefix + name), route) for name in names]
     if spec.descending:
         parts.reverse()
-    check_number(len(parts), f"{spec.name} between the ends of {periods.field.name}")
+    check_number_of_queries(len(parts), f"{spec.name} between the ends of {periods.field.name}")
     _check_segments(spec, parts)
     names = tuple(dict.fromkeys(part.name for part, _ in parts))
     sort = routes[0].keys.sort
@@ -127,7 +127,9 @@ def _tables_of(periods: Periods, conditions: Iterable[Condition]) -> list[str]:
     else:
         low, high = (periods.decoded(bound[0]) for bound in (bounds.low, bounds.high))
         numbers = periods.numbers(low, high, low_inclusive=bounds.low[1], high_inclusive=bounds.high[1])
-        check_number(numbers.stop - numbers.start, f"the range of {spelled}")  # len() refuses what is over 64 bits
+        check_number_of_queries(
+            numbers.stop - numbers.start, f"the range of {spelled}"
+        )  # len() refuses what is over 64 bits
         names = [periods.numbered(number) for number in numbers]
     if not names:
         raise OperationError(f"no item can satisfy the conditions on {spelled}, which exclude each other")
@@ -154,7 +156,7 @@ def _each(periods: Periods) -> str:
     return "value" if calendar is None or calendar.unit == "number" else calendar.unit
 
 
-def check_number(number: int, what: str) -> None:
+def check_number_of_queries(number: int, what: str) -> None:
     """Raise OperationError for more queries than are sent together."""
     if number > MAX_QUERIES:
         raise OperationError(
@@ -175,7 +177,7 @@ def combined_plan(plans: Sequence[Plan], spec: ReadSpec, route: Route, queries: 
     return replace(plan, hazards=(*plan.hazards, "a table that does not exist, not yet or no longer, counts as empty"))
 
 
-def explained(error: ServiceError, definition: Definition[Any]) -> ServiceError:
+def with_missing_table_note(error: ServiceError, definition: Definition[Any]) -> ServiceError:
     """Return the error, with the remedy where the table of a period is missing."""
     periods = definition.periods
     if periods is not None and isinstance(error, ResourceNotFoundError):
@@ -201,4 +203,4 @@ class MissingTable:
         if self.skipped:
             return {"Items": [], "Count": 0, "ScannedCount": 0}
         error.add_note("a query or scan with .skip_missing_tables() takes them as empty")
-        raise explained(error, self.definition)
+        raise with_missing_table_note(error, self.definition)

@@ -10,7 +10,7 @@ import orjson
 
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
 from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
-from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema
 from dynamap_async.wire import Body, WireKey
 
@@ -19,7 +19,7 @@ TABLE: Final = "the table"
 _PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
 
 
-@dataclass(frozen=True)  # without slots: see ``revised``
+@dataclass(frozen=True)  # without slots: see ``replace_fields``
 class Route:
     """The way a query takes: through the table or one index."""
 
@@ -75,7 +75,7 @@ class Route:
         """Return one route for each query."""
         partitions = product(*(_equalities(each) if isinstance(each, In) else [each] for each in self.partition))
         sorts = [*product(*(each.parts if isinstance(each, Or) else (each,) for each in self.sort))]
-        return [revised(self, partition=partition, sort=sort) for partition in partitions for sort in sorts]
+        return [replace_fields(self, partition=partition, sort=sort) for partition in partitions for sort in sorts]
 
     @property
     def rank(self) -> tuple[int, int, int, int]:
@@ -104,7 +104,7 @@ def check_key_values(route: Route) -> None:
         check_constants(sort, "sort")
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``
 class Plan:
     """How a query or scan is carried out. Printing it gives a readable account."""
 

@@ -22,7 +22,7 @@ from dynamap_async.planning.key_conditions import path_and_constants
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading, plan_uncached
-from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.replace_fields import replace_fields
 
 _NEW: Final = object()
 """Stands for a shape that was never met."""
@@ -77,7 +77,7 @@ def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tu
         spec.consistent,
         spec.segments,
         selected,
-        spec.card,
+        spec.target,
         spec.invalid,
         counting,
     )
@@ -113,7 +113,7 @@ class _CachedPlan:
         sort = tuple(map(conditions.__getitem__, self.sort))
         filters = tuple(map(conditions.__getitem__, self.filters))
         table = body["TableName"] = context.table_prefix + self.reading.plan.table
-        plan = revised(
+        plan = replace_fields(
             self.reading.plan,
             table=table,
             key_conditions=(*partition, *sort),
@@ -123,9 +123,9 @@ class _CachedPlan:
         )
 
         def binding() -> str:
-            return binding_of(spec, table, revised(self.route, partition=partition, sort=sort, filters=filters))
+            return binding_of(spec, table, replace_fields(self.route, partition=partition, sort=sort, filters=filters))
 
-        return revised(
+        return replace_fields(
             self.reading,
             plan=plan,
             want=spec.limit,
@@ -145,10 +145,10 @@ def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _Cached
     if partition is None or sort is None or filters is None:
         return None
     table = definition_of(spec.model).require_table("read").name
-    plan = revised(reading.plan, table=table, key_conditions=(), sort_conditions=(), filters=(), body={})
+    plan = replace_fields(reading.plan, table=table, key_conditions=(), sort_conditions=(), filters=(), body={})
     return _CachedPlan(
-        reading=revised(reading, plan=plan, route=None, binding=str, cursor_secret=None),
-        route=revised(route, partition=(), sort=(), filters=()),
+        reading=replace_fields(reading, plan=plan, route=None, binding=str, cursor_secret=None),
+        route=replace_fields(route, partition=(), sort=(), filters=()),
         partition=partition,
         sort=sort,
         filters=filters,

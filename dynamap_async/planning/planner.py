@@ -29,7 +29,7 @@ from dynamap_async.planning.key_conditions import (
 )
 from dynamap_async.planning.plan import TABLE, Route
 from dynamap_async.planning.projection import Requirements
-from dynamap_async.planning.shards import expand_shards, places_of
+from dynamap_async.planning.shards import expand_shards, sharded_keys
 from dynamap_async.planning.templated_keys import KeyRange, TemplatedKey, field_of, templated_key
 from dynamap_async.schema import IndexSchema, KeySchema, TableSchema
 
@@ -257,7 +257,7 @@ def choose_route(
         ExpressionError: a condition is on a field that only a key holds, and no key answers it.
     """
     candidates: list[IndexSchema | None] = [None, *table.indexes] if forced is None else [forced]
-    places = places_of(definitions)
+    places = sharded_keys(definitions)
     routes: list[Route] = []
     refusals: list[tuple[str, _Refusal]] = []
     for index in candidates:

@@ -1,4 +1,4 @@
-"""What a query or scan asks for: its settings, what its items become, and what that needs of an index."""
+"""What a query or scan asks for: its settings, what its items become, and what that requires of an index."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,20 +12,22 @@ from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.planning.context import not_a_condition_error, own_conditions, own_path
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.projection import Requirements
-from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.planning.result_items import (
     CollectionDecoder,
     Invalid,
     SelectionDecoder,
     TargetDecoder,
     Unknown,
+    checked_target,
     keep_invalid,
+    target_paths,
 )
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``
 class ReadSpec:
     """What a query or scan asks for. Builders refine it; nothing is worked out before it is used."""
 
@@ -45,7 +47,7 @@ class ReadSpec:
     consistent: bool = False
     selected: tuple[Path, ...] | None = None
     """What is read of each item; None for all of it."""
-    card: type[BaseModel] | None = None
+    target: type[BaseModel] | None = None
     """The model that what is ``selected`` is read into; None for tuples."""
     segments: int | None = None
     checkpoint: str | None = None
@@ -56,125 +58,172 @@ class ReadSpec:
     """Whether tables of periods that do not exist count as empty."""
 
     @property
-    def asked(self) -> tuple[type[Model], ...]:
+    def read_models(self) -> tuple[type[Model], ...]:
         """The models whose items are read."""
         return self.models or (self.model,)
 
     @property
     def name(self) -> str:
         """The names of the models, for messages."""
-        return ", ".join([model.__name__ for model in self.asked]) if self.models else self.model.__name__
+        return ", ".join([model.__name__ for model in self.read_models]) if self.models else self.model.__name__
 
     @property
     def sees_unknown(self) -> bool:
         """Whether items of no known model are read too."""
         return bool(self.models) and self.unknown != "skip"
 
+    @classmethod
+    def of(cls, model: type[Model], *, scan: bool = False) -> "ReadSpec":
+        """Return the spec of a query or scan that asks for all items of a model.
 
-_BLANK: Final = ReadSpec(model=Model)
+        Args:
+            model: the model.
+            scan: whether it is a scan.
+        """
+        return replace_fields(_ALL, model=model, scan=scan)
+
+    @property
+    def searched_table(self) -> TableSchema:
+        """The table with those indexes that items of the models can be in: they have all fields of the key."""
+        definitions = [definition_of(model) for model in self.read_models]
+        table = definitions[0].require_table("queried")
+        if definitions[0].kinds is None:
+            return table
+        known = [each.field_names.keys() for each in definitions]
+        indexes = [each for each in table.indexes if all(set(each.keys.names) <= names for names in known)]
+        return replace(table, indexes=tuple(indexes))
+
+    def checked_conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        """Return conditions on what is read, with conjunctions taken apart.
+
+        Those of a query may be on fields that only a key holds: the planner finds out whether a key answers them.
+
+        Args:
+            conditions: what must hold of the items.
+
+        Raises:
+            ExpressionError: one is no condition, or is not about each of the models.
+        """
+        if not self.models and self.scan:
+            return own_conditions(self.model, conditions)
+        for given in conditions:
+            if not isinstance(given, Condition):
+                raise not_a_condition_error(self.name, given)
+        parts = tuple(flatten(conditions)) if And in map(type, conditions) else conditions
+        for condition in parts:
+            for path in paths_in(condition):
+                if self.models:
+                    self._check_models(path)
+                else:
+                    own_path(self.model, path)
+        return parts
+
+    def with_invalid(self, become: Invalid) -> "ReadSpec":
+        """Return the spec that does this with items that do not fit their model.
+
+        Args:
+            become: what becomes of them.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        if become not in ("error", "skip", "raw"):
+            raise OperationError(f'invalid({become!r}): items that do not fit their model are "error", "skip" or "raw"')
+        return replace_fields(self, invalid=become)
+
+    def with_target(self, target: object) -> "ReadSpec":
+        """Return the spec that reads items into another Pydantic model.
+
+        Args:
+            target: the class of the instances.
+
+        Raises:
+            OperationError: it is no Pydantic model, has no fields, or one that the items cannot fill.
+        """
+        checked = checked_target(self.model, target)
+        return replace_fields(self, target=checked, selected=target_paths(self.model, checked))
+
+    def decoder(self) -> Callable[[Sequence[WireItem]], list[Any]]:
+        """Return what makes items of the result out of wire items."""
+        decode = self._decoder()
+        return decode if self.invalid == "error" else keep_invalid(decode)
+
+    def requirements(self, *, counting: bool) -> Requirements:
+        """Return what the read requires of an index.
+
+        Args:
+            counting: only the number of items is wanted.
+        """
+        definitions, paths = [definition_of(model) for model in self.read_models], self.selected
+        expiry, kinds = definitions[0].expiry, definitions[0].kinds
+        whole = not counting and paths is None
+        if counting:
+            attributes: tuple[str, ...] = ()
+        elif paths is not None:
+            attributes = tuple(path.attribute for path in paths)
+        else:
+            attributes = tuple(name for each in definitions for name in each.stored_names)
+        filled: dict[str, str] = {}
+        if self.target is not None:
+            filled = {path.attribute: f"{self.target.__name__}.{path.spelled}" for path in paths or ()}
+        return Requirements(
+            model=self.name,
+            attributes=tuple(dict.fromkeys(attributes)),
+            everything=whole and any(model.model_config.get("extra") == "allow" for model in self.read_models),
+            consistent=self.consistent,
+            whole=whole,
+            filled_fields=filled,
+            expiry=None if expiry is None else expiry.stored,
+            kind_attribute=None if kinds is None else kinds.table.attribute,
+        )
+
+    def projected_paths(
+        self, index: IndexSchema | None, *, completed: bool, counting: bool
+    ) -> tuple[tuple[str | int, ...], ...] | None:
+        """Return the paths of what is read of each item, its keys aside; None for everything that is there.
+
+        Args:
+            index: the index that is read; None for the table.
+            completed: whether whole items are fetched from the table.
+            counting: only the number of items is wanted.
+        """
+        if counting:
+            return ()
+        if completed:  # the keys are all that completion needs, and all that such an index may hold anyway
+            return None if index is not None and index.projection.type == "KEYS_ONLY" else ()
+        return None if self.selected is None else tuple(path.steps for path in self.selected)
+
+    def optional_keys(self, route: Route) -> list[str]:
+        """Return the key fields of a route that an item may lack, and that no condition requires."""
+        required = {path.attribute for condition in route.key_conditions for path in paths_in(condition)}
+        names = [name for name in route.keys.names if name not in required]
+        optional: dict[str, None] = {}
+        for definition in map(definition_of, self.read_models):
+            known = definition.field_names
+            fields = (definition.fields[known[name]] for name in names if name in known)
+            optional.update((field.name, None) for field in fields if field.nullable)
+        return list(optional)
+
+    def _decoder(self) -> Callable[[Sequence[WireItem]], list[Any]]:
+        if self.models:
+            return CollectionDecoder(self.models, self.unknown)
+        if self.selected is None:
+            return definition_of(self.model).items.decode
+        values = SelectionDecoder(self.model, self.selected)
+        return values if self.target is None else TargetDecoder(self.model, self.target, values)
+
+    def _check_models(self, path: Path) -> None:
+        """Raise ExpressionError for a path that is not about each of several models."""
+        owner = next((model for model in self.models if issubclass(model, path.owner)), None)
+        if owner is None:
+            own_path(self.model, path)
+            return
+        field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
+        for model in self.models:
+            _check_common(definition_of(model), path, field)
 
 
-def begun(model: type[Model], *, scan: bool = False) -> ReadSpec:
-    """Return what a query or scan of a model asks for that asks for nothing yet."""
-    return revised(_BLANK, model=model, scan=scan)
-
-
-def decoder_of(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
-    """Return the decoder that makes items of the result out of wire items."""
-    decode = _decoder(spec)
-    return decode if spec.invalid == "error" else keep_invalid(decode)
-
-
-def _decoder(spec: ReadSpec) -> Callable[[Sequence[WireItem]], list[Any]]:
-    if spec.models:
-        return CollectionDecoder(spec.models, spec.unknown)
-    if spec.selected is None:
-        return definition_of(spec.model).items.decode
-    values = SelectionDecoder(spec.model, spec.selected)
-    return values if spec.card is None else TargetDecoder(spec.model, spec.card, values)
-
-
-def with_invalid(spec: ReadSpec, become: Invalid) -> ReadSpec:
-    """Return the spec that does this with items that do not fit their model.
-
-    Raises:
-        OperationError: there is no such choice.
-    """
-    if become not in ("error", "skip", "raw"):
-        raise OperationError(f'invalid({become!r}): items that do not fit their model are "error", "skip" or "raw"')
-    return revised(spec, invalid=become)
-
-
-def requirements_of(spec: ReadSpec, *, counting: bool) -> Requirements:
-    """Return what the read requires of an index."""
-    definitions, paths = [definition_of(model) for model in spec.asked], spec.selected
-    expiry, kinds = definitions[0].expiry, definitions[0].kinds
-    whole = not counting and paths is None
-    if counting:
-        attributes: tuple[str, ...] = ()
-    elif paths is not None:
-        attributes = tuple(path.attribute for path in paths)
-    else:
-        attributes = tuple(name for each in definitions for name in each.stored_names)
-    card = spec.card
-    return Requirements(
-        model=spec.name,
-        attributes=tuple(dict.fromkeys(attributes)),
-        everything=whole and any(model.model_config.get("extra") == "allow" for model in spec.asked),
-        consistent=spec.consistent,
-        whole=whole,
-        filled_fields={}
-        if card is None
-        else {path.attribute: f"{card.__name__}.{path.spelled}" for path in paths or ()},
-        expiry=None if expiry is None else expiry.stored,
-        kind_attribute=None if kinds is None else kinds.table.attribute,
-    )
-
-
-def searched(spec: ReadSpec) -> TableSchema:
-    """Return the table with those indexes that items of the models can be in: they have all fields of the key."""
-    definitions = [definition_of(model) for model in spec.asked]
-    table = definitions[0].require_table("queried")
-    if definitions[0].kinds is None:
-        return table
-    known = [each.field_names.keys() for each in definitions]
-    return replace(
-        table, indexes=tuple(each for each in table.indexes if all(set(each.keys.names) <= names for names in known))
-    )
-
-
-def conditions_of(spec: ReadSpec, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Return conditions on what is read, with conjunctions taken apart.
-
-    Those of a query may be on fields that only a key holds: the planner finds out whether a key answers them.
-
-    Raises:
-        ExpressionError: one is no condition, or is not about each of the models.
-    """
-    if not spec.models and spec.scan:
-        return own_conditions(spec.model, conditions)
-    for given in conditions:
-        if not isinstance(given, Condition):
-            raise not_a_condition_error(spec.name, given)
-    parts = tuple(flatten(conditions)) if And in map(type, conditions) else conditions
-    for condition in parts:
-        for path in paths_in(condition):
-            if spec.models:
-                _check_models(spec, path)
-            else:
-                own_path(spec.model, path)
-    return parts
-
-
-def _check_models(spec: ReadSpec, path: Path) -> None:
-    """Raise ExpressionError for a path that is not about each of several models."""
-    owner = next((model for model in spec.models if issubclass(model, path.owner)), None)
-    if owner is None:
-        own_path(spec.model, path)
-        return
-    field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
-    for model in spec.models:
-        _check_common(definition_of(model), path, field)
+_ALL: Final = ReadSpec(model=Model)
 
 
 def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> None:
@@ -187,25 +236,3 @@ def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> 
             f"that all of them have, or query {path.owner.__name__} alone",
             expression=str(path),
         )
-
-
-def projected_paths(
-    spec: ReadSpec, index: IndexSchema | None, *, completed: bool, counting: bool
-) -> tuple[tuple[str | int, ...], ...] | None:
-    """Return the paths of what is read of each item, its keys aside; None for everything that is there."""
-    if counting:
-        return ()
-    if completed:  # the keys are all that completion needs, and all that such an index may hold anyway
-        return None if index is not None and index.projection.type == "KEYS_ONLY" else ()
-    return None if spec.selected is None else tuple(path.steps for path in spec.selected)
-
-
-def optional_keys(spec: ReadSpec, route: Route) -> list[str]:
-    """Return the key fields of a route that an item may lack, and that no condition requires."""
-    required = {path.attribute for condition in route.key_conditions for path in paths_in(condition)}
-    names = [name for name in route.keys.names if name not in required]
-    optional: dict[str, None] = {}
-    for definition in map(definition_of, spec.asked):
-        fields = (definition.fields[definition.field_names[name]] for name in names if name in definition.field_names)
-        optional.update((field.name, None) for field in fields if field.nullable)
-    return list(optional)

@@ -30,17 +30,9 @@ from dynamap_async.planning.periods import MissingTable, combined_plan, queries_
 from dynamap_async.planning.plan import Plan, Route, check_key_values, hazards_of, partition_of
 from dynamap_async.planning.planner import choose_route
 from dynamap_async.planning.projection import Completion, Requirements
-from dynamap_async.planning.read_spec import (
-    ReadSpec,
-    conditions_of,
-    decoder_of,
-    optional_keys,
-    projected_paths,
-    requirements_of,
-    searched,
-)
-from dynamap_async.planning.replace_fields import revised
-from dynamap_async.planning.shards import expand_shards, places_of
+from dynamap_async.planning.read_spec import ReadSpec
+from dynamap_async.planning.replace_fields import replace_fields
+from dynamap_async.planning.shards import expand_shards, sharded_keys
 from dynamap_async.planning.shared_tables import (
     both_sieves,
     filter_kinds,
@@ -55,7 +47,7 @@ from dynamap_async.wire import Body, WireItem, WireKey
 ItemT = TypeVar("ItemT")
 
 
-@dataclass(frozen=True, kw_only=True)  # without slots: see ``revised``
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``
 class Reading(Generic[ItemT]):
     """A planned query or scan."""
 
@@ -161,6 +153,56 @@ class Reading(Generic[ItemT]):
         """
         return encode_positions(positions, self.total, self.binding(), self.cursor_secret, checkpoint=True)
 
+    def resume(self, cursor: str | None) -> "Reading[ItemT]":
+        """Return the reading that goes on where a cursor's page ended.
+
+        A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
+        new range, so that is answered here: from the range's beginning, or with nothing more.
+
+        Args:
+            cursor: the text; None begins at the beginning.
+
+        Raises:
+            CursorError: the cursor is of another query.
+        """
+        if cursor is None:
+            return self
+        if self.branches:
+            return self._resume_branches(cursor)
+        position = decode_cursor(cursor, self.binding(), self.cursor_secret, keys=self.keys)
+        # Without a secret anybody can make a cursor up, and DynamoDB refuses a position in another partition.
+        if any(order_key(position[name]) != order_key(value) for name, value in partition_of(self.plan).items()):
+            raise foreign_cursor_error()
+        side = side_of_range(self.plan, position)
+        return self if side < 0 else replace(self, start=position, exhausted=side > 0)
+
+    def resume_scan(self, checkpoint: str) -> "Reading[ItemT]":
+        """Return the reading of a scan in segments that goes on where a checkpoint was taken.
+
+        Args:
+            checkpoint: the text.
+
+        Raises:
+            CursorError: the checkpoint is of another scan.
+        """
+        secret, total = self.cursor_secret, self.total
+        begin = decode_positions(checkpoint, self.binding(), secret, total=total, keys=self.keys, checkpoint=True)
+        return replace(self, begin=begin)
+
+    def _resume_branches(self, cursor: str) -> "Reading[ItemT]":
+        known = partition_of(self.branches[0])
+        found = decode_positions(
+            cursor, self.binding(), self.cursor_secret, total=self.total, keys=self.keys, known=known
+        )
+        at: dict[int, WireKey | None] = {}
+        for number, position in found.at.items():
+            plan = self.branches[number]
+            whole = None if position is None else {**position, **partition_of(plan)}
+            side = 0 if whole is None else side_of_range(plan, whole)
+            if side <= 0:
+                at[number] = whole if side == 0 else None
+        return replace(self, begin=Positions(found.begun, at))
+
 
 def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -> Reading[Any]:
     """Plan a query or scan; ``plan_reading`` does that once for each shape of query.
@@ -176,10 +218,10 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
     """
-    definition, definitions = definition_of(spec.model), [definition_of(model) for model in spec.asked]
-    table = searched(spec).prefixed(context.table_prefix)
-    conditions = conditions_of(spec, spec.conditions)
-    required = requirements_of(spec, counting=counting)
+    definition, definitions = definition_of(spec.model), [definition_of(model) for model in spec.read_models]
+    table = spec.searched_table.prefixed(context.table_prefix)
+    conditions = spec.checked_conditions(spec.conditions)
+    required = spec.requirements(counting=counting)
     route = _route(spec, table, conditions, required, definitions)
     completed = required.needs_completion(table, route.index)
     selection = select_kinds(definitions, sees_unknown=spec.sees_unknown)
@@ -189,10 +231,10 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     by_expiry = filter_expired(definition, context.now(), () if spec.scan else route.keys.names)
     if completed and not required.sees_expiry(table, route.index):
         by_expiry = ExpiryFilter()  # the whole items tell
-    route = revised(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
+    route = replace_fields(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
     sieve = both_sieves(by_expiry.sieve, by_kind.sieve)
     told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
-    branches = [revised(each, filters=(*each.filters, *by_expiry.filters)) for each in route.single_queries()]
+    branches = [replace_fields(each, filters=(*each.filters, *by_expiry.filters)) for each in route.single_queries()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
     completion = None
     if completed:
@@ -205,7 +247,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
         plan=combined_plan(plans, spec, route, queries),
-        decode=decoder_of(spec),
+        decode=spec.decoder(),
         want=spec.limit,
         page_size=spec.page_size,
         key_names=key_names,
@@ -220,7 +262,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         drops_few=route.drops_few,
         route=route,
     )
-    return reading if spec.checkpoint is None else _from_checkpoint(reading, spec.checkpoint)
+    return reading if spec.checkpoint is None else reading.resume_scan(spec.checkpoint)
 
 
 def _route(
@@ -236,18 +278,12 @@ def _route(
         if forced is not None:
             required.check_index(table, forced, conditions)
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
-        return expand_shards(route, places_of(definitions), conditions)
+        return expand_shards(route, sharded_keys(definitions), conditions)
     route = choose_route(table, conditions, required, forced, definitions)
     if definitions[0].kinds is not None and not spec.sees_unknown:
         route = restrict_to_namespace(route, definitions)
     check_key_values(route)
     return route
-
-
-def _from_checkpoint(reading: Reading[ItemT], checkpoint: str) -> Reading[ItemT]:
-    secret, total = reading.cursor_secret, reading.total
-    begin = decode_positions(checkpoint, reading.binding(), secret, total=total, keys=reading.keys, checkpoint=True)
-    return replace(reading, begin=begin)
 
 
 def _plan(
@@ -272,9 +308,7 @@ def _plan(
         body["FilterExpression"] = render_condition(filter_condition, placeholders)
     if counting and not left_out:
         body["Select"] = "COUNT"
-    elif (
-        wanted := projected_paths(spec, route.index, completed=completion is not None, counting=counting)
-    ) is not None:
+    elif (wanted := spec.projected_paths(route.index, completed=completion is not None, counting=counting)) is not None:
         # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
         wanted = (*wanted, *((name,) for name in key_names))
         body["ProjectionExpression"] = render_projection(wanted, placeholders)
@@ -298,7 +332,7 @@ def _plan(
             scan=spec.scan,
             index=route.index,
             filters=() if route.drops_few else route.filters,
-            optional=optional_keys(spec, route),
+            optional=spec.optional_keys(route),
             left_out=left_out,
             completed=completion is not None,
             key_hazards=route.hazards,
@@ -316,50 +350,3 @@ def _settings(spec: ReadSpec) -> dict[str, Any]:
     if spec.segments is not None:
         settings |= {"Segment": 0, "TotalSegments": spec.segments}
     return settings
-
-
-def resume(reading: Reading[ItemT], cursor: str | None) -> Reading[ItemT]:
-    """Return the reading that goes on where a cursor's page ended.
-
-    A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
-    new range, so that is answered here: from the range's beginning, or with nothing more.
-
-    Raises:
-        CursorError: the cursor is of another query.
-    """
-    if cursor is None:
-        return reading
-    if reading.branches:
-        return _resume_branches(reading, cursor)
-    position = decode_cursor(cursor, reading.binding(), reading.cursor_secret, keys=reading.keys)
-    # Without a secret anybody can make a cursor up, and DynamoDB refuses a position in another partition.
-    if any(order_key(position[name]) != order_key(value) for name, value in partition_of(reading.plan).items()):
-        raise foreign_cursor_error()
-    side = _side(reading.plan, position)
-    if side < 0:
-        return reading
-    return replace(reading, start=position, exhausted=side > 0)
-
-
-def _side(plan: Plan, position: WireKey) -> int:
-    side = side_of_range(plan.sort_conditions, position)
-    return -side if plan.descending else side
-
-
-def _resume_branches(reading: Reading[ItemT], cursor: str) -> Reading[ItemT]:
-    found = decode_positions(
-        cursor,
-        reading.binding(),
-        reading.cursor_secret,
-        total=reading.total,
-        keys=reading.keys,
-        known=partition_of(reading.branches[0]),
-    )
-    at: dict[int, WireKey | None] = {}
-    for number, position in found.at.items():
-        plan = reading.branches[number]
-        whole = None if position is None else {**position, **partition_of(plan)}
-        side = 0 if whole is None else _side(plan, whole)
-        if side <= 0:
-            at[number] = whole if side == 0 else None
-    return replace(reading, begin=Positions(found.begun, at))

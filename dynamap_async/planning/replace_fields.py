@@ -8,11 +8,11 @@ slots, and nothing that runs when they are made.
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from dataclasses import replace as revised  # checkers know the fields
+    from dataclasses import replace as replace_fields  # checkers know the fields
 else:
     T = TypeVar("T")
 
-    def revised(value: T, /, **changes: Any) -> T:
+    def replace_fields(value: T, /, **changes: Any) -> T:
         """Return a frozen value without slots with some fields changed."""
         made = object.__new__(type(value))
         made.__dict__.update(value.__dict__)
@@ -20,4 +20,4 @@ else:
         return made
 
 
-__all__ = ["revised"]
+__all__ = ["replace_fields"]

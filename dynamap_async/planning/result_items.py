@@ -211,7 +211,7 @@ def _walk(item: WireItem, steps: Steps) -> AttributeValue | None:
     return value
 
 
-def checked_card(model: type[Model], target: object) -> type[BaseModel]:
+def checked_target(model: type[Model], target: object) -> type[BaseModel]:
     """Return the class that items of a model are to be read into.
 
     Raises:
@@ -241,8 +241,8 @@ def checked_card(model: type[Model], target: object) -> type[BaseModel]:
     return target
 
 
-def card_paths(model: type[Model], target: type[BaseModel]) -> tuple[Path, ...]:
-    """Return what is read of each item."""
+def target_paths(model: type[Model], target: type[BaseModel]) -> tuple[Path, ...]:
+    """Return the paths of the fields that are read into a target."""
     definition = definition_of(model)
     return tuple(stored_path(model, definition.path(name)) for name in target.model_fields)
 

@@ -73,7 +73,7 @@ def _numbers(sharding: Sharding, known: Mapping[str, Sequence[AttributeValue]]) 
     return sorted({number for item in items for number in sharding.numbers(item)})
 
 
-def places_of(definitions: Iterable[Definition[Any]]) -> dict[str, ShardedKey]:
+def sharded_keys(definitions: Iterable[Definition[Any]]) -> dict[str, ShardedKey]:
     """Return the partition keys that some of these models spread over shards, by stored name; families agree."""
     shardings = [definition.items.shards.of for definition in definitions]
     names = dict.fromkeys(name for each in shardings for name in each)
@@ -97,7 +97,7 @@ def expand_shards(route: Route, sharded: Mapping[str, ShardedKey], conditions: I
     return replace(
         route,
         partition=tuple(_partition_in_shards(each, sharded, known) for each in route.partition),
-        filters=tuple(in_shards(each, sharded) for each in route.filters),
+        filters=tuple(on_stored_keys(each, sharded) for each in route.filters),
     )
 
 
@@ -156,11 +156,24 @@ def stored_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> 
         ExpressionError: one is no condition, names a field of another model, or asks of a key with shards what cannot
             be asked of it.
     """
-    sharded = places_of((definition_of(model),))
-    return tuple(in_shards(each, sharded) for each in own_conditions(model, conditions))
+    sharded = sharded_keys((definition_of(model),))
+    return tuple(on_stored_keys(each, sharded) for each in own_conditions(model, conditions))
 
 
-def in_shards(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
+def stored_condition(definition: Definition[Any], condition: Condition) -> Condition:
+    """Return a condition on a plain partition key of one model as one on the keys that are stored.
+
+    Args:
+        definition: the model.
+        condition: what must hold.
+
+    Raises:
+        ExpressionError: it asks of a key with shards what cannot be asked of it.
+    """
+    return on_stored_keys(condition, sharded_keys((definition,)))
+
+
+def on_stored_keys(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
     """Return a condition on plain partition keys as one on the keys that are stored.
 
     Raises:
@@ -170,16 +183,16 @@ def in_shards(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condit
         return condition
     match condition:
         case And(parts=parts):
-            return And(tuple(in_shards(each, sharded) for each in parts))
+            return And(tuple(on_stored_keys(each, sharded) for each in parts))
         case Or(parts=parts):
-            return Or(tuple(in_shards(each, sharded) for each in parts))
+            return Or(tuple(on_stored_keys(each, sharded) for each in parts))
         case Not(part=part):
-            return ~in_shards(part, sharded)
+            return ~on_stored_keys(part, sharded)
         case _:
-            return _in_shards(condition, sharded)
+            return _on_stored_keys(condition, sharded)
 
 
-def _in_shards(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
+def _on_stored_keys(condition: Condition, sharded: Mapping[str, ShardedKey]) -> Condition:
     match condition:
         case Comparison(comparator="=", left=Path() as path, right=Value(stored={"S": _}) as value):
             return _one_of(path, sharded[path.attribute], (value,))

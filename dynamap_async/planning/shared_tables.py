@@ -10,7 +10,7 @@ from dynamap_async.expressions import Between, Comparison, Condition, Function, 
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import UNMARKED, Definition, Kind, Prefix, Table, definition_of
 from dynamap_async.models.templates import after_all
-from dynamap_async.planning.existence import is_stored, not_stored
+from dynamap_async.planning.existence import not_stored
 from dynamap_async.planning.key_conditions import is_equality
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.templated_keys import field_of, templated_key
@@ -165,7 +165,7 @@ def kind_condition(table: Table, path: Path, kinds: Sequence[Kind]) -> Condition
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def of_own_kind(definition: Definition[Any], *, or_absent: bool) -> tuple[Condition, ...]:
+def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tuple[Condition, ...]:
     """Return the conditions that the stored item is of the model or of its family.
 
     Args:
@@ -174,15 +174,15 @@ def of_own_kind(definition: Definition[Any], *, or_absent: bool) -> tuple[Condit
     """
     kinds = definition.kinds
     if kinds is None or isinstance(kinds.table.discriminator, Prefix):
-        return () if or_absent else (is_stored(definition),)
+        return () if or_absent else (definition.is_stored,)
     selection = KindSelection(kinds.table, kinds.model, tuple(kinds.family))
     own = kind_condition(kinds.table, selection.path, selection.kinds)
     if UNMARKED in selection.kinds:  # an item that does not exist has no marker either
-        return (own,) if or_absent else (is_stored(definition), own)
+        return (own,) if or_absent else (definition.is_stored, own)
     return (not_stored(definition) | own,) if or_absent else (own,)
 
 
-def subclasses_of(definition: Definition[Any]) -> Iterator[Definition[Any]]:
+def subclass_definitions(definition: Definition[Any]) -> Iterator[Definition[Any]]:
     """Yield the definitions of the other models whose items a model of a shared table reads."""
     return (definition_of(model) for model in definition.family.values() if model is not definition.model)
 
@@ -200,7 +200,7 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
     if definition.kinds is None:
         return
     own = {each.name for each in definition.uniques}
-    for member in subclasses_of(definition):
+    for member in subclass_definitions(definition):
         kept = [each.name for each in member.uniques if each.name not in own]
         if member.version is not None and definition.version is None and not deletes:
             kept.append(member.version.name)

@@ -7,7 +7,10 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.operations import Segmentable, reading_into, selecting
-from dynamap_async.planning import Invalid, InvalidItem, with_invalid
+from dynamap_async.planning import (
+    Invalid,
+    InvalidItem,
+)
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")
@@ -88,7 +91,7 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(self.spec.with_invalid(become))
 
 
 class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
@@ -136,4 +139,4 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
         """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``."""
-        return self._with(with_invalid(self.spec, become))
+        return self._with(self.spec.with_invalid(become))

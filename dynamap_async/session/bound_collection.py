@@ -3,7 +3,13 @@
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.operations import with_unknown
-from dynamap_async.planning import Grouped, Invalid, InvalidItem, Unknown, UnknownItem, with_invalid
+from dynamap_async.planning import (
+    Grouped,
+    Invalid,
+    InvalidItem,
+    Unknown,
+    UnknownItem,
+)
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")
@@ -51,7 +57,7 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(self.spec.with_invalid(become))
 
     async def grouped(self) -> Grouped:
         """Read the items and return them by model: ``(await collection.grouped())[Order]`` is a list of orders."""

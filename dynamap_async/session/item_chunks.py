@@ -13,7 +13,9 @@ from dynamap_async.models import Definition, Model, definition_of, remember
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import put_of_encoded
-from dynamap_async.planning import subclasses_of
+from dynamap_async.planning import (
+    subclass_definitions,
+)
 from dynamap_async.request import Request
 from dynamap_async.session.asked import Asked, FlowChunk, Part
 from dynamap_async.session.runner import Runner
@@ -242,5 +244,5 @@ def is_plain(model: Any, runner: Runner) -> bool:
         and definition.periods is None
         and not (definition.uniques or definition.assigned or definition.prepares)
         and not runner.hooks.before(definition)
-        and not any(each.uniques for each in subclasses_of(definition))
+        and not any(each.uniques for each in subclass_definitions(definition))
     )

@@ -157,12 +157,12 @@ class Runner:
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
-        given = spec.model if spec.selected is None else spec.card
+        given = spec.model if spec.selected is None else spec.target
         if given is None or not issubclass(given, Model):
             return ()
         # Those that look at each item's own model pass over items that are none.
         if given is spec.model and (spec.invalid == "raw" or definition_of(spec.model).kinds is not None):
-            return self.hooks.after_each(spec.asked)
+            return self.hooks.after_each(spec.read_models)
         return self.hooks.after_each((given,)) if spec.invalid == "raw" else self.hooks.after(given)
 
     async def _read(self, operation: PagedOperation[R]) -> R:

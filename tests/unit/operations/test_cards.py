@@ -266,7 +266,7 @@ def test_a_card_can_name_itself():
         children: list["NodeCard"]
 
     Node.model_rebuild()
-    assert Query(Node).into(NodeCard).spec.card is NodeCard
+    assert Query(Node).into(NodeCard).spec.target is NodeCard
 
 
 def asked(query):

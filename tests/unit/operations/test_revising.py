@@ -1,19 +1,28 @@
-"""A revised value is what ``dataclasses.replace`` makes of it."""
+"""A replace_fields value is what ``dataclasses.replace`` makes of it."""
 
 from dataclasses import fields, replace
 
 import pytest
 
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.planning.plan import Plan, Route
-from dynamap_async.planning.read_spec import ReadSpec
-from dynamap_async.planning.reading import Reading
-from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.plan import (
+    Plan,
+    Route,
+)
+from dynamap_async.planning.read_spec import (
+    ReadSpec,
+)
+from dynamap_async.planning.reading import (
+    Reading,
+)
+from dynamap_async.planning.replace_fields import (
+    replace_fields,
+)
 
 
 def test_a_revised_value_is_another_one_with_the_changes():
     spec = ReadSpec(model=object, limit=3)
-    made = revised(spec, limit=5, descending=True)
+    made = replace_fields(spec, limit=5, descending=True)
     assert made == replace(spec, limit=5, descending=True)
     assert (spec.limit, spec.descending) == (3, False)
 

@@ -28,9 +28,7 @@ from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, sta
 from dynamap_async.operations.stamps import begun, touched
 from dynamap_async.operations.unchanged import absent_value
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.planning import (
-    own_kind_conditions,
-)
+from dynamap_async.planning import own_kind_conditions
 from dynamap_async.wire import AttributeValue, WireItem
 
 

@@ -7,12 +7,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.refining import Refinable
 from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
-from dynamap_async.planning import (
-    Context,
-    Reading,
-    ReadSpec,
-    replace_fields,
-)
+from dynamap_async.planning import Context, Reading, ReadSpec, replace_fields
 from dynamap_async.request import Position
 
 M = TypeVar("M")

@@ -9,12 +9,7 @@ from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.refining import Segmentable, reading_into, selecting
-from dynamap_async.planning import (
-    Invalid,
-    InvalidItem,
-    ReadSpec,
-    checked_model,
-)
+from dynamap_async.planning import Invalid, InvalidItem, ReadSpec, checked_model
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)

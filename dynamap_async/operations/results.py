@@ -6,14 +6,7 @@ from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
 from dynamap_async.operations.operation import Operation
-from dynamap_async.planning import (
-    Context,
-    Reading,
-    ReadSpec,
-    plan_reading,
-    positive,
-    replace_fields,
-)
+from dynamap_async.planning import Context, Reading, ReadSpec, plan_reading, positive, replace_fields
 from dynamap_async.request import Position
 
 R = TypeVar("R")

@@ -23,9 +23,7 @@ from dynamap_async.models import (
 )
 from dynamap_async.operations.unchanged import absent_value, unchanged
 from dynamap_async.operations.updating import UpdateSpec
-from dynamap_async.planning import (
-    subclass_definitions,
-)
+from dynamap_async.planning import subclass_definitions
 from dynamap_async.wire import WireItem, WireKey
 
 

@@ -37,10 +37,7 @@ from dynamap_async.operations.rewriting import parts_as_before
 from dynamap_async.operations.stamps import carried_version, same_version, stamped
 from dynamap_async.operations.write import Stored, condition_members, write_request
 from dynamap_async.operations.write_ids import write_id_in
-from dynamap_async.planning import (
-    Context,
-    not_stored,
-)
+from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import WireItem, WireKey
 

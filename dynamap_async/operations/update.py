@@ -27,10 +27,7 @@ from dynamap_async.operations.unique_after import unique_after, unique_attribute
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
 from dynamap_async.operations.write_ids import write_id_of_update
-from dynamap_async.planning import (
-    Context,
-    replace_fields,
-)
+from dynamap_async.planning import Context, replace_fields
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 

@@ -12,12 +12,7 @@ from dynamap_async.expressions import Action, Change, Condition, DocumentTo, Exp
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.actions import adding, deleting, removing, setting
 from dynamap_async.operations.stamps import carried_version
-from dynamap_async.planning import (
-    check_written_by_key,
-    checked_model,
-    replace_fields,
-    stored_conditions,
-)
+from dynamap_async.planning import check_written_by_key, checked_model, replace_fields, stored_conditions
 from dynamap_async.wire import WireKey
 
 M = TypeVar("M")

@@ -17,10 +17,7 @@ from dynamap_async.expressions import Condition, Placeholders, conjunction, rend
 from dynamap_async.models import Definition, Model, WriteKind
 from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
-from dynamap_async.planning import (
-    Context,
-    with_missing_table_note,
-)
+from dynamap_async.planning import Context, with_missing_table_note
 from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 

@@ -7,10 +7,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.operations import Segmentable, reading_into, selecting
-from dynamap_async.planning import (
-    Invalid,
-    InvalidItem,
-)
+from dynamap_async.planning import Invalid, InvalidItem
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")

@@ -54,25 +54,26 @@ class FieldDecoders:
             plain = [self._shards.removed(item) for item in items]
         page = self._straight.decode(plain)
         if page is None:
-            page = [self.alone(item) for item in plain]
+            page = [self._alone(item) for item in plain]
         for each in self._read_back:
             for values in page:
                 values.update(each.of(values.get(each.key)))
         return page
 
-    def alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def _alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""
         page = self._straight.decode((item,))
         if page is not None:
             return page[0]
-        values = self._one_by_one(item)
+        values = self.one_by_one(item)
         self._straight.give_up(item)
         for name, attribute, make in self._absent:
             if attribute not in item:
                 values[name] = make()
         return values
 
-    def _one_by_one(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def one_by_one(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+        """Return field name -> value of the attributes that there are; DecodeError for a malformed one."""
         values: dict[str, Any] = {}
         fields = self.fields
         for attribute, stored in item.items():

@@ -197,12 +197,17 @@ class ItemCodec(Generic[M]):
         rename = self._rename
         return validate if rename is None else lambda values: validate([rename(each) for each in values])
 
-    def validated(self, values: Mapping[str, Any]) -> M:
-        """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError."""
+    def validated(self, values: Mapping[str, Any], *, by_alias: bool | None = False) -> M:
+        """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError.
+
+        Args:
+            values: field name -> decoded value.
+            by_alias: whether members of nested models may be named by their aliases; None for either name.
+        """
         validate = self._model.__pydantic_validator__.validate_python
         with reading() if self._computes else _NOTHING:
             given = dict(values) if self._rename is None else self._rename(values)
-            made: M = validate(given, by_name=True, by_alias=False)
+            made: M = validate(given, by_name=True, by_alias=by_alias)
         return made
 
     def values(self, item: WireItem) -> dict[str, Any]:

@@ -7,18 +7,19 @@ model (a model validator, other fields) has no say.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from inspect import isclass
 from types import GenericAlias
-from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Discriminator, ValidationError
+from pydantic import BaseModel, Discriminator, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails, SchemaValidator
+from pydantic_core import ErrorDetails
 
 from dynamap_async.codec import Converter, abbreviate, refusal
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
-from dynamap_async.models.alone import fields_schema, type_validator
 from dynamap_async.models.annotations import (
     bare,
     field_metadata,
@@ -31,6 +32,7 @@ from dynamap_async.models.annotations import (
     unwrap,
     without_none,
 )
+from dynamap_async.models.constraints import fields_validator
 from dynamap_async.models.markers import stored_name
 from dynamap_async.models.members import drops_empty_set, is_required_member
 
@@ -58,13 +60,8 @@ class FieldPlace:
         """Return what validates a value; None where Pydantic takes only what it decodes itself."""
         if is_encoded((*field_metadata(self.info), *unwrap(without_none(bare(self.annotation)))[1])):
             return None
-        found = fields_schema(self.owner, self.name)
-        if found is None:
-            return type_validator(self.annotation, self.owner)
-        schema, config = found
-        validate = SchemaValidator(cast("Any", schema), config).validate_python
-        name = self.name
-        return lambda value: validate({name: value}, by_name=True)[0][name]
+        name, validate = self.name, fields_validator(self.owner, (self.name,))
+        return lambda value: validate({name: value})[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,14 @@ class PartPlace:
 
     def validator(self) -> Validate | None:
         """Return what validates a value."""
-        return type_validator(self.annotation, self.owner)
+        config: Any = {**self.owner.model_config, "arbitrary_types_allowed": True}
+        try:
+            adapter: TypeAdapter[Any] = TypeAdapter(self.annotation, config=config)
+        except PydanticUserError as error:
+            if error.code != "type-adapter-config-unused":
+                raise
+            adapter = TypeAdapter(self.annotation)
+        return partial(adapter.validator.validate_python, by_name=True)
 
 
 Place: TypeAlias = FieldPlace | PartPlace

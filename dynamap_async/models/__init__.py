@@ -3,10 +3,10 @@
 from dynamap_async.models.annotations import name_of
 from dynamap_async.models.assigned import has_value
 from dynamap_async.models.callers import warn_caller
+from dynamap_async.models.changes import REMOVED, Changes, Known, Removed, changed, changes, difference, known
 from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.computed import Computed, template
 from dynamap_async.models.definition import Definition
-from dynamap_async.models.differences import REMOVED, Changes, Known, Removed, changed, difference
 from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.fitting import decoder_for, fits
@@ -16,7 +16,6 @@ from dynamap_async.models.instances import give, take_over
 from dynamap_async.models.items import faults_of
 from dynamap_async.models.keys import Key, KeyValue, key_from_values
 from dynamap_async.models.kinds import Kinds, decode_mixed, kind_error
-from dynamap_async.models.known import changes, known
 from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, TimeToLive, Version, attr
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
 from dynamap_async.models.own_init import for_own_init

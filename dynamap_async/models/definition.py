@@ -1,17 +1,15 @@
 """What a model class means to DynamoDB: its fields, its items and its table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Condition, Function, Path
-from dynamap_async.models.assigned_checks import check_assigned
-from dynamap_async.models.checks import check_attr, check_fields
-from dynamap_async.models.compiled import Compiled
+from dynamap_async.models.checks import check_assigned, check_attr, check_fields
 from dynamap_async.models.computed import Computed
 from dynamap_async.models.computed_checks import computed_of
 from dynamap_async.models.fields import FieldPlan, plan_fields
@@ -24,16 +22,53 @@ from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
 from dynamap_async.models.periods import Periods, periods_of
 from dynamap_async.models.plain_keys import PlainKeys
-from dynamap_async.models.settings import SETTINGS, Settings
+from dynamap_async.models.settings import SETTINGS, Settings, fault
 from dynamap_async.models.shard_checks import with_shards
-from dynamap_async.models.shared import Kind
+from dynamap_async.models.shared import Kind, Prefix, Table
 from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
+from dynamap_async.models.templates import KeyTemplate, Part
 from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
+
+MOST: Final = 512
+"""How many shapes are kept with one model: programs have a few dozen."""
+MOST_BYTES: Final = 2**20
+"""About how much memory they may take together."""
+
+
+class Compiled(dict[Hashable, Any]):
+    """Shape -> what was worked out for it. All are dropped where one more would be too much: they are made anew."""
+
+    def __init__(self) -> None:
+        """Keep nothing yet."""
+        super().__init__()
+        self.kept_bytes: int = 0
+        """About how much memory they take."""
+
+    def keep(self, shape: Hashable, made: Any, size: int) -> None:
+        """Keep what was worked out for a shape.
+
+        Args:
+            shape: it; nothing of users' values may be in it.
+            made: what was worked out.
+            size: about how many bytes both take.
+        """
+        if size > MOST_BYTES:
+            return
+        if len(self) >= MOST or self.kept_bytes + size > MOST_BYTES:
+            self.clear()
+        self[shape] = made
+        self.kept_bytes += size
+
+    def clear(self) -> None:
+        """Drop all."""
+        super().clear()
+        self.kept_bytes = 0
+
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -247,4 +282,60 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
         "computed": computed,
         "periods": periods_of(model, fields, table, uniques),
     }
-    return Definition(model, fields, items, table, names, **more)
+    made = Definition(model, fields, items, table, names, **more)
+    _check_collisions(made)
+    return made
+
+
+def _check_collisions(definition: Definition[Any]) -> None:
+    """Raise ModelDefinitionError where another model of the table makes its keys of the same texts and kinds of value.
+
+    Of plain fields nothing is known; a family may share its keys, because an item is of one of its classes at a time;
+    and where a prefix of the key tells the kind, no two kinds have one key.
+    """
+    kinds, model = definition.kinds, definition.model
+    if kinds is None or definition.kind is None or isinstance(kinds.table.discriminator, Prefix):
+        return
+    for other in kinds.table.models.values():
+        known: Definition[Any] | None = other.__dict__.get("__dynamap_definition__")
+        if known is None or _are_family(kinds.table, model, other) or not _may_meet(definition, known):
+            continue
+        if (other.__module__, other.__qualname__) == (model.__module__, model.__qualname__):
+            continue  # the same model, defined again
+        field = definition.key_fields()[-1]
+        raise fault(
+            model.__name__,
+            f"makes keys of {kinds.table!r} of the same texts as {other.__name__}, so that one's item could replace "
+            f"the other's; begin one of them with a constant of its own: "
+            f'template("{model.__name__.lower()}#{field.template}")',
+            field.name,
+        )
+
+
+def _are_family(table: Table, one: type[Any], other: type[Any]) -> bool:
+    """Return whether two models have a base, or are one, that is a model of the table."""
+    bases = [base for base in one.__mro__ if issubclass(other, base) and SETTINGS in base.__dict__]
+    return any(base.__dict__[SETTINGS].shared is table for base in bases)
+
+
+def _may_meet(one: Definition[Any], other: Definition[Any]) -> bool:
+    """Return whether the same constants stand in the keys of two models, and the parts between them can be the same."""
+    return all(
+        first.template is not None and second.template is not None and _are_alike(first.template, second.template)
+        for first, second in zip(one.key_fields(), other.key_fields(), strict=True)
+    )
+
+
+def _are_alike(one: KeyTemplate, other: KeyTemplate) -> bool:
+    if one.tail != other.tail or [part.before for part in one.parts] != [part.before for part in other.parts]:
+        return False
+    return all(_may_be_one_text(*both) for both in zip(one.parts, other.parts, strict=True))
+
+
+def _may_be_one_text(one: Part, other: Part) -> bool:
+    first, second = one.format, other.format
+    if first.width is not None and second.width is not None and first.width != second.width:
+        return False
+    if first.texts is not None and second.texts is not None:
+        return not first.texts.isdisjoint(second.texts)
+    return first.free or second.free or first.label == second.label

@@ -12,7 +12,6 @@ from dynamap_async.errors import ModelDefinitionError, OperationError, Unassigne
 from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.collisions import check_collisions
 from dynamap_async.models.compiling import IncompleteModelError
 from dynamap_async.models.computed import Computed, declared_template, template
 from dynamap_async.models.computing import COMPUTES, complete, install, validator_of
@@ -82,7 +81,6 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
             _complete(model)
         try:
             found = define(model, _codec_of)
-            check_collisions(found)
         except IncompleteModelError as error:
             raise _unknown_type(error.model, "in a field of it") from error
         type.__setattr__(model, "__dynamap_definition__", found)
@@ -128,9 +126,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
     if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
         # Two models may name each other: the one that stands first is incomplete until it is used.
         with suppress(IncompleteModelError):
-            definition = define(cls, _codec_of)
-            check_collisions(definition)
-            type.__setattr__(cls, "__dynamap_definition__", definition)
+            type.__setattr__(cls, "__dynamap_definition__", define(cls, _codec_of))
     if own:
         join(cls)
     if settings["abstract"]:

@@ -6,8 +6,8 @@ from typing import Any, Final
 from dynamap_async.codec import MISFITS, Decode, StraightPages, decode_any
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.read_back import read_back
-from dynamap_async.models.shards import ShardedKeys
+from dynamap_async.models.keys.computed import read_back
+from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.wire import AttributeValue, WireItem
 
 _NULL: Final[AttributeValue] = {"NULL": True}

@@ -10,20 +10,18 @@ from pydantic import BaseModel
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Condition, Function, Path
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields
-from dynamap_async.models.computed import Computed
-from dynamap_async.models.computed_checks import computed_of
 from dynamap_async.models.fields import FieldPlan, plan_fields
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.keys import key_from_values
+from dynamap_async.models.keys.computed import Computed, computed_of
+from dynamap_async.models.keys.key import PlainKeys, key_from_values
+from dynamap_async.models.keys.periods import Periods, periods_of
+from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.kinds import FamilyCodec, Kinds
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
-from dynamap_async.models.periods import Periods, periods_of
-from dynamap_async.models.plain_keys import PlainKeys
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.shard_checks import with_shards
 from dynamap_async.models.shared import Kind, Prefix, Table
 from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
 from dynamap_async.models.tables import table_of
@@ -265,10 +263,12 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     check_assigned(model, fields)
     computed = computed_of(model, fields, indexes)
     table = shared_table_of(model, fields, indexes) or table_of(model, fields, indexes)
-    fields = with_shards(model, fields, table)
+    shards = sharded_keys(model, fields, table)
+    for sharding in shards.of.values():
+        fields[sharding.field] = fields[sharding.field]._replace(unsharded=sharding.plain)
     kinds = kinds_of(model, codec_of)
     plans = tuple(fields.values())
-    items = ItemCodec(model, plans, table) if kinds is None else FamilyCodec(model, plans, kinds)
+    items = ItemCodec(model, plans, table, shards=shards) if kinds is None else FamilyCodec(model, plans, kinds, shards)
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)

@@ -53,7 +53,7 @@ def decoder_for(target: type[BaseModel], info: FieldInfo, source: FieldPlan) -> 
     """Return what decodes a stored value of a field for a field of another model, for Pydantic to validate."""
     if is_encoded(tuple(info.metadata)):
         return source.lax.decode
-    if source.sharding is not None:
+    if source.unsharded is not None:
         return source.of_stored
     # Of the very same type, and without anything that sees a value first, Pydantic parses the text itself.
     lax = info.annotation == source.annotation and not (info.metadata or source.encoded or needs_values(target))

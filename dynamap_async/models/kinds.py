@@ -10,6 +10,7 @@ from dynamap_async.codec import decode_any
 from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked, begins
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -111,8 +112,8 @@ def _shown(stored: AttributeValue) -> str:
 class FamilyCodec(ItemCodec[M], Generic[M]):
     """Encodes the items of one model of a shared table, and decodes those of its family, each as its own model."""
 
-    def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds) -> None:
-        super().__init__(model, fields, kinds.table.schema, marker=kinds.marker, told_by=kinds.told_by)
+    def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds, shards: ShardedKeys) -> None:
+        super().__init__(model, fields, kinds.table.schema, shards=shards, marker=kinds.marker, told_by=kinds.told_by)
         self._kinds = kinds
 
     def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> tuple[WireItem, bytes]:

@@ -13,13 +13,12 @@ from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
 from dynamap_async.models.compiling import IncompleteModelError
-from dynamap_async.models.computed import Computed, declared_template, template
-from dynamap_async.models.computing import COMPUTES, complete, install, validator_of
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.markers import BareMarkerError, attr
+from dynamap_async.models.keys.computed import COMPUTES, Computed, complete, install, validator_of
+from dynamap_async.models.markers import BareMarkerError, attr, declared_template, template
 from dynamap_async.models.settings import (
     INDEXES,
     SETTINGS,

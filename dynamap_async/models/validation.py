@@ -18,13 +18,12 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from dynamap_async.errors import EncodeError
-from dynamap_async.models.computed import Computed
-from dynamap_async.models.computing import COMPUTES
 from dynamap_async.models.constraints import Constraint, constraint_of, fields_validator
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.holding import IMMUTABLE, Holding
 from dynamap_async.models.instances import give
 from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.keys.computed import COMPUTES, Computed
 from dynamap_async.models.state import mark_validated, unvalidated
 from dynamap_async.wire import WireItem
 

@@ -17,7 +17,6 @@ from dynamap_async.models.keys.computed import Computed
 from dynamap_async.models.keys.key import Key, KeyValue, Parts, key_from_values
 from dynamap_async.models.keys.periods import Calendar, Periods
 from dynamap_async.models.keys.shards import Sharding
-from dynamap_async.models.kinds import Kinds, decode_mixed, kind_error
 from dynamap_async.models.markers import Attr, PartitionKey, Role, Shards, SortKey, TimeToLive, Version, attr, template
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
 from dynamap_async.models.own_init import for_own_init
@@ -29,7 +28,8 @@ from dynamap_async.models.places import (
     validated,
     validated_members,
 )
-from dynamap_async.models.shared import UNMARKED, Kind, Prefix, Table, Unmarked
+from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
+from dynamap_async.models.sharing.table import UNMARKED, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, remember
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 

@@ -18,12 +18,18 @@ from dynamap_async.models.keys.computed import Computed, computed_of
 from dynamap_async.models.keys.key import PlainKeys, key_from_values
 from dynamap_async.models.keys.periods import Periods, periods_of
 from dynamap_async.models.keys.shards import sharded_keys
-from dynamap_async.models.kinds import FamilyCodec, Kinds
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.shared import Kind, Prefix, Table
-from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
+from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
+from dynamap_async.models.sharing.membership import (
+    check_bases,
+    kinds_of,
+    name_keys,
+    names_in_shared_keys,
+    shared_table_of,
+)
+from dynamap_async.models.sharing.table import Kind, Prefix, Table
 from dynamap_async.models.tables import table_of
 from dynamap_async.models.templates import KeyTemplate, Part
 from dynamap_async.models.uniques import UniqueFields, find_uniques

@@ -27,8 +27,8 @@ from dynamap_async.models.settings import (
     check_settings,
     refuse_unknown_keywords,
 )
-from dynamap_async.models.shared import Kind, Table
-from dynamap_async.models.sharing import check_sharing, join
+from dynamap_async.models.sharing.membership import check_sharing, join
+from dynamap_async.models.sharing.table import Kind, Table
 from dynamap_async.models.state import (
     SLOTS,
     STATE,

@@ -11,7 +11,7 @@ from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemVa
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
-from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked, begins
+from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked, begins
 from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=BaseModel)

@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from dynamap_async.models.annotations import bare
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.kinds import Kinds
 from dynamap_async.models.markers import Role, StoredAs, stored_name
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked
+from dynamap_async.models.sharing.kinds import Kinds
+from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked
 from dynamap_async.models.tables import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.schema import KeyAttribute, TableSchema
 

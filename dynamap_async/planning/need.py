@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from dynamap_async.errors import OperationError, UnprojectedAttributeError
 from dynamap_async.expressions import Condition, paths_in
-from dynamap_async.schema import IndexKind, IndexSchema, TableSchema
+from dynamap_async.schema import IndexSchema, TableSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Need:
 
 def check_index(table: TableSchema, index: IndexSchema, need: Need, filters: Sequence[Condition]) -> None:
     """Raise OperationError where an index cannot give what a query or scan needs of it."""
-    if need.consistent and index.kind is IndexKind.GLOBAL:
+    if need.consistent and not index.kind.reads_like_table:
         raise OperationError(
             f"the index {index.name!r} is global, and DynamoDB reads global indexes with eventual consistency only; "
             "drop .consistent(), or read the table"

@@ -7,7 +7,7 @@ import orjson
 
 from dynamap_async.expressions import Condition
 from dynamap_async.planning.shards import Gathered
-from dynamap_async.schema import IndexKind, IndexSchema
+from dynamap_async.schema import IndexSchema
 from dynamap_async.wire import Body
 
 
@@ -120,7 +120,7 @@ def hazards_of(
             "each item is fetched and paid for once more, as it is then: it may have changed and no longer meet the "
             "conditions; one that is gone is left out"
         )
-    if index is not None and index.kind is IndexKind.GLOBAL:
+    if index is not None and not index.kind.reads_like_table:
         hazards.append("a global index is eventually consistent: it may not show the latest writes yet")
     if index is not None and optional:
         hazards.append(f"items without {' or '.join(optional)} are not in the index {index.name!r}")

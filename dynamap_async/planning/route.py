@@ -9,13 +9,11 @@ from dynamap_async.codec import KeyRole, check_key_value, order_key
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.planning.replace_fields import revised
-from dynamap_async.schema import IndexKind, IndexSchema, KeySchema
+from dynamap_async.schema import IndexSchema, KeySchema
 
-_KIND_RANK: Final = {None: 0, IndexKind.LOCAL: 1, IndexKind.GLOBAL: 2}
 TABLE: Final = "the table"
 QUERIES: Final = 100
 """How many queries are sent for one, at most."""
-_PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
 
 PartitionCondition: TypeAlias = Comparison | In
 
@@ -81,11 +79,10 @@ class Route:
     @property
     def rank(self) -> tuple[int, int, int, int]:
         """The lowest is the best route."""
-        kind = None if self.index is None else self.index.kind
-        projection = "ALL" if self.index is None else self.index.projection.type
+        kind, projection = (0, 0) if self.index is None else (self.index.kind.rank, self.index.projection.rank)
         fans_out = any(isinstance(each, In) for each in self.partition)  # by form: the choice never depends on data
         # A key of constants answers whatever is asked, by reading all that it holds.
-        return 2 if not self.served else int(fans_out), -self.served, _KIND_RANK[kind], _PROJECTION_RANK[projection]
+        return 2 if not self.served else int(fans_out), -self.served, kind, projection
 
 
 def _equalities(membership: In) -> list[Comparison]:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from dynamap_async import limits
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
 from dynamap_async.models.settings import check_name, fault, names_periods
-from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
+from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
 
@@ -164,12 +164,11 @@ class Table:
         if declared.declared_name is None:
             raise self._fault('has an index without a name; write GlobalIndex("gsi1", partition_key=...)')
         check_name(declared.name, "index name", model=f"Table({self.name!r})")
-        local = declared.kind is IndexKind.LOCAL
         return IndexSchema(
             name=declared.name,
             kind=declared.kind,
             keys=KeySchema(
-                self._attributes([partition] if local else declared.partition_fields),
+                self._attributes([partition] if declared.kind.shares_partition_key else declared.partition_fields),
                 self._attributes(declared.sort_fields),
             ),
             projection=declared.projection,
@@ -186,10 +185,11 @@ class Table:
                 raise self._fault(f'types={{{name!r}: {tag!r}}}: name a key attribute, and "S", "N" or "B"')
         if len(set(names)) < len(names):
             raise self._fault(f"has two indexes of one name ({', '.join(names)})")
-        if schema.local_indexes and not schema.keys.sort:
+        local = schema.local_indexes
+        if local and not schema.keys.sort:
             raise self._fault("has a local index, which needs a table with a sort key; give sort_key=...")
-        if len(schema.local_indexes) > limits.LOCAL_INDEXES:
-            raise self._fault(f"has {len(schema.local_indexes)} local indexes; DynamoDB allows {limits.LOCAL_INDEXES}")
+        if len(local) > limits.LOCAL_INDEXES:
+            raise self._fault(f"has {len(local)} local indexes; DynamoDB allows {limits.LOCAL_INDEXES}")
         self._check_discriminator()
 
     def _check_discriminator(self) -> None:

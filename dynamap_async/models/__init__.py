@@ -5,10 +5,10 @@ from dynamap_async.models.assigned import has_value
 from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.changes import REMOVED, Changes, Known, Removed, changed, changes, difference, known
 from dynamap_async.models.compiler import RoundTripWarning
+from dynamap_async.models.conversions import decoder_for, fits
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.fitting import decoder_for, fits
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
@@ -20,7 +20,7 @@ from dynamap_async.models.keys.shards import Sharding
 from dynamap_async.models.markers import Attr, PartitionKey, Role, Shards, SortKey, TimeToLive, Version, attr, template
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.places import (
+from dynamap_async.models.path_types import (
     drops_empty,
     is_frozen,
     must_be_there,

@@ -15,7 +15,7 @@ from dynamap_async.wire import AttributeValue, WireItem
 
 
 class Removed(Enum):
-    """The new value of an attribute that is to be removed."""
+    """Stands for the new value of an attribute that is to be removed."""
 
     REMOVED = "removed"
 
@@ -37,12 +37,12 @@ class Known(NamedTuple):
 
     @property
     def stored(self) -> WireItem:
-        """It, each attribute in its very stored form where that is known."""
+        """The stored item, each attribute exactly as it is stored where that is known."""
         return {**self.item, **self.raw}
 
 
 def difference(before: Known, new: WireItem) -> Changes:
-    """Return what is different in an item; members of nested values that the model does not know stay."""
+    """Return the changed attributes of an item; members of nested values that the model does not know stay."""
     found: Changes = {
         name: _merged(before.raw.get(name), before.item.get(name), value)
         for name, value in new.items()
@@ -154,7 +154,7 @@ def _text(value: AttributeValue) -> bytes:
 
 
 def changes(item: BaseModel, definition: Definition[Any], new: WireItem | None = None) -> Changes:
-    """Return what has to change in the stored item for it to be as the instance is; nothing that is as it was.
+    """Return the attributes that have to change in the stored item for it to equal the instance.
 
     Args:
         item: an instance that is remembered.

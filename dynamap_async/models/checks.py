@@ -1,4 +1,4 @@
-"""Every way in which the fields of a model can be wrong, whatever table it has."""
+"""Checks of a model's fields, whatever table it has."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ _KEYS: Final = (Role.PARTITION_KEY, Role.SORT_KEY)
 
 
 def check_assigned(model: type[BaseModel], fields: Mapping[str, FieldPlan]) -> None:
-    """Raise ModelDefinitionError for what is wrong with the fields whose values the library gives.
+    """Raise ModelDefinitionError for faults of the fields whose values the library sets.
 
     Args:
         model: the class, complete.
@@ -132,7 +132,7 @@ def _takes_nothing(make: Callable[..., Any]) -> bool:
 
 
 def _validators(model: type[BaseModel], plan: FieldPlan, argument: str) -> str | None:
-    """Return why a validator of the class cannot be: one that runs before the field's type would see no value."""
+    """Return the fault of a validator that runs before the field's type, and so would be called without a value."""
     validators = model.__pydantic_decorators__.field_validators
     if PRESENCE + plan.name not in validators:
         return (
@@ -152,7 +152,7 @@ _EXPIRY_TYPES: Final = (int, datetime, AwareDatetime, FutureDatetime, PastDateti
 
 
 def check_fields(model: type[BaseModel], fields: Mapping[str, FieldPlan], indexes: Iterable[str]) -> None:
-    """Raise ModelDefinitionError for what is wrong with a model's fields.
+    """Raise ModelDefinitionError for faults of a model's fields.
 
     Args:
         model: the class, complete.

@@ -1,6 +1,6 @@
-"""Type annotations -> converters: the place where Pydantic's view of a type becomes DynamoDB's.
+"""The compiler of type annotations into converters between Python values and stored attributes.
 
-A type that no other file of this room names is stored as the JSON-like data that Pydantic dumps it to.
+A type without a converter of its own is stored as the JSON-like data that Pydantic dumps it to.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -51,12 +51,12 @@ from dynamap_async.models.annotations import (
     without_none,
 )
 from dynamap_async.models.callers import local_classes, warn_caller
-from dynamap_async.models.compiling import Compiler, UnstorableTypeError, deferred, then
 from dynamap_async.models.containers import container
-from dynamap_async.models.fallback import Adapter, expects_values, has_own_schema, needs_values, through
+from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, then
 from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.markers import OURS, Role, StoredAs, stored_name
 from dynamap_async.models.nested import nested
+from dynamap_async.models.pydantic_types import Adapter, expects_values, has_own_schema, needs_values, through
 from dynamap_async.models.settings import fault
 from dynamap_async.wire import AttributeValue, Tag
 

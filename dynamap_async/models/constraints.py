@@ -1,4 +1,4 @@
-"""What the fields of a model ask of their values beyond their types, and validation of some fields alone."""
+"""The constraints of a model's fields, and the validation of some fields without the rest of the model."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
@@ -34,8 +34,8 @@ from dynamap_async.models.annotations import (
     unwrap,
 )
 from dynamap_async.models.assigned import PRESENCE
-from dynamap_async.models.fallback import has_own_schema
 from dynamap_async.models.markers import OURS
+from dynamap_async.models.pydantic_types import has_own_schema
 
 _SCALARS: Final = (str, int, float, bool, bytes, Decimal, date, datetime, time, timedelta, UUID)
 _CONTAINERS: Final = (list, set, frozenset, tuple, dict)
@@ -52,23 +52,23 @@ _VALIDATORS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 class Constraint(IntEnum):
-    """What the type of a field may refuse; the greatest of its parts counts."""
+    """Which values of its type a field may refuse. The greatest constraint among the parts of a type counts."""
 
     NONE = 0
-    """Nothing but values of other types, which cannot be encoded either."""
+    """It accepts every value of its type. Values of other types cannot be encoded either."""
     DECLARED = 1
-    """What annotations such as ``Len`` and ``Gt`` say."""
+    """It has constraints such as ``Len`` and ``Gt``."""
     NESTED = 2
-    """The same of the fields of nested models, whose instances Pydantic takes for valid."""
+    """A nested model has such constraints. Pydantic accepts instances of nested models without validating them."""
     CODE = 3
-    """Whatever a function says, or a type that only Pydantic knows."""
+    """It has a validator function, or a type that only Pydantic knows."""
 
 
 def constraint_of(model: type[BaseModel], name: str) -> Constraint:
-    """Return what a field of a complete model may refuse.
+    """Return the constraint of a field.
 
     Args:
-        model: the class.
+        model: the class, complete.
         name: the field's name.
     """
     return _of_field(model, name, frozenset())
@@ -83,7 +83,7 @@ def _of_field(model: type[BaseModel], name: str, within: frozenset[Any]) -> Cons
 
 
 def _of(annotation: Any, metadata: Metadata, within: frozenset[Any]) -> Constraint:
-    """Return what a type may refuse; ``within`` are the nested models and the aliases that it stands in."""
+    """Return the constraint of a type; ``within`` are the nested models and the aliases that it stands in."""
     annotation, more = unwrap(annotation, through_aliases=False)
     metadata = (*more, *metadata)
     if len(within) > _DEEPEST or is_encoded((annotation, *metadata)) or has_own_schema(annotation, metadata):
@@ -144,12 +144,12 @@ def _is_stricter(model: type[BaseModel]) -> bool:
 
 
 def _validators_of(model: type[BaseModel], field: str, *, own: bool = False) -> Iterator[Any]:
-    """Give the validators of a class that see the values of a field.
+    """Yield the validators of a class that are called with the values of a field.
 
     Args:
         model: the class.
         field: the field's name.
-        own: whether those of this library count too.
+        own: True to include the validators that this library adds.
     """
     decorators = model.__pydantic_decorators__
     found: dict[str, Any] = {**decorators.validators, **decorators.field_validators}
@@ -159,16 +159,16 @@ def _validators_of(model: type[BaseModel], field: str, *, own: bool = False) -> 
 
 
 class _Function(partial[Any]):
-    """A validator's function that the cache of ``typing`` does not keep, and with it the model."""
+    """A validator's function without a hash, so that the caches of ``typing`` do not keep the model alive."""
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def fields_validator(model: type[BaseModel], names: Collection[str]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Return what validates some fields of a model: field name -> value, for all of which there is one.
+    """Return the function that validates some fields of a model: it takes and returns field name -> value.
 
-    The validators of these fields run, those of the model do not. Other fields keep their values, and validators of
-    fields see them.
+    The validators of these fields run; model validators do not. Values of other fields are passed through, and the
+    validators find them in ``info.data``.
 
     Args:
         model: the class, complete.
@@ -193,7 +193,7 @@ def fields_validator(model: type[BaseModel], names: Collection[str]) -> Callable
 
 
 def _annotated(model: type[BaseModel], name: str) -> Any:
-    """Return the type of a field with all that validates its values."""
+    """Return the type of a field with its constraints and validators as metadata."""
     info = model.__pydantic_fields__[name]
     validators = [_VALIDATORS[each.info.mode](_Function(each.func)) for each in _validators_of(model, name, own=True)]
     metadata = [each for each in field_metadata(info) if not isinstance(each, OURS)]

@@ -29,7 +29,7 @@ class FieldDecoders:
             fields: the fields.
             shards: the partition keys that are spread over shards.
             takes_extras: whether attributes that are no fields are given to Pydantic.
-            told_by: the stored name of the attribute that is none of them.
+            told_by: the stored name of the attribute that holds the kind of an item; it is no extra attribute.
         """
         self.fields: Final = {
             field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored

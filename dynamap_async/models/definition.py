@@ -1,4 +1,4 @@
-"""What a model class means to DynamoDB: its fields, its items and its table."""
+"""The definition of a model: its fields, its items and its table, as DynamoDB knows them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,16 +45,16 @@ MOST_BYTES: Final = 2**20
 
 
 class Compiled(dict[Hashable, Any]):
-    """Shape -> what was worked out for it. All are dropped where one more would be too much: they are made anew."""
+    """A cache of results by the shape of an expression. It is emptied when it is full."""
 
     def __init__(self) -> None:
-        """Keep nothing yet."""
+        """Create an empty cache."""
         super().__init__()
         self.kept_bytes: int = 0
         """About how much memory they take."""
 
     def keep(self, shape: Hashable, made: Any, size: int) -> None:
-        """Keep what was worked out for a shape.
+        """Cache the result for a shape.
 
         Args:
             shape: it; nothing of users' values may be in it.
@@ -69,7 +69,7 @@ class Compiled(dict[Hashable, Any]):
         self.kept_bytes += size
 
     def clear(self) -> None:
-        """Drop all."""
+        """Empty the cache."""
         super().clear()
         self.kept_bytes = 0
 
@@ -91,7 +91,7 @@ class Definition(Generic[M]):
     field_names: dict[str, str]
     """Stored name -> field name."""
     hooks: Hooks = NO_HOOKS
-    """What runs before a write and after a read of an item."""
+    """The hooks that run before a write and after a read of an item."""
     uniques: tuple[UniqueFields, ...] = ()
     """Which fields have values that no two items share."""
     assigned: tuple[FieldPlan, ...] = ()
@@ -99,13 +99,13 @@ class Definition(Generic[M]):
     computed: Computed | None = None
     """The fields that are made of others by templates."""
     kinds: Kinds | None = None
-    """What tells the model's items from others of the same table; None where it shares none."""
+    """How the model's items are recognised in a shared table; None for a table of its own."""
     periods: Periods | None = None
     """The tables of the model, one for each period, in place of the one table; None where it has one, or none."""
 
     @property
     def kind(self) -> Kind | None:
-        """What the items of the model are stored with in a shared table; None without one, and for abstract bases."""
+        """The kind of the model's items in a shared table; None without one, and for abstract bases."""
         return None if self.kinds is None else self.kinds.kind
 
     @property
@@ -120,7 +120,7 @@ class Definition(Generic[M]):
 
     @cached_property
     def validation(self) -> Validation[M]:
-        """Validates what changed of instances before they are written."""
+        """Validates changed values of instances before they are written."""
         return Validation(self.model, self.fields, self.items, self.computed)
 
     @cached_property
@@ -148,18 +148,18 @@ class Definition(Generic[M]):
 
     @cached_property
     def reads_plainly(self) -> bool:
-        """Whether conditions are asked as they are: plain keys, in one table of the model's own, and nothing hidden."""
+        """Whether conditions are sent unchanged: plain keys, one table of the model's own, no hidden items."""
         return self.keys_are_plain and all(each is None for each in (self.kinds, self.periods, self.expiry))
 
     @cached_property
     def read_together(self) -> Reader | None:
-        """Makes instances of items for callers who read one each; None where each has to make its own."""
+        """Decodes the items of several callers in one page; None where each caller has to decode its own."""
         alone = self.kinds is not None or runs_own_code(self.model)
         return None if alone else self.items.decode
 
     @cached_property
     def compiled(self) -> Compiled:
-        """What was worked out before for queries and updates of the model."""
+        """The cached plans of queries and updates of the model."""
         return Compiled()
 
     @cached_property
@@ -169,7 +169,7 @@ class Definition(Generic[M]):
 
     @cached_property
     def prepares(self) -> bool:
-        """Whether an item is made ready, and encoded, for each execution of a write: not when the write is made.
+        """Whether an item is encoded at each execution of a write, and not when the write is created.
 
         What is awaited before has to be so, and so has a write id: each execution has one of its own.
         """
@@ -208,7 +208,7 @@ class Definition(Generic[M]):
 
     @cached_property
     def plain_keys(self) -> PlainKeys:
-        """The same keys as ``key`` makes, of many items."""
+        """The functions that make the keys of many items; the keys equal those of ``key``."""
         as_given = not self.items.shards.of and self.kinds is None
         attributes = self.require_table("used as an item").keys.attributes
         return PlainKeys(attributes, self._key_fields, self.key, as_given=as_given)
@@ -252,7 +252,7 @@ class Definition(Generic[M]):
 
 
 def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Definition[M]:
-    """Work out a model's definition.
+    """Return the definition of a model.
 
     Args:
         model: the class, complete.

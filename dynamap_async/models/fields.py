@@ -20,10 +20,10 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
-from dynamap_async.models.compiling import then
-from dynamap_async.models.fallback import Adapter, needs_values
-from dynamap_async.models.holding import Holding, holding_of
+from dynamap_async.models.converters import then
 from dynamap_async.models.markers import OURS, Role, declared_template, is_stored, stored_form, stored_name
+from dynamap_async.models.mutability import Mutability, mutability_of
+from dynamap_async.models.pydantic_types import Adapter, needs_values
 from dynamap_async.models.settings import SETTINGS, Settings, fault
 from dynamap_async.models.templates import KeyTemplate, PatternError, make_template, names_in
 from dynamap_async.wire import AttributeValue
@@ -63,7 +63,7 @@ class FieldPlan(NamedTuple):
     absence: Absence
     set_type: type[set[Any]] | type[frozenset[Any]] | None = None
     """set or frozenset if the field's values are sets, which cannot be stored empty."""
-    holding: Holding = Holding.SHARED
+    mutability: Mutability = Mutability.SHARED
     """How an instance holds the field's values."""
     assigned: Assigned | None = None
     """Where the value comes from, if the library gives it when the item is written."""
@@ -138,7 +138,7 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
         name: _plan(name, info, exact, lax, in_key=name in key_fields)
         for name, info in model.__pydantic_fields__.items()
     }
-    return {**plans, **{name: plans[name]._replace(holding=Holding.SHARED) for name in _demanded(plans.values())}}
+    return {**plans, **{name: plans[name]._replace(mutability=Mutability.SHARED) for name in _demanded(plans.values())}}
 
 
 def _demanded(plans: Collection[FieldPlan]) -> set[str]:
@@ -179,7 +179,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         required=required,
         absence=_absence(info, required=required, nullable=nullable_type, holds_set=kind is not None),
         set_type=kind,
-        holding=holding_of(model, info),
+        mutability=mutability_of(model, info),
         assigned=assigned,
         annotation=info.annotation,
         encoded=opaque,

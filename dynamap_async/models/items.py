@@ -60,7 +60,7 @@ class ItemCodec(Generic[M]):
             table: its table, if it has one.
             shards: its partition keys that are spread over shards.
             marker: attributes that every item of it is stored with, beside its fields.
-            told_by: the stored name of the attribute that tells its items from those of other models.
+            told_by: the stored name of the attribute that holds the kind of an item in a shared table.
         """
         self._marker: WireItem = marker or {}
         self._told_by = told_by

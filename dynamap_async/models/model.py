@@ -12,7 +12,7 @@ from dynamap_async.errors import ModelDefinitionError, OperationError, Unassigne
 from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.compiling import IncompleteModelError
+from dynamap_async.models.converters import IncompleteModelError
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
@@ -291,6 +291,10 @@ class Model(BaseModel, metaclass=ModelMeta):
         """Make an instance without validation, as Pydantic does; fields that a session gives a value stay without.
 
         What it is given is validated when a session writes the instance.
+
+        Args:
+            _fields_set: the names of the fields that count as set; those of ``values`` by default.
+            values: field name -> value.
         """
         made = super().model_construct(_fields_set, **values)
         # Where the caller names the fields that were set, they tell nothing of what was given.

@@ -22,10 +22,10 @@ from dynamap_async.models.annotations import (
     substituted,
 )
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.compiling import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
-from dynamap_async.models.fallback import Adapter, builder, through
+from dynamap_async.models.converters import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
 from dynamap_async.models.markers import stored_form, stored_name
 from dynamap_async.models.own_init import for_own_init
+from dynamap_async.models.pydantic_types import Adapter, builder, through
 from dynamap_async.models.settings import SETTINGS
 from dynamap_async.wire import Tag
 

@@ -1,4 +1,4 @@
-"""Validation of what was assigned, or changed in place, since an instance was validated. Writes do it.
+"""Validation of values that were assigned or changed in place since an instance was validated. Writes call it.
 
 A value is judged in the form in which a read would give it to Pydantic, so that what is written can be read. The fields
 in question are validated together, once; others keep their values and do not go through their validators again. A model
@@ -20,10 +20,10 @@ from pydantic import BaseModel, ValidationError
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.constraints import Constraint, constraint_of, fields_validator
 from dynamap_async.models.fields import FieldPlan
-from dynamap_async.models.holding import IMMUTABLE, Holding
 from dynamap_async.models.instances import give
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.computed import COMPUTES, Computed
+from dynamap_async.models.mutability import IMMUTABLE, Mutability
 from dynamap_async.models.state import mark_validated, unvalidated
 from dynamap_async.wire import WireItem
 
@@ -38,12 +38,12 @@ _SHOWN: Final = 3
 
 
 class Validation(Generic[M]):
-    """Validates the values of one model's instances that changed since they were validated."""
+    """Validates the changed values of one model's instances."""
 
     def __init__(
         self, model: type[M], fields: Mapping[str, FieldPlan], codec: ItemCodec[M], computed: Computed | None
     ) -> None:
-        """Prepare nothing: most instances are written as they were validated.
+        """Store the parts of the model's definition; nothing is compiled before the first changed value.
 
         Args:
             model: the class.
@@ -65,34 +65,34 @@ class Validation(Generic[M]):
 
     @cached_property
     def _constraints(self) -> Mapping[str, Constraint]:
-        """Field name -> what its type may refuse."""
+        """Field name -> constraint of the field."""
         return {name: constraint_of(self._model, name) for name in self._fields}
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """The fields whose values can change in place into some that encoding takes and reading refuses."""
-        mutable = [name for name, field in self._fields.items() if field.holding is not Holding.FIXED]
+        """The fields whose values can change in place to values that encoding accepts and a read refuses."""
+        mutable = [name for name, field in self._fields.items() if field.mutability is not Mutability.FIXED]
         return tuple(name for name in mutable if self._has_validators or self._constraints[name])
 
     @cached_property
     def _judged_by_code(self) -> tuple[str, ...]:
-        """Those of them that functions judge, of the field or of the model."""
+        """The fields of ``judged`` with validator functions, of the field or of the model."""
         return tuple(name for name in self.judged if self._has_validators or self._constraints[name] is Constraint.CODE)
 
     @cached_property
     def _judged_by_type(self) -> tuple[str, ...]:
-        """The others: they are judged as they are, since no function sees in which form they are given."""
+        """The other fields of ``judged``. Their values are validated as they are, without encoding them first."""
         return tuple(name for name in self.judged if name not in self._judged_by_code)
 
     @cached_property
     def _nested(self) -> tuple[str, ...]:
-        """Those of the others that hold models."""
+        """The fields of ``_judged_by_type`` that contain models."""
         return tuple(name for name in self._judged_by_type if self._constraints[name] is Constraint.NESTED)
 
     def _refuses(self, values: Mapping[str, Any]) -> bool:
-        """Return whether a type refuses a value that may have changed in place.
+        """Return True if a type refuses a value that may have changed in place.
 
-        A read may still take it: one that is left out may read back as a default, which nobody judges.
+        A read may still accept it: an empty set may be left out, and read back as a default that is not validated.
         """
         if not self._judged_by_type:
             return False
@@ -109,7 +109,7 @@ class Validation(Generic[M]):
         return False
 
     def before_put(self, item: M, use: str) -> None:
-        """Validate what may have changed of an instance that is written as a whole.
+        """Validate the assigned values and the mutable ones of an instance that is written as a whole.
 
         Args:
             item: the instance. What validation makes of assigned values becomes its own.
@@ -129,13 +129,13 @@ class Validation(Generic[M]):
                 self._validate(item, assigned, doubtful)
 
     def before_save(self, item: M, use: str) -> None:
-        """Validate what was assigned; arguments and errors are those of ``before_put``."""
+        """Validate the assigned values of an instance; arguments and errors are those of ``before_put``."""
         if assigned := unvalidated(item, use):
             self._validate(item, assigned, ())
             mark_validated(item)
 
     def changed(self, item: M, attributes: Collection[str]) -> None:
-        """Validate what changed in place; errors are those of ``before_put``.
+        """Validate values that changed in place; errors are those of ``before_put``.
 
         Args:
             item: the instance.
@@ -171,10 +171,10 @@ class Validation(Generic[M]):
                 extra.update({name: more[name] for name in assigned & extra.keys()})
 
     def _given(self, values: Mapping[str, Any], names: Collection[str]) -> tuple[dict[str, Any], Collection[str]]:
-        """Return what Pydantic validates of some fields, and the names of those that cannot be encoded as they are.
+        """Return the values of some fields as a read would give them to Pydantic, and the names that cannot be encoded.
 
-        It is what a read would give it. Values that are no nested models, and that only their types judge, are the same
-        either way, but for empty sets, which may be left out.
+        A value without nested models and validator functions is the same either way, except for an empty set, which may
+        be left out.
         """
         given: dict[str, Any] = {}
         raw: list[str] = []
@@ -204,7 +204,7 @@ class Validation(Generic[M]):
             return None
 
     def _take(self, item: M, made: Mapping[str, Any], raw: Collection[str]) -> None:
-        """Give an instance what validation made of its assigned values, and what the model's own validators set."""
+        """Set the converted values of assigned fields, and the values that model validators set."""
         values = item.__dict__
         taken = {
             name: value
@@ -217,13 +217,13 @@ class Validation(Generic[M]):
             vars(item).update(self._computed.after(vars(item), taken))
 
     def _differs(self, name: str, before: Any, after: Any) -> bool:
-        """Return whether validation changed a value; one that it only copied stays the object that was assigned."""
-        if self._fields[name].holding is Holding.FIXED:
+        """Return True if validation changed a value; a value that it only copied stays the object that was assigned."""
+        if self._fields[name].mutability is Mutability.FIXED:
             return type(before) is not type(after) or bool(before != after)
         return self._attribute(name, before) != self._attribute(name, after)
 
     def _validator(self, names: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
-        """Return what validates some fields alone."""
+        """Return the function that validates these fields."""
         found = self._validators.get(names)
         if found is None:
             if len(self._validators) >= _KEPT:
@@ -249,7 +249,7 @@ class Validation(Generic[M]):
 
 
 def _members(value: Any) -> Any:
-    """Return a value with its models as the mappings of their fields: Pydantic takes an instance for valid."""
+    """Return a value with its models replaced by dicts, because Pydantic accepts instances without validation."""
     if isinstance(value, BaseModel):
         return _members(value.__dict__)
     if isinstance(value, dict):

@@ -26,7 +26,11 @@ class Parts:
     __slots__ = ("values",)
 
     def __init__(self, **values: Any) -> None:
-        """Take the parts: field name -> value."""
+        """Create the parts of a key.
+
+        Args:
+            values: field name -> value, for all fields that the key is made of.
+        """
         self.values: Mapping[str, Any] = values
 
     def __repr__(self) -> str:

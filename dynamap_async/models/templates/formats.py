@@ -1,4 +1,4 @@
-"""Numbers as parts of a key: plain, padded to a fixed width, signed, or of any size in an order-preserving form.
+"""The text forms of values in templated keys: numbers, times, enums and texts.
 
 A plain number is short and does not sort: ``10`` stands before ``9``. A padded one does, up to the width that the
 pattern states: ``{words:06d}``, or ``{price:09.2f}`` with the point and two decimals. With a sign, ``{heat:+06.1f}``,

@@ -1,4 +1,4 @@
-"""The pattern of a template, taken apart: constant text, and fields with what stands behind their colon."""
+"""The pattern of a template: constant text and fields in braces."""
 
 import re
 from collections.abc import Iterator

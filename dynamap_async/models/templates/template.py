@@ -1,4 +1,4 @@
-"""A key template, ready: builds keys, reads them back, and says which stretch of keys some of its parts select."""
+"""Key templates: they build keys, read them back, and give the range of keys that some of the parts select."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple

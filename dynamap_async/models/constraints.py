@@ -161,7 +161,8 @@ def _validators_of(model: type[BaseModel], field: str, *, own: bool = False) -> 
 class _Function(partial[Any]):
     """A validator's function without a hash, so that the caches of ``typing`` do not keep the model alive."""
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        raise TypeError("not for caches")
 
 
 def fields_validator(model: type[BaseModel], names: Collection[str]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:

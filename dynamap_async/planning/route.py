@@ -14,6 +14,7 @@ from dynamap_async.schema import IndexSchema, KeySchema
 TABLE: Final = "the table"
 QUERIES: Final = 100
 """How many queries are sent for one, at most."""
+_PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
 
 PartitionCondition: TypeAlias = Comparison | In
 
@@ -79,10 +80,11 @@ class Route:
     @property
     def rank(self) -> tuple[int, int, int, int]:
         """The lowest is the best route."""
-        kind, projection = (0, 0) if self.index is None else (self.index.kind.rank, self.index.projection.rank)
+        kind = 0 if self.index is None else self.index.kind.rank
+        projection = "ALL" if self.index is None else self.index.projection.type
         fans_out = any(isinstance(each, In) for each in self.partition)  # by form: the choice never depends on data
         # A key of constants answers whatever is asked, by reading all that it holds.
-        return 2 if not self.served else int(fans_out), -self.served, kind, projection
+        return 2 if not self.served else int(fans_out), -self.served, kind, _PROJECTION_RANK[projection]
 
 
 def _equalities(membership: In) -> list[Comparison]:

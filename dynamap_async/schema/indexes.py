@@ -9,8 +9,6 @@ from dynamap_async.schema.keys import KeySchema
 
 ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 
-_RANKS: Final[dict[ProjectionType, int]] = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
-
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -23,11 +21,6 @@ class Projection:
     """``ALL``, ``KEYS_ONLY`` or ``INCLUDE``."""
     attributes: tuple[str, ...] = ()
     """The additional attributes of an INCLUDE projection."""
-
-    @property
-    def rank(self) -> int:
-        """The lowest holds the most."""
-        return _RANKS[self.type]
 
     def to_wire(self) -> dict[str, Any]:
         """Return the API's ``Projection`` object."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from dynamap_async import codec
 from dynamap_async.models import Model, definition_of
-from dynamap_async.schema import IndexKind, IndexSchema, TableSchema
+from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.units import (
     Charge,
     index_write_half_units,
@@ -126,7 +126,7 @@ def page_charge(
         return Charge(table_halves=read_half_units(sum(map(codec.item_size, wires)), consistent=consistent))
     schema = _schema(table)
     found = schema.index(index)
-    if found.kind is IndexKind.GLOBAL and (consistent or fetched):
+    if (consistent or fetched) and not found.kind.reads_like_table:
         raise ValueError(f"{index!r} is a global index: it is never read consistently, and fetches nothing")
     # What lacks the index's key is not in it, and so a page through the index never meets it.
     entries = {position: entry for position, wire in enumerate(wires) if (entry := _entry(schema, found, wire))}

@@ -3,26 +3,24 @@
 from dynamap_async.models.annotations import name_of
 from dynamap_async.models.assigned import has_value
 from dynamap_async.models.callers import warn_caller
+from dynamap_async.models.changes import REMOVED, Changes, Known, Removed, changed, changes, difference, known
 from dynamap_async.models.compiler import RoundTripWarning
-from dynamap_async.models.computed import Computed, template
+from dynamap_async.models.conversions import decoder_for, fits
 from dynamap_async.models.definition import Definition
-from dynamap_async.models.differences import REMOVED, Changes, Known, Removed, changed, difference
 from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.fitting import decoder_for, fits
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
 from dynamap_async.models.items import faults_of
-from dynamap_async.models.keys import Key, KeyValue, key_from_values
-from dynamap_async.models.kinds import Kinds, decode_mixed, kind_error
-from dynamap_async.models.known import changes, known
-from dynamap_async.models.markers import Attr, PartitionKey, Role, SortKey, TimeToLive, Version, attr
+from dynamap_async.models.keys.computed import Computed
+from dynamap_async.models.keys.key import Key, KeyValue, Parts, key_from_values
+from dynamap_async.models.keys.periods import Calendar, Periods
+from dynamap_async.models.keys.shards import Sharding
+from dynamap_async.models.markers import Attr, PartitionKey, Role, Shards, SortKey, TimeToLive, Version, attr, template
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.parts import Parts
-from dynamap_async.models.periods import Calendar, Periods
-from dynamap_async.models.places import (
+from dynamap_async.models.path_types import (
     drops_empty,
     is_frozen,
     must_be_there,
@@ -30,8 +28,8 @@ from dynamap_async.models.places import (
     validated,
     validated_members,
 )
-from dynamap_async.models.shards import Sharding, Shards
-from dynamap_async.models.shared import UNMARKED, Kind, Prefix, Table, Unmarked
+from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
+from dynamap_async.models.sharing.table import UNMARKED, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, remember
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 

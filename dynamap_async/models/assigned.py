@@ -1,4 +1,4 @@
-"""Assigned fields: the library gives their values when an item is written, so a new item does not have them yet.
+"""Fields whose values the library sets when an item is written, so that a new item does not have them yet.
 
 Invariant: an instance without such a value has no entry for it in its ``__dict__``: nothing invents one, on reads
 neither.
@@ -47,12 +47,12 @@ def new_write_id() -> str:
 
 
 def unassigned() -> Any:
-    """Return what stands for no value: the default factory of assigned fields."""
+    """Return ``UNASSIGNED``, as the default factory of assigned fields does."""
     return UNASSIGNED
 
 
 def present(value: Any) -> Any:
-    """Return a value; raise what has Pydantic leave the field out where it stands for none."""
+    """Return a value; raise PydanticOmit for ``UNASSIGNED``, and the error of a missing field for ``ABSENT``."""
     if value is UNASSIGNED:
         raise PydanticOmit
     if value is ABSENT:
@@ -117,7 +117,7 @@ def has_value(item: BaseModel, field: str) -> bool:
 
 
 def without_stand_ins(item: ItemT) -> ItemT:
-    """Return the instance, made without validation, as validation would have left it: without stand-ins."""
+    """Return an instance that was made without validation, after removing ``UNASSIGNED`` from its values."""
     values = vars(item)
     for name in [name for name, value in values.items() if value is UNASSIGNED]:
         del values[name]
@@ -130,7 +130,7 @@ class Maker:
     __slots__ = ("_adapter", "_annotation", "_model", "_name")
 
     def __init__(self, model: str, name: str, annotation: Any) -> None:
-        """Take the field; nothing is compiled before the first value.
+        """Store the field; nothing is compiled before the first value.
 
         Args:
             model: the model's name, for messages.

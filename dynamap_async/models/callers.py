@@ -1,4 +1,4 @@
-"""Which statement of the user's program is being carried out: where a class is made, or first used."""
+"""The statement of the user's program that makes or first uses a class."""
 
 import sys
 import warnings

@@ -1,17 +1,38 @@
-"""Type annotations -> converters: the place where Pydantic's view of a type becomes DynamoDB's.
+"""The compiler of type annotations into converters between Python values and stored attributes.
 
-A type that no other file of this room names is stored as the JSON-like data that Pydantic dumps it to.
+A type without a converter of its own is stored as the JSON-like data that Pydantic dumps it to.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
 from functools import partial
-from typing import Any, get_args
+from operator import attrgetter
+from types import NoneType
+from typing import Any, Final, Literal, cast, get_args, get_origin
+from uuid import UUID
 
-from pydantic import BaseModel, ValidationError
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ByteSize,
+    Discriminator,
+    FutureDate,
+    FutureDatetime,
+    JsonValue,
+    NaiveDatetime,
+    PastDate,
+    PastDatetime,
+    Secret,
+    SecretBytes,
+    SecretStr,
+    ValidationError,
+)
 from pydantic.fields import FieldInfo
 
 from dynamap_async import codec
-from dynamap_async.codec import Converter, Deferred
+from dynamap_async.codec import MISFITS, Converter, Deferred, Nested
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.annotations import (
     Metadata,
@@ -21,6 +42,8 @@ from dynamap_async.models.annotations import (
     is_alias,
     is_anything,
     is_encoded,
+    is_kind_of,
+    is_none,
     is_optional,
     is_union,
     name_of,
@@ -28,15 +51,202 @@ from dynamap_async.models.annotations import (
     without_none,
 )
 from dynamap_async.models.callers import local_classes, warn_caller
-from dynamap_async.models.compiling import UnstorableTypeError, deferred, then
 from dynamap_async.models.containers import container
-from dynamap_async.models.fallback import Adapter, expects_values, has_own_schema, needs_values, through
+from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, then
 from dynamap_async.models.json_text import json_dump
-from dynamap_async.models.markers import OURS, Role, StoredAs
+from dynamap_async.models.markers import OURS, Role, StoredAs, stored_name
 from dynamap_async.models.nested import nested
-from dynamap_async.models.scalars import scalar
+from dynamap_async.models.pydantic_types import Adapter, expects_values, has_own_schema, needs_values, through
 from dynamap_async.models.settings import fault
-from dynamap_async.models.unions import union
+from dynamap_async.wire import AttributeValue, Tag
+
+_PLAIN: Final = (str, int, bool, bytes, NoneType)
+
+
+def union(compiler: Compiler, members: tuple[Any, ...], metadata: Metadata) -> Converter:
+    """Return the converter of a union.
+
+    Args:
+        compiler: makes the converters of the members.
+        members: its members, None perhaps among them.
+        metadata: what stands behind the union in Annotated, a discriminator perhaps.
+    """
+    present = [member for member in members if not is_none(member)]
+    if len(present) == 1:
+        return codec.optional(compiler.of(present[0], metadata))
+    exactly = compiler.exactly
+    tag = next((each.discriminator for each in metadata if isinstance(each, Discriminator)), None)
+    made = _tagged(exactly, present, tag) if isinstance(tag, str) else None
+    if made is None:
+        made = codec.union_of([exactly.of(member) for member in present])
+        if tag is None and _is_ambiguous(made, present):
+            compiler.note_ambiguous(made.label)
+    if compiler.exact and "S" in made.shared_tags and str not in map(bare, present):
+        _tell_texts_apart(made)
+    return codec.optional(made) if len(present) < len(members) else made
+
+
+def _tell_texts_apart(made: codec.Union) -> None:
+    """Let a union decode text by the first member that would have stored it so: strict models take no text for it."""
+    sharing = [member for member in made.members if "S" in member.tags]
+    otherwise = made.decode
+
+    def decode(value: Any) -> Any:
+        for member in sharing if "S" in value else ():
+            try:
+                found = member.decode(value)
+                if member.encode(found) == value:
+                    return found
+            except MISFITS:
+                continue
+        return otherwise(value)
+
+    made.decode = decode
+
+
+def _tagged(compiler: Compiler, members: Sequence[Any], discriminator: str) -> codec.Union | None:
+    """Return the converter of models that are told apart by a field, or None if it is not that simple."""
+    choices: dict[Any, Converter] = {}
+    stored: dict[str, None] = {}
+    for member in members:
+        model = bare(member)
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return None
+        info = model.model_fields.get(discriminator)
+        if info is None or get_origin(bare(info.annotation)) is not Literal:
+            return None
+        stored[stored_name(discriminator, info)] = None
+        for value in get_args(bare(info.annotation)):
+            choices[value] = compiler.of(member)
+    return codec.tagged_union(choices, discriminator=attrgetter(discriminator), stored=tuple(stored))
+
+
+def _is_ambiguous(made: codec.Union, members: Sequence[Any]) -> bool:
+    """Return whether two members are stored alike, so that a value may read back as another member's."""
+    pairs = list(zip(made.members, map(bare, members), strict=True))
+    for tag in made.shared_tags:
+        sharing = [(converter, member) for converter, member in pairs if tag in converter.tags]
+        others = [(converter, member) for converter, member in sharing if not _is_plain_literal(member)]
+        if len(others) < len(sharing) and all(member in _PLAIN for _, member in others):
+            sharing = others  # "a" is the same value whether Literal["a"] or str reads it
+        shapes = [_shape(converter) for converter, _ in sharing]
+        if len(sharing) > 1 and (None in shapes or len(set(shapes)) < len(shapes)):
+            return True
+    return False
+
+
+def _is_plain_literal(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal and all(type(value) in _PLAIN for value in get_args(annotation))
+
+
+def _shape(converter: Converter) -> Hashable:
+    """Return the names of a nested model's fields, by which it is told from others; None for other types."""
+    target = converter.target if isinstance(converter, Deferred) else converter
+    return target.stored_names if isinstance(target, Nested) else None
+
+
+_INSTANTS: Final = (datetime, AwareDatetime, NaiveDatetime, PastDatetime, FutureDatetime)
+_ZONED: Final[dict[Any, bool]] = {AwareDatetime: True, NaiveDatetime: False}
+_ANYTHING: Final = (Any, object)
+
+_SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
+    str: lambda exact: codec.text(),
+    int: lambda exact: codec.integer(exact=exact),
+    float: lambda exact: codec.floating(exact=exact),
+    Decimal: lambda exact: codec.decimal(exact=exact),
+    bool: lambda exact: codec.boolean(),
+    bytes: lambda exact: codec.binary(),
+    bytearray: lambda exact: codec.binary(bytearray),
+    None: lambda exact: codec.null(),
+    NoneType: lambda exact: codec.null(),
+    date: lambda exact: codec.date(exact=exact),
+    PastDate: lambda exact: codec.date(exact=exact),
+    FutureDate: lambda exact: codec.date(exact=exact),
+    time: lambda exact: codec.time(exact=exact),
+    timedelta: lambda exact: codec.duration(),
+    UUID: lambda exact: codec.uuid(exact=exact),
+    ByteSize: lambda exact: then(codec.integer(), ByteSize) if exact else codec.integer(exact=False),
+}
+
+
+def scalar(compiler: Compiler, annotation: Any, *, key: bool) -> Converter | None:
+    """Return the converter of a type without parts, or None for any other type.
+
+    Args:
+        compiler: makes the converters of an enum's values.
+        annotation: the type, unwrapped.
+        key: whether the value is part of a key of the table or of an index.
+    """
+    if annotation in _INSTANTS:
+        return codec.instant(exact=compiler.exact, key=key, zoned=_ZONED.get(annotation))
+    if annotation in _ANYTHING:
+        return codec.anything()
+    if annotation is JsonValue:
+        return then(codec.anything(), _as_json)
+    make = _SCALARS.get(annotation)
+    if make is not None:
+        return make(compiler.exact)
+    if get_origin(annotation) is Literal:
+        return codec.literal_of(get_args(annotation))
+    return _class(compiler, annotation)
+
+
+def _class(compiler: Compiler, annotation: Any) -> Converter | None:
+    kind: Any = get_origin(annotation) or annotation
+    if is_kind_of(kind, SecretStr):
+        return codec.secret(codec.text(), kind)
+    if is_kind_of(kind, SecretBytes):
+        return codec.secret(codec.binary(), kind)
+    if is_kind_of(kind, Secret):
+        return codec.secret(compiler.exactly.of(_revealed(annotation)), kind)
+    if is_kind_of(kind, Enum) and list(kind):
+        return _enum(compiler, kind)
+    return None
+
+
+def _enum(compiler: Compiler, kind: type[Enum]) -> Converter:
+    kinds: list[type[Any]] = list({type(member.value): None for member in kind})
+    if len(kinds) == 1:
+        return codec.enum_of(kind, compiler.exactly.of(kinds[0]), exact=compiler.exact)
+    stored = {member: compiler.exactly.of(type(member.value)).encode(member.value) for member in kind}
+    members = {repr(value): member for member, value in stored.items()}
+    if len(members) < len(stored):
+        compiler.note_ambiguous(kind.__name__)
+
+    def encode(member: Any) -> AttributeValue:
+        try:
+            return stored[kind(member)]
+        except ValueError:
+            raise codec.refusal(kind.__name__, member, f"use a member of {kind.__name__}, or its value") from None
+
+    return Converter(
+        label=kind.__name__,
+        tags=frozenset(tag for value in stored.values() for tag in cast("dict[Tag, Any]", value)),
+        encode=encode,
+        decode=lambda value: members[repr(value)],
+        types=(kind, *kinds),
+    )
+
+
+def _revealed(annotation: Any) -> Any:
+    """Return the type inside ``Secret[...]`` or a subclass of it."""
+    for kind in (annotation, *getattr(annotation, "__orig_bases__", ())):
+        if get_args(kind):
+            return get_args(kind)[0]
+    return Any
+
+
+def _as_json(value: Any) -> Any:
+    """Return a plain value as JSON knows it: a number with a fraction is a float."""
+    match value:
+        case Decimal():
+            return float(value)
+        case [*elements]:
+            return list(map(_as_json, elements))
+        case {**members}:
+            return {name: _as_json(member) for name, member in members.items()}
+        case _:
+            return value
 
 
 class RoundTripWarning(UserWarning):

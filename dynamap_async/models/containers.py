@@ -16,9 +16,9 @@ from dynamap_async.models.annotations import (
     is_union,
     name_of,
 )
-from dynamap_async.models.compiling import Compiler, UnstorableTypeError, deferred, not_found, then
-from dynamap_async.models.fallback import Adapter
+from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, not_found, then
 from dynamap_async.models.json_text import json_dump
+from dynamap_async.models.pydantic_types import Adapter
 from dynamap_async.wire import Tag
 
 _SEQUENCES: Final = (Sequence, MutableSequence, Iterable)

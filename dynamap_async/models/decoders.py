@@ -6,8 +6,8 @@ from typing import Any, Final
 from dynamap_async.codec import MISFITS, Decode, StraightPages, decode_any
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.read_back import read_back
-from dynamap_async.models.shards import ShardedKeys
+from dynamap_async.models.keys.computed import read_back
+from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.wire import AttributeValue, WireItem
 
 _NULL: Final[AttributeValue] = {"NULL": True}
@@ -29,7 +29,7 @@ class FieldDecoders:
             fields: the fields.
             shards: the partition keys that are spread over shards.
             takes_extras: whether attributes that are no fields are given to Pydantic.
-            told_by: the stored name of the attribute that is none of them.
+            told_by: the stored name of the attribute that holds the kind of an item; it is no extra attribute.
         """
         self.fields: Final = {
             field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored
@@ -54,25 +54,26 @@ class FieldDecoders:
             plain = [self._shards.removed(item) for item in items]
         page = self._straight.decode(plain)
         if page is None:
-            page = [self.alone(item) for item in plain]
+            page = [self._alone(item) for item in plain]
         for each in self._read_back:
             for values in page:
                 values.update(each.of(values.get(each.key)))
         return page
 
-    def alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def _alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""
         page = self._straight.decode((item,))
         if page is not None:
             return page[0]
-        values = self._one_by_one(item)
+        values = self.one_by_one(item)
         self._straight.give_up(item)
         for name, attribute, make in self._absent:
             if attribute not in item:
                 values[name] = make()
         return values
 
-    def _one_by_one(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def one_by_one(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+        """Return field name -> value of the attributes that there are; DecodeError for a malformed one."""
         values: dict[str, Any] = {}
         fields = self.fields
         for attribute, stored in item.items():

@@ -1,39 +1,78 @@
-"""What a model class means to DynamoDB: its fields, its items and its table."""
+"""The definition of a model: its fields, its items and its table, as DynamoDB knows them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Condition, Function, Path
-from dynamap_async.models.assigned_checks import check_assigned
-from dynamap_async.models.checks import check_attr, check_fields
-from dynamap_async.models.compiled import Compiled
-from dynamap_async.models.computed import Computed
-from dynamap_async.models.computed_checks import computed_of
+from dynamap_async.models.checks import check_assigned, check_attr, check_fields
 from dynamap_async.models.fields import FieldPlan, plan_fields
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.keys import key_from_values
-from dynamap_async.models.kinds import FamilyCodec, Kinds
+from dynamap_async.models.keys.computed import Computed, computed_of
+from dynamap_async.models.keys.key import PlainKeys, key_from_values
+from dynamap_async.models.keys.periods import Periods, periods_of
+from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
-from dynamap_async.models.periods import Periods, periods_of
-from dynamap_async.models.plain_keys import PlainKeys
-from dynamap_async.models.settings import SETTINGS, Settings
-from dynamap_async.models.shard_checks import with_shards
-from dynamap_async.models.shared import Kind
-from dynamap_async.models.sharing import check_bases, kinds_of, name_keys, names_in_shared_keys, shared_table_of
+from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
+from dynamap_async.models.sharing.membership import (
+    check_bases,
+    kinds_of,
+    name_keys,
+    names_in_shared_keys,
+    shared_table_of,
+)
+from dynamap_async.models.sharing.table import Kind, Prefix, Table
 from dynamap_async.models.tables import table_of
+from dynamap_async.models.templates import KeyTemplate, Part
 from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
+
+MOST: Final = 512
+"""How many shapes are kept with one model: programs have a few dozen."""
+MOST_BYTES: Final = 2**20
+"""About how much memory they may take together."""
+
+
+class Compiled(dict[Hashable, Any]):
+    """A cache of results by the shape of an expression. It is emptied when it is full."""
+
+    def __init__(self) -> None:
+        """Create an empty cache."""
+        super().__init__()
+        self.kept_bytes: int = 0
+        """About how much memory they take."""
+
+    def keep(self, shape: Hashable, made: Any, size: int) -> None:
+        """Cache the result for a shape.
+
+        Args:
+            shape: it; nothing of users' values may be in it.
+            made: what was worked out.
+            size: about how many bytes both take.
+        """
+        if size > MOST_BYTES:
+            return
+        if len(self) >= MOST or self.kept_bytes + size > MOST_BYTES:
+            self.clear()
+        self[shape] = made
+        self.kept_bytes += size
+
+    def clear(self) -> None:
+        """Empty the cache."""
+        super().clear()
+        self.kept_bytes = 0
+
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -52,7 +91,7 @@ class Definition(Generic[M]):
     field_names: dict[str, str]
     """Stored name -> field name."""
     hooks: Hooks = NO_HOOKS
-    """What runs before a write and after a read of an item."""
+    """The hooks that run before a write and after a read of an item."""
     uniques: tuple[UniqueFields, ...] = ()
     """Which fields have values that no two items share."""
     assigned: tuple[FieldPlan, ...] = ()
@@ -60,13 +99,13 @@ class Definition(Generic[M]):
     computed: Computed | None = None
     """The fields that are made of others by templates."""
     kinds: Kinds | None = None
-    """What tells the model's items from others of the same table; None where it shares none."""
+    """How the model's items are recognised in a shared table; None for a table of its own."""
     periods: Periods | None = None
     """The tables of the model, one for each period, in place of the one table; None where it has one, or none."""
 
     @property
     def kind(self) -> Kind | None:
-        """What the items of the model are stored with in a shared table; None without one, and for abstract bases."""
+        """The kind of the model's items in a shared table; None without one, and for abstract bases."""
         return None if self.kinds is None else self.kinds.kind
 
     @property
@@ -81,7 +120,7 @@ class Definition(Generic[M]):
 
     @cached_property
     def validation(self) -> Validation[M]:
-        """Validates what changed of instances before they are written."""
+        """Validates changed values of instances before they are written."""
         return Validation(self.model, self.fields, self.items, self.computed)
 
     @cached_property
@@ -109,18 +148,18 @@ class Definition(Generic[M]):
 
     @cached_property
     def reads_plainly(self) -> bool:
-        """Whether conditions are asked as they are: plain keys, in one table of the model's own, and nothing hidden."""
+        """Whether conditions are sent unchanged: plain keys, one table of the model's own, no hidden items."""
         return self.keys_are_plain and all(each is None for each in (self.kinds, self.periods, self.expiry))
 
     @cached_property
     def read_together(self) -> Reader | None:
-        """Makes instances of items for callers who read one each; None where each has to make its own."""
+        """Decodes the items of several callers in one page; None where each caller has to decode its own."""
         alone = self.kinds is not None or runs_own_code(self.model)
         return None if alone else self.items.decode
 
     @cached_property
     def compiled(self) -> Compiled:
-        """What was worked out before for queries and updates of the model."""
+        """The cached plans of queries and updates of the model."""
         return Compiled()
 
     @cached_property
@@ -130,7 +169,7 @@ class Definition(Generic[M]):
 
     @cached_property
     def prepares(self) -> bool:
-        """Whether an item is made ready, and encoded, for each execution of a write: not when the write is made.
+        """Whether an item is encoded at each execution of a write, and not when the write is created.
 
         What is awaited before has to be so, and so has a write id: each execution has one of its own.
         """
@@ -169,7 +208,7 @@ class Definition(Generic[M]):
 
     @cached_property
     def plain_keys(self) -> PlainKeys:
-        """The same keys as ``key`` makes, of many items."""
+        """The functions that make the keys of many items; the keys equal those of ``key``."""
         as_given = not self.items.shards.of and self.kinds is None
         attributes = self.require_table("used as an item").keys.attributes
         return PlainKeys(attributes, self._key_fields, self.key, as_given=as_given)
@@ -213,7 +252,7 @@ class Definition(Generic[M]):
 
 
 def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Definition[M]:
-    """Work out a model's definition.
+    """Return the definition of a model.
 
     Args:
         model: the class, complete.
@@ -230,10 +269,12 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     check_assigned(model, fields)
     computed = computed_of(model, fields, indexes)
     table = shared_table_of(model, fields, indexes) or table_of(model, fields, indexes)
-    fields = with_shards(model, fields, table)
+    shards = sharded_keys(model, fields, table)
+    for sharding in shards.of.values():
+        fields[sharding.field] = fields[sharding.field]._replace(unsharded=sharding.plain)
     kinds = kinds_of(model, codec_of)
     plans = tuple(fields.values())
-    items = ItemCodec(model, plans, table) if kinds is None else FamilyCodec(model, plans, kinds)
+    items = ItemCodec(model, plans, table, shards=shards) if kinds is None else FamilyCodec(model, plans, kinds, shards)
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
@@ -247,4 +288,60 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
         "computed": computed,
         "periods": periods_of(model, fields, table, uniques),
     }
-    return Definition(model, fields, items, table, names, **more)
+    made = Definition(model, fields, items, table, names, **more)
+    _check_collisions(made)
+    return made
+
+
+def _check_collisions(definition: Definition[Any]) -> None:
+    """Raise ModelDefinitionError where another model of the table makes its keys of the same texts and kinds of value.
+
+    Of plain fields nothing is known; a family may share its keys, because an item is of one of its classes at a time;
+    and where a prefix of the key tells the kind, no two kinds have one key.
+    """
+    kinds, model = definition.kinds, definition.model
+    if kinds is None or definition.kind is None or isinstance(kinds.table.discriminator, Prefix):
+        return
+    for other in kinds.table.models.values():
+        known: Definition[Any] | None = other.__dict__.get("__dynamap_definition__")
+        if known is None or _are_family(kinds.table, model, other) or not _may_meet(definition, known):
+            continue
+        if (other.__module__, other.__qualname__) == (model.__module__, model.__qualname__):
+            continue  # the same model, defined again
+        field = definition.key_fields()[-1]
+        raise fault(
+            model.__name__,
+            f"makes keys of {kinds.table!r} of the same texts as {other.__name__}, so that one's item could replace "
+            f"the other's; begin one of them with a constant of its own: "
+            f'template("{model.__name__.lower()}#{field.template}")',
+            field.name,
+        )
+
+
+def _are_family(table: Table, one: type[Any], other: type[Any]) -> bool:
+    """Return whether two models have a base, or are one, that is a model of the table."""
+    bases = [base for base in one.__mro__ if issubclass(other, base) and SETTINGS in base.__dict__]
+    return any(base.__dict__[SETTINGS].shared is table for base in bases)
+
+
+def _may_meet(one: Definition[Any], other: Definition[Any]) -> bool:
+    """Return whether the same constants stand in the keys of two models, and the parts between them can be the same."""
+    return all(
+        first.template is not None and second.template is not None and _are_alike(first.template, second.template)
+        for first, second in zip(one.key_fields(), other.key_fields(), strict=True)
+    )
+
+
+def _are_alike(one: KeyTemplate, other: KeyTemplate) -> bool:
+    if one.tail != other.tail or [part.before for part in one.parts] != [part.before for part in other.parts]:
+        return False
+    return all(_may_be_one_text(*both) for both in zip(one.parts, other.parts, strict=True))
+
+
+def _may_be_one_text(one: Part, other: Part) -> bool:
+    first, second = one.format, other.format
+    if first.width is not None and second.width is not None and first.width != second.width:
+        return False
+    if first.texts is not None and second.texts is not None:
+        return not first.texts.isdisjoint(second.texts)
+    return first.free or second.free or first.label == second.label

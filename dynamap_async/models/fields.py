@@ -1,23 +1,31 @@
 """Fields: how each field of a model is stored, and what an item without its attribute means."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum, auto
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import EMPTY_SET, Converter
-from dynamap_async.models.annotations import field_metadata, is_anything, is_encoded, is_optional, set_type
+from dynamap_async.models.annotations import (
+    bare,
+    field_metadata,
+    is_anything,
+    is_encoded,
+    is_optional,
+    name_of,
+    set_type,
+    without_none,
+)
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
-from dynamap_async.models.compiling import then
-from dynamap_async.models.computed import is_stored, template_for
-from dynamap_async.models.fallback import Adapter, needs_values
-from dynamap_async.models.holding import Holding, holding_of
-from dynamap_async.models.markers import OURS, Role, stored_form, stored_name
-from dynamap_async.models.shards import Sharding
-from dynamap_async.models.templates import KeyTemplate
+from dynamap_async.models.converters import then
+from dynamap_async.models.markers import OURS, Role, declared_template, is_stored, stored_form, stored_name
+from dynamap_async.models.mutability import Mutability, mutability_of
+from dynamap_async.models.pydantic_types import Adapter, needs_values
+from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.templates import KeyTemplate, PatternError, make_template, names_in
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
@@ -55,7 +63,7 @@ class FieldPlan(NamedTuple):
     absence: Absence
     set_type: type[set[Any]] | type[frozenset[Any]] | None = None
     """set or frozenset if the field's values are sets, which cannot be stored empty."""
-    holding: Holding = Holding.SHARED
+    mutability: Mutability = Mutability.SHARED
     """How an instance holds the field's values."""
     assigned: Assigned | None = None
     """Where the value comes from, if the library gives it when the item is written."""
@@ -69,8 +77,8 @@ class FieldPlan(NamedTuple):
     """How the value is made of other fields, if it is computed."""
     is_stored: bool = True
     """Whether the field is an attribute of its own; otherwise a computed key holds it."""
-    sharding: Sharding | None = None
-    """How the values are spread over shards, if they are a partition key's."""
+    unsharded: Callable[[AttributeValue], AttributeValue] | None = None
+    """Takes the shard off a stored value, where the field is a partition key that is spread over shards."""
 
     def of_stored(self, stored: AttributeValue) -> Any:
         """Return the value of a stored attribute, without its shard if it has one.
@@ -78,7 +86,7 @@ class FieldPlan(NamedTuple):
         Raises:
             ValueError: it cannot be read; a DecodeError where it, or a part of it, is stored as another type.
         """
-        return self.converter.decode_final(stored if self.sharding is None else self.sharding.plain(stored))
+        return self.converter.decode_final(stored if self.unsharded is None else self.unsharded(stored))
 
     @property
     def holds_set(self) -> bool:
@@ -130,7 +138,7 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
         name: _plan(name, info, exact, lax, in_key=name in key_fields)
         for name, info in model.__pydantic_fields__.items()
     }
-    return {**plans, **{name: plans[name]._replace(holding=Holding.SHARED) for name in _demanded(plans.values())}}
+    return {**plans, **{name: plans[name]._replace(mutability=Mutability.SHARED) for name in _demanded(plans.values())}}
 
 
 def _demanded(plans: Collection[FieldPlan]) -> set[str]:
@@ -158,7 +166,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         converter = then(converter, Adapter(info.annotation, metadata, exact).load)
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
-    assigned, template = assigned_of(info), template_for(model, name)
+    assigned, template = assigned_of(info), _template_for(model, name)
     required = info.is_required() or assigned is not None or template is not None
     nullable_type = nullable and not is_anything(info.annotation)
     return FieldPlan(
@@ -171,7 +179,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
         required=required,
         absence=_absence(info, required=required, nullable=nullable_type, holds_set=kind is not None),
         set_type=kind,
-        holding=holding_of(model, info),
+        mutability=mutability_of(model, info),
         assigned=assigned,
         annotation=info.annotation,
         encoded=opaque,
@@ -201,3 +209,45 @@ def _absence(info: FieldInfo, *, required: bool, nullable: bool, holds_set: bool
     if info.default is None:
         return Absence.NONE
     return Absence.EMPTY_SET if holds_set and not info.default else Absence.OTHER
+
+
+def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
+    """Return the template of a field, ready; None if it is not computed, or not before a type variable has its type.
+
+    Raises:
+        ModelDefinitionError: the pattern is wrong, names no field, or one that keys cannot be made of.
+    """
+    fields = model.__pydantic_fields__
+    declared = declared_template(fields[field])
+    if declared is None:
+        return None
+    try:
+        if not isinstance(declared.pattern, str):
+            raise PatternError(f"is {declared.pattern!r}; write it as text, such as user:{{user_id}}")  # noqa: TRY301
+        for name in names_in(declared.pattern):
+            _check_part(fields, field, name)
+            if isinstance(fields[name].annotation, TypeVar) and _is_abstract(model):
+                return None
+        made = make_template(declared, {name: info.annotation for name, info in fields.items()})
+    except PatternError as error:
+        raise fault(model.__name__, f"the template {declared.pattern!r} {error}", field) from None
+    if bare(without_none(bare(fields[field].annotation))) is not str:
+        kind = name_of(fields[field].annotation)
+        raise fault(model.__name__, f"a template makes text, and this is {kind}; declare it as str", field)
+    return made
+
+
+def _is_abstract(model: type[BaseModel]) -> bool:
+    settings: Settings = getattr(model, SETTINGS)
+    return settings.abstract
+
+
+def _check_part(fields: Mapping[str, FieldInfo], field: str, name: str) -> None:
+    if name == field:
+        raise PatternError(f"names {name}, which is the key itself; name the fields that it is made of")
+    if name not in fields:
+        known = ", ".join(each for each, info in fields.items() if declared_template(info) is None)
+        raise PatternError(f"names {name!r}, which is no field; the fields are {known}")
+    inner = declared_template(fields[name])
+    if inner is not None:
+        raise PatternError(f"names {name}, which is computed itself; write out its own template {inner.pattern!r}")

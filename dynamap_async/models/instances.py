@@ -7,8 +7,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dynamap_async.models.assigned import assigned_of
-from dynamap_async.models.computed import declared_template
-from dynamap_async.models.markers import Role
+from dynamap_async.models.markers import Role, declared_template
 from dynamap_async.models.state import hand_over, mark_validated
 
 

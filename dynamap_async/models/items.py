@@ -20,12 +20,12 @@ from dynamap_async.codec import (
 )
 from dynamap_async.errors import DecodeError, EncodeError, ItemDecodeError, ItemValidationError
 from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
-from dynamap_async.models.computing import reading
 from dynamap_async.models.decoders import FieldDecoders
 from dynamap_async.models.encoders import FieldEncoders
 from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.keys.computed import reading
+from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.shards import ShardedKeys
 from dynamap_async.models.state import Snapshots
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
@@ -48,6 +48,7 @@ class ItemCodec(Generic[M]):
         fields: Sequence[FieldPlan],
         table: TableSchema | None,
         *,
+        shards: ShardedKeys,
         marker: WireItem | None = None,
         told_by: str | None = None,
     ) -> None:
@@ -57,8 +58,9 @@ class ItemCodec(Generic[M]):
             model: the class.
             fields: its fields.
             table: its table, if it has one.
+            shards: its partition keys that are spread over shards.
             marker: attributes that every item of it is stored with, beside its fields.
-            told_by: the stored name of the attribute that tells its items from those of other models.
+            told_by: the stored name of the attribute that holds the kind of an item in a shared table.
         """
         self._marker: WireItem = marker or {}
         self._told_by = told_by
@@ -67,7 +69,7 @@ class ItemCodec(Generic[M]):
         self._name = model.__name__
         self.encoders: FieldEncoders = FieldEncoders(model.__name__, fields)
         self._computes = any(field.template is not None for field in fields)
-        self.shards: ShardedKeys = ShardedKeys(model.__name__, (f.sharding for f in fields if f.sharding is not None))
+        self.shards: Final = shards
         """The partition keys that are spread over shards."""
         takes_extras = extras in ("allow", "forbid")
         self.decoders: FieldDecoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
@@ -197,12 +199,17 @@ class ItemCodec(Generic[M]):
         rename = self._rename
         return validate if rename is None else lambda values: validate([rename(each) for each in values])
 
-    def validated(self, values: Mapping[str, Any]) -> M:
-        """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError."""
+    def validated(self, values: Mapping[str, Any], *, by_alias: bool | None = False) -> M:
+        """Return the instance of decoded values; it is not remembered. Raises Pydantic's ValidationError.
+
+        Args:
+            values: field name -> decoded value.
+            by_alias: whether members of nested models may be named by their aliases; None for either name.
+        """
         validate = self._model.__pydantic_validator__.validate_python
         with reading() if self._computes else _NOTHING:
             given = dict(values) if self._rename is None else self._rename(values)
-            made: M = validate(given, by_name=True, by_alias=False)
+            made: M = validate(given, by_name=True, by_alias=by_alias)
         return made
 
     def values(self, item: WireItem) -> dict[str, Any]:

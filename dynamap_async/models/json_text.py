@@ -14,9 +14,9 @@ from pydantic import BaseModel, Secret, SecretBytes, SecretStr, TypeAdapter
 from pydantic.errors import PydanticUserError
 from pydantic_core import to_jsonable_python
 
-from dynamap_async.models.compiling import UnstorableTypeError
-from dynamap_async.models.fallback import Adapter, has_own_schema
+from dynamap_async.models.converters import UnstorableTypeError
 from dynamap_async.models.own_init import for_own_init
+from dynamap_async.models.pydantic_types import Adapter, has_own_schema
 
 _SECRETS: Final = (Secret, SecretStr, SecretBytes)
 _WITH_FIELDS: Final = ("model", "dataclass", "typed-dict")

@@ -5,7 +5,7 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from types import EllipsisType
@@ -18,7 +18,6 @@ from pydantic_core import PydanticUndefined
 from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
-from dynamap_async.models.shards import Shards, given_shards
 from dynamap_async.models.templates import DeclaredTemplate
 
 if TYPE_CHECKING:
@@ -47,6 +46,20 @@ class StoredAs:
     form: StoredForm | None = None
     stored: bool = True
     """Whether the field is an attribute of its own; otherwise it is stored in a templated key only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Over how many partitions the items of one partition key are spread: ``attr(shards=Shards(10, by="region"))``."""
+
+    count: int
+    """The number of partitions, 2 to 100."""
+    _: KW_ONLY
+    by: str | None = None
+    """The field that an item's partition is calculated from; without it the sort key, for a partition key of the table,
+    and the table's whole key, for one of an index."""
+    before: int | None = None
+    """The number of partitions before it was changed: reads look in the old places too, and writes move items."""
 
 
 OURS: Final = (Role, StoredAs, Assigned, DeclaredTemplate, Shards)
@@ -329,3 +342,63 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
         field.metadata.append(assigned)
     field.metadata.extend(given_shards(shards))
     return field
+
+
+def template(
+    pattern: str,
+    /,
+    *,
+    escape: bool = False,
+    shards: int | Shards | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    init: Literal[False] = False,  # noqa: ARG001 - for type checkers
+) -> Any:
+    """Describe a key, of the table or of an index, that is made of other fields: ``template("city:{country}#{city}")``.
+
+    It is computed when an instance is made and when a part of it changes, and never given: the constructor accepts it
+    only as it would be computed. An instance that was read keeps the key that is stored. Where a part is None, so is
+    the key: it is not stored, and the item is not in that index.
+
+    A part is ``{field}``, or has a form: ``{words:06d}`` pads a number with zeros, ``{price:09.2f}`` with two decimals,
+    ``{heat:+06d}`` with a place for the sign, ``{score:ordered}`` writes any number in a form that sorts;
+    ``{name:upper}`` and ``{name:lower}`` change the case of text; ``{at:day}`` cuts a time off behind its year, month,
+    day, hour, minute, second or millisecond. Datetimes are written in UTC, always 27 characters. ``{{`` and ``}}`` are
+    braces.
+
+    Args:
+        pattern: constant text and parts; without parts a constant.
+        escape: whether a value may contain the text that stands behind it in the pattern, and is then stored escaped;
+            otherwise such a value is refused. Without either, two items could get one key.
+        shards: over how many partitions the items of one key are spread, as for ``attr``.
+        name: the stored attribute's name, where it differs from the field's.
+        description: the field's text in JSON schemas.
+        init: not to be given; it tells type checkers that the constructor does not take the field.
+    """
+    given: dict[str, Any] = {} if description is None else {"description": description}
+    # A factory, because a JSON schema would show a default; never validated, because what it gives is no text.
+    field: Any = Field(default_factory=unassigned, validate_default=False, **given)
+    field.metadata.append(DeclaredTemplate(pattern, escape))
+    field.metadata.append(StoredAs(name))
+    field.metadata.extend(given_shards(shards))
+    return field
+
+
+def given_shards(shards: int | Shards | None) -> tuple[Shards, ...]:
+    """Return what ``attr`` or ``template`` is told of shards, as metadata of the field."""
+    return () if shards is None else (shards if isinstance(shards, Shards) else Shards(shards),)
+
+
+def declared_shards(info: FieldInfo) -> Shards | None:
+    """Return what a field says of shards, if it has any."""
+    return next((each for each in info.metadata if isinstance(each, Shards)), None)
+
+
+def declared_template(info: FieldInfo) -> DeclaredTemplate | None:
+    """Return the template of a field, if it is computed."""
+    return next((each for each in info.metadata if isinstance(each, DeclaredTemplate)), None)
+
+
+def is_stored(info: FieldInfo) -> bool:
+    """Return whether a field is an attribute of its own."""
+    return all(each.stored for each in info.metadata if isinstance(each, StoredAs))

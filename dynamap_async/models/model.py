@@ -12,15 +12,13 @@ from dynamap_async.errors import ModelDefinitionError, OperationError, Unassigne
 from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.collisions import check_collisions
-from dynamap_async.models.compiling import IncompleteModelError
-from dynamap_async.models.computed import Computed, declared_template, template
-from dynamap_async.models.computing import COMPUTES, complete, install, validator_of
+from dynamap_async.models.converters import IncompleteModelError
 from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.markers import BareMarkerError, attr
+from dynamap_async.models.keys.computed import COMPUTES, Computed, complete, install, validator_of
+from dynamap_async.models.markers import BareMarkerError, attr, declared_template, template
 from dynamap_async.models.settings import (
     INDEXES,
     SETTINGS,
@@ -29,8 +27,8 @@ from dynamap_async.models.settings import (
     check_settings,
     refuse_unknown_keywords,
 )
-from dynamap_async.models.shared import Kind, Table
-from dynamap_async.models.sharing import check_sharing, join
+from dynamap_async.models.sharing.membership import check_sharing, join
+from dynamap_async.models.sharing.table import Kind, Table
 from dynamap_async.models.state import (
     SLOTS,
     STATE,
@@ -82,7 +80,6 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
             _complete(model)
         try:
             found = define(model, _codec_of)
-            check_collisions(found)
         except IncompleteModelError as error:
             raise _unknown_type(error.model, "in a field of it") from error
         type.__setattr__(model, "__dynamap_definition__", found)
@@ -128,9 +125,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
     if bases != (BaseModel,) and cls.__dict__.get("__pydantic_complete__"):
         # Two models may name each other: the one that stands first is incomplete until it is used.
         with suppress(IncompleteModelError):
-            definition = define(cls, _codec_of)
-            check_collisions(definition)
-            type.__setattr__(cls, "__dynamap_definition__", definition)
+            type.__setattr__(cls, "__dynamap_definition__", define(cls, _codec_of))
     if own:
         join(cls)
     if settings["abstract"]:
@@ -296,6 +291,10 @@ class Model(BaseModel, metaclass=ModelMeta):
         """Make an instance without validation, as Pydantic does; fields that a session gives a value stay without.
 
         What it is given is validated when a session writes the instance.
+
+        Args:
+            _fields_set: the names of the fields that count as set; those of ``values`` by default.
+            values: field name -> value.
         """
         made = super().model_construct(_fields_set, **values)
         # Where the caller names the fields that were set, they tell nothing of what was given.

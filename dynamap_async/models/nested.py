@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from operator import attrgetter, itemgetter
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final, NotRequired, Required, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -14,6 +14,7 @@ from dynamap_async.codec import Converter
 from dynamap_async.models.annotations import (
     field_metadata,
     hints_of,
+    is_encoded,
     is_kind_of,
     is_optional,
     is_root_model,
@@ -21,11 +22,10 @@ from dynamap_async.models.annotations import (
     substituted,
 )
 from dynamap_async.models.callers import caller_names
-from dynamap_async.models.compiling import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
-from dynamap_async.models.fallback import Adapter, builder, through
-from dynamap_async.models.markers import stored_name
-from dynamap_async.models.members import drops_empty_set
+from dynamap_async.models.converters import Compiler, IncompleteModelError, UnstorableTypeError, deferred, not_found
+from dynamap_async.models.markers import stored_form, stored_name
 from dynamap_async.models.own_init import for_own_init
+from dynamap_async.models.pydantic_types import Adapter, builder, through
 from dynamap_async.models.settings import SETTINGS
 from dynamap_async.wire import Tag
 
@@ -184,3 +184,32 @@ def _extras_of(kind: Any) -> Callable[[Any], dict[str, Any]] | None:
         return None
     known = frozenset(kind.__annotations__)
     return lambda value: {name: member for name, member in value.items() if name not in known}
+
+
+def drops_empty_set(info: FieldInfo) -> bool:
+    """Return whether a nested model's field is a set that is left out where it is empty, as absence reads as that."""
+    if set_type(info.annotation) is None or is_optional(info.annotation):
+        return False
+    if stored_form(info) is not None or is_encoded(tuple(info.metadata)):
+        return False
+    if info.default_factory is not None:
+        return info.default_factory in (set, frozenset)
+    return info.is_required() or not info.default
+
+
+def is_required_member(kind: Any, name: str, hint: Any) -> bool:
+    """Return whether values cannot do without a member.
+
+    Args:
+        kind: a dataclass or a typed dict.
+        name: the member.
+        hint: its type, with what stands around it.
+    """
+    if is_typeddict(kind):
+        return get_origin(hint) is not NotRequired and (get_origin(hint) is Required or name in kind.__required_keys__)
+    fields: Any = getattr(kind, "__pydantic_fields__", None) or getattr(kind, "__dataclass_fields__", {})
+    declared: Any = fields.get(name)
+    info: Any = declared if isinstance(declared, FieldInfo) else getattr(declared, "default", None)
+    if isinstance(info, FieldInfo):
+        return info.is_required()
+    return info is dataclasses.MISSING and getattr(declared, "default_factory", None) is dataclasses.MISSING

@@ -1,4 +1,4 @@
-"""The remembered state of an instance: what was stored when a session read or wrote it.
+"""The state of an instance: the item as it was stored when a session last read or wrote it.
 
 It costs a read three tuples per page item at most. Values that never change are shared with the instance; of the
 others the decoded form is kept, from which Pydantic made its own lists, sets, dicts and nested models; where these
@@ -27,7 +27,7 @@ from pydantic import BaseModel
 from dynamap_async.errors import OperationError
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.fields import FieldPlan
-from dynamap_async.models.holding import Holding
+from dynamap_async.models.mutability import Mutability
 from dynamap_async.wire import WireItem
 
 SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__", "__dynamap_unvalidated__")
@@ -55,18 +55,18 @@ class _Mark(Enum):
 
 
 class Snapshots:
-    """Takes the states of one model's instances, a page at a time."""
+    """Records the states of one model's instances, a page at a time."""
 
     def __init__(self, model: type[BaseModel], fields: Sequence[FieldPlan]) -> None:
         self._set_values = _setter(model, 0)
         self._set_parts = _setter(model, 1)
         # A validator that sees the item before Pydantic did may have changed it, and extras are no fields.
         self._compact = rewrites(model) or model.model_config.get("extra") == "allow"
-        self.fixed: tuple[str, ...] = tuple(field.name for field in fields if field.holding is Holding.FIXED)
+        self.fixed: tuple[str, ...] = tuple(field.name for field in fields if field.mutability is Mutability.FIXED)
         """The fields whose values never change in place."""
-        self.own: tuple[str, ...] = tuple(field.name for field in fields if field.holding is Holding.OWN)
+        self.own: tuple[str, ...] = tuple(field.name for field in fields if field.mutability is Mutability.OWN)
         """The fields whose decoded values are kept."""
-        self.shared: tuple[FieldPlan, ...] = tuple(field for field in fields if field.holding is Holding.SHARED)
+        self.shared: tuple[FieldPlan, ...] = tuple(field for field in fields if field.mutability is Mutability.SHARED)
         """The fields whose stored values are kept."""
         self._get_fixed = _getter(self.fixed)
         self._get_own = _getter(self.own)
@@ -74,7 +74,7 @@ class Snapshots:
     def take(
         self, page: Sequence[BaseModel], values: Sequence[dict[str, Any]], items: Sequence[WireItem], *, whole: bool
     ) -> None:
-        """Remember what was stored.
+        """Record the stored items of a page.
 
         Args:
             page: the instances.
@@ -102,7 +102,7 @@ class Snapshots:
                 _each(self._set_parts, page, _by_name(values, self.own))
 
     def _take_one(self, item: BaseModel, values: dict[str, Any]) -> bool:
-        """Remember one instance at a third of the cost of a page of one; return whether it has all of its fields."""
+        """Record one instance; return False if it lacks a field. It costs a third of a page of one."""
         try:
             fixed = self._get_fixed(_attributes(item))
             own = self._get_own(values) if self.own else None
@@ -114,7 +114,7 @@ class Snapshots:
         return True
 
     def mark_partial(self, page: Iterable[BaseModel]) -> None:
-        """Remember that instances were read from parts of their items."""
+        """Record that instances were read from parts of their items."""
         for item in page:
             self._set_values(item, _Mark.PARTIAL)
             _slots(type(item))[2].__set__(item, _Mark.PARTIAL)
@@ -130,7 +130,7 @@ def rewrites(model: type[BaseModel]) -> bool:
 
 
 def remember(item: BaseModel, stored: WireItem | bytes) -> None:
-    """Remember what is stored of an instance now: a wire item, or the JSON of one."""
+    """Record the item that is stored now: a wire item, or the JSON of one."""
     values, parts, _ = _slots(type(item))
     values.__set__(item, _small(stored) if isinstance(stored, bytes) else _compacted(stored))
     parts.__set__(item, None)
@@ -176,7 +176,7 @@ def unvalidated(item: BaseModel, use: str) -> frozenset[str]:
 
 
 def mark_unvalidated(item: BaseModel, names: Iterable[str]) -> None:
-    """Remember that fields of an instance were given values that were not validated."""
+    """Record that fields of an instance have values that were not validated."""
     slot = _slots(type(item))[2]
     known = _held(slot, item)
     if known is not _Mark.PARTIAL:
@@ -184,7 +184,7 @@ def mark_unvalidated(item: BaseModel, names: Iterable[str]) -> None:
 
 
 def mark_assigned(item: BaseModel, name: str) -> None:
-    """Remember that one field of an instance was assigned; assignments pay for it."""
+    """Record that one field of an instance was assigned. Each assignment calls this, so it is fast."""
     slot = _descriptors[2] if _descriptors else _slots(type(item))[2]
     try:
         names = slot.__get__(item)
@@ -196,7 +196,7 @@ def mark_assigned(item: BaseModel, name: str) -> None:
 
 
 def mark_validated(item: BaseModel) -> None:
-    """Remember that all values of an instance were validated."""
+    """Record that all values of an instance are validated."""
     _clear(_slots(type(item))[2], item)
 
 
@@ -278,7 +278,7 @@ def _setter(model: type[Any], slot: int) -> Callable[[BaseModel, Any], None]:
 
 
 def state_of(item: BaseModel) -> tuple[Any, Any]:
-    """Return what is remembered of the stored item of an instance, None where a slot is empty."""
+    """Return the recorded state of an instance, None where a slot is empty."""
     values, parts, _ = _slots(type(item))
     return _held(values, item), _held(parts, item)
 

@@ -139,7 +139,7 @@ def _index(
         name=declared.name,
         kind=declared.kind,
         keys=KeySchema(
-            table.partition if declared.kind is IndexKind.LOCAL else key(declared.partition_fields),
+            table.partition if declared.kind.shares_partition_key else key(declared.partition_fields),
             key(declared.sort_fields),
         ),
         projection=_projection(model, attribute, declared, fields),
@@ -149,7 +149,7 @@ def _index(
 
 def _check_index_shape(model: type[Any], attribute: str, declared: IndexDeclaration, table: KeySchema) -> None:
     partition, sort = declared.partition_fields, declared.sort_fields
-    if declared.kind is IndexKind.LOCAL:
+    if declared.kind.shares_partition_key:
         if not table.sort:
             remedy = "mark one SortKey[...], or use GlobalIndex"
             raise fault(model.__name__, f"a local index needs a table with a sort key; {remedy}", attribute)

@@ -152,7 +152,7 @@ def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, Fie
         raise fault(
             model.__name__, f"names {name!r}, which {what}; name the fields that the key is made of, stored", unique
         )
-    if plan.sharding is not None:
+    if plan.unsharded is not None:
         raise fault(
             model.__name__,
             f"names {name!r}, which has shards: what no two items share needs no shards; drop one of the two",

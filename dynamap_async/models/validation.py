@@ -1,8 +1,8 @@
-"""Validation of what was assigned, or changed in place, since an instance was validated. Writes do it.
+"""Validation of values that were assigned or changed in place since an instance was validated. Writes call it.
 
-A value is judged in the form in which a read would give it to Pydantic, so that what is written can be read. Pydantic
-validates the values in question together, once, with the model's own validators; other fields keep their values and do
-not go through their validators again.
+A value is judged in the form in which a read would give it to Pydantic, so that what is written can be read. The fields
+in question are validated together, once; others keep their values and do not go through their validators again. A model
+with validators of its own is validated as a whole, as a read does it, and keeps what these make of its other fields.
 
 Assigned fields are known by name. A list, set, dict or nested model that is changed in place leaves no trace. So a put
 judges every value that can change so and that could be refused; a save, which knows what was stored, only those that
@@ -10,28 +10,20 @@ did change. Encoding refuses values of wrong types by itself, so a ``list[str]``
 nothing here. A value that was not assigned is only judged: what its validators would make of it is not taken.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from types import NoneType
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import SchemaValidator
 
 from dynamap_async.errors import EncodeError
-from dynamap_async.models.alone import (
-    declares_all,
-    takes_all,
-    validator_of_attributes,
-    validator_of_fields,
-    validator_of_some,
-)
-from dynamap_async.models.computed import Computed
-from dynamap_async.models.computing import COMPUTES, reading
+from dynamap_async.models.constraints import Constraint, constraint_of, fields_validator
 from dynamap_async.models.fields import FieldPlan
-from dynamap_async.models.holding import IMMUTABLE, Holding
 from dynamap_async.models.instances import give
 from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.keys.computed import COMPUTES, Computed
+from dynamap_async.models.mutability import IMMUTABLE, Mutability
 from dynamap_async.models.state import mark_validated, unvalidated
 from dynamap_async.wire import WireItem
 
@@ -39,17 +31,19 @@ M = TypeVar("M", bound=BaseModel)
 
 _KEPT: Final = 64
 """For how many sets of fields the compiled validators of one model are kept."""
+_SIMPLE: Final = frozenset((str, int, float, bool, bytes, NoneType))
+"""Types whose values have no members, of those that stand inside of others most."""
 _SHOWN: Final = 3
 """How many faults a message tells."""
 
 
 class Validation(Generic[M]):
-    """Validates the values of one model's instances that changed since they were validated."""
+    """Validates the changed values of one model's instances."""
 
     def __init__(
         self, model: type[M], fields: Mapping[str, FieldPlan], codec: ItemCodec[M], computed: Computed | None
     ) -> None:
-        """Prepare nothing: most instances are written as they were validated.
+        """Store the parts of the model's definition; nothing is compiled before the first changed value.
 
         Args:
             model: the class.
@@ -61,38 +55,61 @@ class Validation(Generic[M]):
         self._fields = fields
         self._codec = codec
         self._computed = computed
-        self._validators: dict[tuple[frozenset[str], bool], SchemaValidator] = {}
+        self._validators: dict[tuple[str, ...], Callable[..., dict[str, Any]]] = {}
 
     @cached_property
-    def _judges_whole(self) -> bool:
+    def _has_validators(self) -> bool:
         """Whether the model has validators of its own, beside those of its fields."""
         decorators = self._model.__pydantic_decorators__
         return bool({*decorators.model_validators} - {COMPUTES} or decorators.root_validators)
 
     @cached_property
-    def _declared(self) -> frozenset[str]:
-        """The fields that are judged by what their types declare, and by no function."""
-        return frozenset(name for name in self._fields if declares_all(self._model, name))
+    def _constraints(self) -> Mapping[str, Constraint]:
+        """Field name -> constraint of the field."""
+        return {name: constraint_of(self._model, name) for name in self._fields}
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """The fields whose values can change in place into some that encoding takes and reading refuses."""
-        mutable = [name for name, field in self._fields.items() if field.holding is not Holding.FIXED]
-        return tuple(name for name in mutable if self._judges_whole or not takes_all(self._model, name))
+        """The fields whose values can change in place to values that encoding accepts and a read refuses."""
+        mutable = [name for name, field in self._fields.items() if field.mutability is not Mutability.FIXED]
+        return tuple(name for name in mutable if self._has_validators or self._constraints[name])
 
     @cached_property
     def _judged_by_code(self) -> tuple[str, ...]:
-        """Those of them that functions judge."""
-        return tuple(name for name in self.judged if self._judges_whole or name not in self._declared)
+        """The fields of ``judged`` with validator functions, of the field or of the model."""
+        return tuple(name for name in self.judged if self._has_validators or self._constraints[name] is Constraint.CODE)
 
     @cached_property
-    def _judge(self) -> SchemaValidator | None:
-        """What judges the others as they are, in one call, at a tenth of the cost; None where there are none."""
-        names = [name for name in self.judged if name not in self._judged_by_code]
-        return validator_of_attributes(self._model, names) if names else None
+    def _judged_by_type(self) -> tuple[str, ...]:
+        """The other fields of ``judged``. Their values are validated as they are, without encoding them first."""
+        return tuple(name for name in self.judged if name not in self._judged_by_code)
+
+    @cached_property
+    def _nested(self) -> tuple[str, ...]:
+        """The fields of ``_judged_by_type`` that contain models."""
+        return tuple(name for name in self._judged_by_type if self._constraints[name] is Constraint.NESTED)
+
+    def _refuses(self, values: Mapping[str, Any]) -> bool:
+        """Return True if a type refuses a value that may have changed in place.
+
+        A read may still accept it: an empty set may be left out, and read back as a default that is not validated.
+        """
+        if not self._judged_by_type:
+            return False
+        if self._nested:
+            values = {
+                name: _members(values[name]) if name in self._nested else values[name]
+                for name in self._judged_by_type
+                if name in values
+            }
+        try:
+            self._validator(self._judged_by_type)(values, by_alias=False)
+        except ValidationError:
+            return True
+        return False
 
     def before_put(self, item: M, use: str) -> None:
-        """Validate what may have changed of an instance that is written as a whole.
+        """Validate the assigned values and the mutable ones of an instance that is written as a whole.
 
         Args:
             item: the instance. What validation makes of assigned values becomes its own.
@@ -107,23 +124,18 @@ class Validation(Generic[M]):
             self._validate(item, assigned, self.judged)
             mark_validated(item)
         elif self.judged:
-            doubtful = self._judged_by_code
-            if self._judge is not None:
-                try:
-                    self._judge.validate_python(item.__dict__, by_name=True, by_alias=False)
-                except ValidationError:  # or they may be left out, and read back as a default that is never judged
-                    doubtful = self.judged
+            doubtful = self.judged if self._refuses(item.__dict__) else self._judged_by_code
             if doubtful:
                 self._validate(item, assigned, doubtful)
 
     def before_save(self, item: M, use: str) -> None:
-        """Validate what was assigned; arguments and errors are those of ``before_put``."""
+        """Validate the assigned values of an instance; arguments and errors are those of ``before_put``."""
         if assigned := unvalidated(item, use):
             self._validate(item, assigned, ())
             mark_validated(item)
 
     def changed(self, item: M, attributes: Collection[str]) -> None:
-        """Validate what changed in place; errors are those of ``before_put``.
+        """Validate values that changed in place; errors are those of ``before_put``.
 
         Args:
             item: the instance.
@@ -133,91 +145,90 @@ class Validation(Generic[M]):
         if names:
             self._validate(item, frozenset(), names)
 
-    def _validate(self, item: M, assigned: frozenset[str], judged: Sequence[str]) -> None:
+    def _validate(self, item: M, assigned: frozenset[str], judged: Collection[str]) -> None:
         values, extra = item.__dict__, item.__pydantic_extra__ or {}
         names = {name for name in assigned if name in values and name in self._fields}
         names.update(name for name in judged if name in values and not isinstance(values[name], IMMUTABLE))
-        whole = self._judges_whole or not (names <= self._declared and assigned.isdisjoint(extra))
+        whole = self._has_validators or not assigned.isdisjoint(extra)
         if not (names or whole):
             return
-        given, raw = self._given(values, names)
-        if whole:
-            others = {name: value for name, value in values.items() if name in self._fields and name not in names}
-            given = {**others, **given, **extra}
+        given, raw = self._given(values, self._fields if whole else names)
+        # What could not be encoded may name members of nested models by their aliases.
+        by_alias = None if raw else False
         try:
-            with nullcontext() if self._computed is None else reading():
-                made = self._validator(frozenset(names), whole=whole).validate_python(
-                    # What could not be encoded may name members of nested models by their aliases.
-                    given,
-                    by_name=True,
-                    by_alias=None if raw else False,
-                )
+            if whole:
+                made = self._codec.validated({**given, **extra}, by_alias=by_alias)
+                found, more = made.__dict__, made.__pydantic_extra__
+            else:
+                others = {name: value for name, value in values.items() if name not in names}
+                found, more = self._validator(tuple(sorted(names)))({**others, **given}, by_alias=by_alias), None
         except ValidationError as error:
             raise self._refused(item, error) from error
         if assigned:
-            found, more = (made.__dict__, made.__pydantic_extra__) if whole else made[:2]
-            self._take(item, {name: found[name] for name in found if name not in names - assigned}, assigned, raw)
+            kept = {name for name in found if name in names or self._constraints[name] is Constraint.CODE} - assigned
+            self._take(item, {name: found[name] for name in found if name not in kept}, raw)
             if extra and more:
                 extra.update({name: more[name] for name in assigned & extra.keys()})
 
     def _given(self, values: Mapping[str, Any], names: Collection[str]) -> tuple[dict[str, Any], Collection[str]]:
-        """Return what Pydantic validates of some fields, and the names of those that cannot be encoded as they are.
+        """Return the values of some fields as a read would give them to Pydantic, and the names that cannot be encoded.
 
-        It is what a read would give it. Values of fields that are judged by their types alone are the same either way.
+        A value without nested models and validator functions is the same either way, except for an empty set, which may
+        be left out.
         """
         given: dict[str, Any] = {}
-        stored: WireItem = {}
         raw: list[str] = []
         for name in names:
+            if name not in values:
+                continue
             field = self._fields[name]
-            attributes = None
-            if not (field.holding is Holding.FIXED and name in self._declared):
-                attributes = self._attribute(name, values[name])
-                if attributes is None:
-                    raw.append(name)  # Pydantic may make something of it that can be stored
-            if attributes is None:
-                given[name] = values[name]
-            else:
-                stored.update(attributes)
-        if len(given) < len(names):
-            decoded = self._codec.decoders.alone(stored)
-            given.update({name: decoded[name] for name in names if name in decoded and name not in given})
+            given[name] = values[name]
+            if self._constraints[name] <= Constraint.DECLARED and not field.holds_set:
+                continue
+            attribute = self._attribute(name, values[name])
+            if attribute is None:
+                raw.append(name)  # Pydantic may make something of it that can be stored
+            elif attribute:
+                given.update(self._codec.decoders.one_by_one(attribute))
+            elif field.required:
+                given[name] = field.of_absence()
+            else:  # its default, which is not validated
+                del given[name]
         return given, raw
 
     def _attribute(self, name: str, value: Any) -> WireItem | None:
         """Return the attribute of a value, none if it is left out; None if the field has none, or cannot store it."""
         try:
-            return self._codec.encoders.present({name: value}) if self._fields[name].is_stored else None
+            return self._codec.encoders.one(name, value) if self._fields[name].is_stored else None
         except (EncodeError, RecursionError):
             return None
 
-    def _take(self, item: M, made: Mapping[str, Any], assigned: frozenset[str], raw: Collection[str]) -> None:
-        """Give an instance what validation made of its assigned values, and what the model's own validators set."""
+    def _take(self, item: M, made: Mapping[str, Any], raw: Collection[str]) -> None:
+        """Set the converted values of assigned fields, and the values that model validators set."""
         values = item.__dict__
         taken = {
             name: value
             for name, value in made.items()
             if value is not values.get(name)
-            and (name not in assigned or name in raw or self._differs(name, values[name], value))
+            and (name in raw or name not in values or self._differs(name, values[name], value))
         }
         give(item, taken)
         if self._computed is not None and taken:
             vars(item).update(self._computed.after(vars(item), taken))
 
     def _differs(self, name: str, before: Any, after: Any) -> bool:
-        """Return whether validation changed a value; one that it only copied stays the object that was assigned."""
-        if self._fields[name].holding is Holding.FIXED:
+        """Return True if validation changed a value; a value that it only copied stays the object that was assigned."""
+        if self._fields[name].mutability is Mutability.FIXED:
             return type(before) is not type(after) or bool(before != after)
         return self._attribute(name, before) != self._attribute(name, after)
 
-    def _validator(self, names: frozenset[str], *, whole: bool) -> SchemaValidator:
-        """Return what validates some fields: with an instance made of all, or alone."""
-        found = self._validators.get((names, whole))
+    def _validator(self, names: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
+        """Return the function that validates these fields."""
+        found = self._validators.get(names)
         if found is None:
             if len(self._validators) >= _KEPT:
                 self._validators.clear()
-            make = validator_of_some if whole else validator_of_fields
-            found = self._validators[names, whole] = make(self._model, names)
+            found = self._validators[names] = fields_validator(self._model, names)
         return found
 
     def _refused(self, item: M, error: ValidationError) -> EncodeError:
@@ -235,3 +246,16 @@ class Validation(Generic[M]):
         )
         refused.key = key
         return refused.at(*first["loc"], model=name)
+
+
+def _members(value: Any) -> Any:
+    """Return a value with its models replaced by dicts, because Pydantic accepts instances without validation."""
+    if isinstance(value, BaseModel):
+        return _members(value.__dict__)
+    if isinstance(value, dict):
+        members: dict[Any, Any] = value
+        return {key: each if type(each) in _SIMPLE else _members(each) for key, each in members.items()}
+    if isinstance(value, (list, tuple)):
+        sequence: Sequence[Any] = value
+        return [each if type(each) in _SIMPLE else _members(each) for each in sequence]
+    return value

@@ -11,10 +11,9 @@ import orjson
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
 from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
 from dynamap_async.planning.replace_fields import replace_fields
-from dynamap_async.schema import IndexKind, IndexSchema, KeySchema
+from dynamap_async.schema import IndexSchema, KeySchema
 from dynamap_async.wire import Body, WireKey
 
-_KIND_RANK: Final = {None: 0, IndexKind.LOCAL: 1, IndexKind.GLOBAL: 2}
 TABLE: Final = "the table"
 _PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
 
@@ -80,14 +79,14 @@ class Route:
     @property
     def rank(self) -> tuple[int, int, int, int]:
         """The lowest is the best route."""
-        kind = None if self.index is None else self.index.kind
+        kind = 0 if self.index is None else self.index.kind.rank
         projection = "ALL" if self.index is None else self.index.projection.type
         fans_out = any(isinstance(each, In) for each in self.partition)  # by form: the choice never depends on data
         # A key of constants answers whatever is asked, by reading all that it holds.
         return (
             2 if not self.conditions_used else int(fans_out),
             -self.conditions_used,
-            _KIND_RANK[kind],
+            kind,
             _PROJECTION_RANK[projection],
         )
 
@@ -213,7 +212,7 @@ def hazards_of(
             "each item is fetched and paid for once more, as it is then: it may have changed and no longer meet the "
             "conditions; one that is gone is left out"
         )
-    if index is not None and index.kind is IndexKind.GLOBAL:
+    if index is not None and not index.kind.reads_like_table:
         hazards.append("a global index is eventually consistent: it may not show the latest writes yet")
     if index is not None and optional:
         hazards.append(f"items without {' or '.join(optional)} are not in the index {index.name!r}")

@@ -13,7 +13,7 @@ from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.models import Definition
 from dynamap_async.planning.existence import is_expired
 from dynamap_async.request import Request, Target, identity_of
-from dynamap_async.schema import IndexKind, IndexSchema, TableSchema
+from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import Body, WireItem
 
 
@@ -49,7 +49,7 @@ class Requirements:
             OperationError: the read is consistent, and the index is global.
             UnprojectedAttributeError: the index does not hold an attribute.
         """
-        if self.consistent and index.kind is IndexKind.GLOBAL:
+        if self.consistent and not index.kind.reads_like_table:
             raise OperationError(
                 f"the index {index.name!r} is global, and DynamoDB reads global indexes with eventual consistency "
                 "only; drop .consistent(), or read the table"

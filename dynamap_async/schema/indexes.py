@@ -51,6 +51,36 @@ class IndexKind(Enum):
     LOCAL = "local"
     GLOBAL = "global"
 
+    @property
+    def wire_name(self) -> str:
+        """The member of CreateTable and DescribeTable that lists the indexes of the kind."""
+        return f"{self.value.title()}SecondaryIndexes"
+
+    @property
+    def rank(self) -> int:
+        """The lowest is the best for a query; the table itself has 0."""
+        return 1 if self is IndexKind.LOCAL else 2
+
+    @property
+    def shares_partition_key(self) -> bool:
+        """Whether the partition key is that of the table."""
+        return self is IndexKind.LOCAL
+
+    @property
+    def has_throughput(self) -> bool:
+        """Whether an index of the kind has a capacity of its own."""
+        return self is IndexKind.GLOBAL
+
+    @property
+    def has_status(self) -> bool:
+        """Whether DynamoDB tells the status of each: indexes of the kind come and go while the table stays."""
+        return self is IndexKind.GLOBAL
+
+    @property
+    def reads_like_table(self) -> bool:
+        """Whether reads may be strongly consistent, and fetch attributes that the index does not hold."""
+        return self is IndexKind.LOCAL
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSchema:
@@ -63,10 +93,17 @@ class IndexSchema:
     throughput: Throughput | None = None
     """Provisioned capacity of a global index; it counts only where the table is provisioned too."""
 
-    def to_wire(self) -> dict[str, Any]:
-        """Return the API's ``GlobalSecondaryIndex`` or ``LocalSecondaryIndex`` object, without throughput."""
-        return {
+    def to_wire(self, throughput: Throughput | None = None) -> dict[str, Any]:
+        """Return the API's ``GlobalSecondaryIndex`` or ``LocalSecondaryIndex`` object.
+
+        Args:
+            throughput: the provisioned capacity of the table, which an index that declares none has too.
+        """
+        wire: dict[str, Any] = {
             "IndexName": self.name,
             "KeySchema": self.keys.to_wire(),
             "Projection": self.projection.to_wire(),
         }
+        if throughput is not None and self.kind.has_throughput:
+            wire["ProvisionedThroughput"] = (self.throughput or throughput).to_wire()
+        return wire

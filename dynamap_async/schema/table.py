@@ -30,12 +30,16 @@ class TableSchema:
     @property
     def local_indexes(self) -> tuple[IndexSchema, ...]:
         """The indexes that share the table's partition key."""
-        return tuple(index for index in self.indexes if index.kind is IndexKind.LOCAL)
+        return self.indexes_of(IndexKind.LOCAL)
 
     @property
     def global_indexes(self) -> tuple[IndexSchema, ...]:
         """The indexes with a partition key of their own."""
-        return tuple(index for index in self.indexes if index.kind is IndexKind.GLOBAL)
+        return self.indexes_of(IndexKind.GLOBAL)
+
+    def indexes_of(self, kind: IndexKind) -> tuple[IndexSchema, ...]:
+        """Return the indexes of a kind."""
+        return tuple(index for index in self.indexes if index.kind is kind)
 
     @property
     def attribute_types(self) -> dict[str, KeyTag]:

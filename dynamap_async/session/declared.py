@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.models import Model, definition_of
-from dynamap_async.schema import IndexKind, TableSchema
+from dynamap_async.schema import TableSchema
 
 
 def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], float | None]:
@@ -20,7 +20,7 @@ def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], fl
             throughputs = {None: schema.throughput} | {
                 index.name: index.throughput or schema.throughput
                 for index in schema.indexes
-                if index.kind is IndexKind.GLOBAL
+                if index.kind.has_throughput
             }
             for index, throughput in throughputs.items():
                 if throughput is not None:

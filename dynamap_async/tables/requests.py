@@ -68,10 +68,9 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     }
     if throughput is not None:
         body["ProvisionedThroughput"] = throughput.to_wire()
-    if schema.local_indexes:
-        body["LocalSecondaryIndexes"] = [index.to_wire() for index in schema.local_indexes]
-    if schema.global_indexes:
-        body["GlobalSecondaryIndexes"] = [_global_index(index, throughput) for index in schema.global_indexes]
+    for kind in IndexKind:
+        if indexes := schema.indexes_of(kind):
+            body[kind.wire_name] = [index.to_wire(throughput) for index in indexes]
     if tags:
         body["Tags"] = [{"Key": key, "Value": value} for key, value in tags.items()]
     # Sent again after a lost answer it would fail with ResourceInUseException by its own success.
@@ -100,7 +99,8 @@ def throughput_request(table: TableDescription, throughput: Throughput | None) -
             body["BillingMode"] = "PROVISIONED"
         if old != throughput:
             body["ProvisionedThroughput"] = throughput.to_wire()
-        late = [each.name for each in table.schema.global_indexes if old is None or each.throughput != throughput]
+        own = [each for each in table.schema.indexes if each.kind.has_throughput]
+        late = [each.name for each in own if old is None or each.throughput != throughput]
         if late:
             update = {"ProvisionedThroughput": throughput.to_wire()}
             body["GlobalSecondaryIndexUpdates"] = [{"Update": {"IndexName": index, **update}} for index in late]
@@ -125,10 +125,10 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     """Return what DescribeTable, and DescribeTimeToLive if it was asked, say of a table."""
     table: dict[str, Any] = answer["Table"]
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
-    local: list[dict[str, Any]] = table.get("LocalSecondaryIndexes") or []
-    globals_: list[dict[str, Any]] = table.get("GlobalSecondaryIndexes") or []
-    indexes = [_read_index(each, IndexKind.LOCAL, types) for each in local]
-    indexes += [_read_index(each, IndexKind.GLOBAL, types) for each in globals_]
+    described: list[tuple[IndexKind, dict[str, Any]]] = [
+        (kind, each) for kind in IndexKind for each in table.get(kind.wire_name) or []
+    ]
+    indexes = [_read_index(each, kind, types) for kind, each in described]
     time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription") or {}
     created = table.get("CreationDateTime")
     billing: dict[str, Any] = table.get("BillingModeSummary") or {}
@@ -142,7 +142,9 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
             throughput=None if on_demand else _read_throughput(table),
         ),
         status=table["TableStatus"],
-        index_statuses={each["IndexName"]: each.get("IndexStatus", "ACTIVE") for each in globals_},
+        index_statuses={
+            each["IndexName"]: each.get("IndexStatus", "ACTIVE") for kind, each in described if kind.has_status
+        },
         billing="on-demand" if on_demand else "provisioned",
         item_count=table.get("ItemCount", 0),
         size_bytes=table.get("TableSizeBytes", 0),
@@ -210,13 +212,6 @@ def _clash(one: TableSchema, other: TableSchema) -> str | None:
     if None not in (one.throughput, other.throughput) and one.throughput != other.throughput:
         return "its throughput"
     return None
-
-
-def _global_index(index: IndexSchema, throughput: Throughput | None) -> dict[str, Any]:
-    wire = index.to_wire()
-    if throughput is not None:
-        wire["ProvisionedThroughput"] = (index.throughput or throughput).to_wire()
-    return wire
 
 
 def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]) -> IndexSchema:

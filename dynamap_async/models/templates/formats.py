@@ -1,8 +1,29 @@
-"""How one part of a key is written as text, whatever type its field has."""
+"""The text forms of values in templated keys: numbers, times, enums and texts.
 
-from collections.abc import Callable
+A plain number is short and does not sort: ``10`` stands before ``9``. A padded one does, up to the width that the
+pattern states: ``{words:06d}``, or ``{price:09.2f}`` with the point and two decimals. With a sign, ``{heat:+06.1f}``,
+one more digit stands in the sign's place, 1 from zero on and 0 below, and the digits of a negative number are those of
+its distance from the lowest one, so that -2 stands before -1. ``{score:ordered}`` takes every number that DynamoDB can
+store: sign, exponent and 38 digits, 42 characters in all, those of negative numbers complemented.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from functools import partial
+from typing import Any, Final, Literal, get_args, get_origin
+from uuid import UUID
+
+from pydantic import AwareDatetime, FutureDate, FutureDatetime, PastDate, PastDatetime
+
+from dynamap_async.codec import abbreviate, instant_text, number_text, parse_instant, refusal
+from dynamap_async.errors import EncodeError
+from dynamap_async.limits import NUMBER_DIGITS
+from dynamap_async.models.annotations import bare, is_kind_of, name_of, without_none
+from dynamap_async.models.templates.pattern import PatternError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,3 +51,299 @@ class PartFormat:
     def free(self) -> bool:
         """Whether a text may contain any character, so that separators in it have to be looked for."""
         return self.width is None and self.texts is None and self.alphabet is None
+
+
+_FORM: Final = re.compile(r"(?P<sign>\+?)0(?P<width>[1-9]\d*)(?:\.(?P<decimals>[1-9]\d*))?(?P<kind>[df]?)")
+_EXPONENT_SHIFT: Final = 500
+_COMPLEMENTS: Final = str.maketrans("0123456789", "9876543210")
+
+
+def number_format(kind: type[Any], form: str) -> PartFormat:
+    """Return the format of a number.
+
+    Args:
+        kind: int, float or Decimal.
+        form: what stands behind the colon.
+
+    Raises:
+        PatternError: numbers have no such form.
+    """
+    if not form:
+        return PartFormat(
+            label=kind.__name__,
+            write=lambda value: number_text(_checked(kind, value)),
+            read=kind,
+            sorts=False,
+            alphabet="-0123456789" if kind is int else "-.0123456789",
+        )
+    if form == "ordered":
+        width = 1 + 3 + NUMBER_DIGITS
+        return PartFormat(
+            label=kind.__name__,
+            write=lambda value: _ordered(number_text(_checked(kind, value))),
+            read=lambda text: kind(_from_ordered(text)),
+            width=width,
+        )
+    return _padded(kind, form)
+
+
+def _padded(kind: type[Any], form: str) -> PartFormat:
+    found = _FORM.fullmatch(form)
+    decimals = int(found["decimals"] or 0) if found else 0
+    if found is None or (kind is int) != (not decimals) or found["kind"] not in ("", "f" if decimals else "d"):
+        example = "06d, +07d" if kind is int else "09.2f, +010.2f"
+        raise PatternError(
+            f"has the form {form!r}, which a number of type {kind.__name__} does not have; take one such as {example} "
+            "(digits are padded with zeros), ordered (any number, 42 characters), or none (short, but not in order)"
+        )
+    signed = bool(found["sign"])
+    digits = int(found["width"]) - bool(decimals) - signed
+    if digits <= decimals:
+        raise PatternError(
+            f"has the form {form!r}, whose width leaves no digit before the point; the width counts the sign, the "
+            "point and all digits"
+        )
+    return PartFormat(
+        label=kind.__name__,
+        write=lambda value: _pad(_checked(kind, value), form, digits, decimals, signed=signed),
+        read=lambda text: _unpad(kind, text, digits, decimals, signed=signed),
+        width=int(found["width"]),
+    )
+
+
+def _checked(kind: type[Any], value: Any) -> Any:
+    allowed: tuple[type[Any], ...] = (int,) if kind is int else (int, float, Decimal)
+    if not isinstance(value, allowed) or isinstance(value, bool):
+        raise refusal(kind.__name__, value)
+    return value
+
+
+def _pad(value: float | Decimal, form: str, digits: int, decimals: int, *, signed: bool) -> str:
+    whole, _, fraction = number_text(value).partition(".")
+    if len(fraction) > decimals:
+        raise EncodeError(
+            f"{abbreviate(value)} has more than the {decimals} decimals of its form {form!r}, so that another number "
+            "would make the same key; round it, or give the form more decimals"
+        )
+    scaled = int(whole + fraction.ljust(decimals, "0"))
+    if value < 0 and not signed:
+        raise EncodeError(
+            f"{abbreviate(value)} is negative, and the form {form!r} has no place for a sign; put a + before it, and "
+            "one more in the width"
+        )
+    limit = 10**digits
+    if not -limit <= scaled < limit:
+        raise EncodeError(f"{abbreviate(value)} does not fit into the form {form!r}; give the form a larger width")
+    text = f"{scaled + limit:0{digits + 1}d}" if signed else f"{scaled:0{digits}d}"
+    return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text
+
+
+def _unpad(kind: type[Any], text: str, digits: int, decimals: int, *, signed: bool) -> Any:
+    scaled = int(text.replace(".", "", 1)) - (10**digits if signed else 0)
+    return kind(Decimal(f"{scaled}e-{decimals}")) if decimals else kind(scaled)
+
+
+def _ordered(text: str) -> str:
+    number = Decimal(text)
+    if not number:
+        return "1" + "0" * (3 + NUMBER_DIGITS)
+    digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+    body = f"{number.adjusted() + _EXPONENT_SHIFT:03d}{digits.ljust(NUMBER_DIGITS, '0')}"
+    return "1" + body if number > 0 else "0" + body.translate(_COMPLEMENTS)
+
+
+def _from_ordered(text: str) -> Decimal:
+    sign, body = ("", text[1:]) if text[0] == "1" else ("-", text[1:].translate(_COMPLEMENTS))
+    exponent, digits = int(body[:3]), body[3:]
+    return Decimal(f"{sign}{digits[0]}.{digits[1:]}e{exponent - _EXPONENT_SHIFT}") if exponent else Decimal(0)
+
+
+# Unit -> characters of YYYY-MM-DDTHH:MM:SS.ffffff down to it.
+_UNITS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16, "second": 19, "millisecond": 23}
+UNITS_OF_TIMES: Final = tuple(reversed(_UNITS))
+"""The units that a datetime may be cut off behind, finest first."""
+_WITH_ZONE: Final = ("second", "millisecond")
+_OF_DATES: Final = ("year", "month")
+_MICROSECONDS: Final = 27
+_DATE: Final = 10
+_TIME: Final = 15
+
+
+def time_format(kind: type[Any], form: str) -> PartFormat:
+    """Return the format of a time.
+
+    Args:
+        kind: datetime, date or time.
+        form: what stands behind the colon: the unit that the text ends with.
+
+    Raises:
+        PatternError: these times have no such unit.
+    """
+    units = tuple(_UNITS) if kind is datetime else _OF_DATES if kind is date else ()
+    if form and form not in units:
+        known = f"take one of {', '.join(units)}, or none for all of it" if units else "drop it"
+        raise PatternError(f"has the form {form!r}, which a {kind.__name__} does not have; {known}")
+    if kind is datetime:
+        return _datetimes(form)
+    if kind is date:
+        end = _UNITS[form] if form else _DATE
+        return PartFormat(
+            label="date", write=partial(_date_text, end=end), read=date.fromisoformat, width=end, lossy=bool(form)
+        )
+    return PartFormat(label="time", write=_time_text, read=time.fromisoformat, width=_TIME)
+
+
+def _datetimes(unit: str) -> PartFormat:
+    if not unit:
+        return PartFormat(label="datetime", write=_instant_text, read=parse_instant, width=_MICROSECONDS)
+    end, zone = _UNITS[unit], "Z" if unit in _WITH_ZONE else ""
+    return PartFormat(
+        label="datetime",
+        write=lambda value: _instant_text(value)[:end] + zone,
+        read=lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC),
+        width=end + len(zone),
+        lossy=True,
+    )
+
+
+def _instant_text(value: Any) -> str:
+    if not isinstance(value, datetime):
+        raise refusal("datetime", value)
+    if value.utcoffset() is None:
+        raise EncodeError(
+            f"{value.isoformat()} has no UTC offset, so it has no place in the order of times; give it one, such as "
+            "tzinfo=UTC"
+        )
+    return instant_text(value)
+
+
+def _date_text(value: Any, *, end: int) -> str:
+    if not isinstance(value, date) or isinstance(value, datetime):
+        raise refusal("date", value)
+    return value.isoformat()[:end]
+
+
+def _time_text(value: Any) -> str:
+    if not isinstance(value, time):
+        raise refusal("time", value)
+    if value.tzinfo is not None:
+        raise EncodeError(f"{value.isoformat()} has a zone, which a key does not keep; drop it")
+    return value.isoformat("microseconds")
+
+
+_NUMBERS: Final = (int, float, Decimal)
+_TIMES: Final[dict[Any, type[Any]]] = {
+    datetime: datetime,
+    AwareDatetime: datetime,
+    PastDatetime: datetime,
+    FutureDatetime: datetime,
+    date: date,
+    PastDate: date,
+    FutureDate: date,
+    time: time,
+}
+_CASES: Final[dict[str, Any]] = {"upper": str.upper, "lower": str.lower}
+_UUID_WIDTH: Final = 36
+
+
+def format_of(annotation: Any, form: str) -> PartFormat:
+    """Return how the values of a type are written.
+
+    Args:
+        annotation: the field's type; None among its values is not written.
+        form: what stands behind the colon in the pattern.
+
+    Raises:
+        PatternError: the type has no text form, or not this one.
+    """
+    kind = bare(without_none(bare(annotation)))
+    if get_origin(kind) is Literal:
+        values = [value for value in get_args(kind) if value is not None]
+        stored = {each: each.value if isinstance(each, Enum) else each for each in values}
+        return _closed(name_of(kind), stored, form)
+    if is_kind_of(kind, Enum) and list(kind):
+        return _closed(kind.__name__, {member: member.value for member in kind}, form, enum=kind)
+    if kind is bool:
+        return _closed("bool", {False: "false", True: "true"}, form)
+    if kind in _NUMBERS:
+        return number_format(kind, form)
+    if kind in _TIMES:
+        return time_format(_TIMES[kind], form)
+    if kind is UUID:
+        _without_form(form, "a UUID")
+        return PartFormat(label="UUID", write=_uuid_text, read=UUID, width=_UUID_WIDTH)
+    if kind is str:
+        return _text(form)
+    raise PatternError(
+        f"is {name_of(kind)}, which has no text form that could be ordered and read back; take str, int, float, "
+        "Decimal, bool, datetime, date, time, UUID, an enum or a Literal"
+    )
+
+
+def _text(form: str) -> PartFormat:
+    if form in _CASES:
+        change = _CASES[form]
+        return PartFormat(
+            label="str", write=lambda value: change(_checked_text(value)), read=str, sorts=False, lossy=True
+        )
+    if form:
+        raise PatternError(f"has the form {form!r}, which text does not have; take upper, lower or none")
+    return PartFormat(label="str", write=_checked_text, read=str)
+
+
+def _checked_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise refusal("str", value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def _uuid_text(value: Any) -> str:
+    if not isinstance(value, UUID):
+        raise refusal("UUID", value)
+    return str(value)
+
+
+def _without_form(form: str, what: str) -> None:
+    if form:
+        raise PatternError(f"has the form {form!r}, which {what} does not have; drop it")
+
+
+def _closed(label: str, values: Mapping[Any, Any], form: str, *, enum: type[Enum] | None = None) -> PartFormat:
+    """Return the format of one of a few values.
+
+    Args:
+        label: the type's name.
+        values: value as the program has it -> what of it is written: text, or a whole number.
+        form: what stands behind the colon.
+        enum: the enum of the values, if they are of one; a member may then be given by its value.
+    """
+    kinds: set[Any] = {type(value) for value in values.values()}
+    if not kinds <= {str} and not kinds <= {int}:
+        raise PatternError(f"is {label}, whose values are not all text, or all whole numbers; take one of the two")
+    if kinds == {str}:
+        if form not in ("", *_CASES):
+            raise PatternError(f"has the form {form!r}, which {label} does not have; take upper, lower or none")
+        texts: dict[Any, str] = {each: _CASES[form](value) if form else value for each, value in values.items()}
+    else:
+        write = number_format(int, form).write
+        texts = {each: write(value) for each, value in values.items()}
+    read = {text: value for value, text in texts.items()}
+    widths = {len(text) for text in read}
+    by_text = [values[read[text]] for text in sorted(read)]
+
+    def text_of(value: Any) -> str:
+        try:
+            return texts[enum(value) if enum is not None else value]
+        except (ValueError, LookupError, TypeError):
+            raise refusal(label, value) from None
+
+    lossy = len(read) < len(texts)
+    return PartFormat(
+        label=label,
+        write=text_of,
+        read=read.__getitem__,
+        width=widths.pop() if len(widths) == 1 else None,
+        sorts=not lossy and by_text == sorted(values.values()),
+        lossy=lossy,
+        texts=frozenset(read),
+    )

@@ -1,10 +1,23 @@
-"""The pattern of a template, taken apart: constant text, and fields with what stands behind their colon."""
+"""The pattern of a template: constant text and fields in braces."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dynamap_async.models.templates.declared import PatternError
+
+class PatternError(ValueError):
+    """A pattern is wrong; the model's definition turns this into a ModelDefinitionError."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTemplate:
+    """The pattern of a computed key, before the types of its fields are known."""
+
+    pattern: str
+    escape: bool = False
+    """Whether separators inside of values are escaped; otherwise such values are refused."""
+
 
 _PIECE: Final = re.compile(
     r"(?P<text>(?:[^{}]|\{\{|\}\})+)|\{(?P<name>[^{}:]*)(?::(?P<form>[^{}]*))?\}|(?P<stray>[{}])", re.DOTALL

@@ -1,12 +1,73 @@
-"""A key template, ready: builds keys, reads them back, and says which stretch of keys some of its parts select."""
+"""Key templates: they build keys, read them back, and give the range of keys that some of the parts select."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from dynamap_async.errors import DecodeError, EncodeError
-from dynamap_async.models.templates.escaping import Escaping
-from dynamap_async.models.templates.formats import PartFormat
-from dynamap_async.models.templates.stretches import after_all, before, just_after
+from dynamap_async.models.templates.formats import PartFormat, format_of
+from dynamap_async.models.templates.pattern import DeclaredTemplate, PatternError, Slot, pieces_of
+
+_LAST: Final = "\U0010ffff"
+"""The last character of Unicode, which no text contains: it is reserved as none."""
+_SURROGATES: Final = range(0xD800, 0xE000)
+
+
+def just_after(text: str) -> str:
+    """Return the first text behind this one."""
+    return text + "\0"
+
+
+def after_all(text: str) -> str | None:
+    """Return the first text behind all that begin with this one; None if there is none."""
+    stem = text.rstrip(_LAST)
+    if not stem:
+        return None
+    following = ord(stem[-1]) + 1
+    return stem[:-1] + chr(_SURROGATES.stop if following in _SURROGATES else following)
+
+
+def before(text: str) -> str:
+    """Return a text before this one, and behind all others that stand before it and are written by anyone."""
+    if not text:
+        return text
+    previous = ord(text[-1]) - 1
+    if previous < 0:
+        return text[:-1]
+    return text[:-1] + chr(_SURROGATES.start - 1 if previous in _SURROGATES else previous) + _LAST
+
+
+_SIGN: Final = "%"
+_OWN: Final = frozenset("%0123456789ABCDEF")
+"""The characters that an escaped one is written with."""
+
+
+def can_escape(separator: str) -> bool:
+    """Return whether no escaped text could contain the first character of a separator."""
+    return separator[0] not in _OWN
+
+
+class Escaping(NamedTuple):
+    """Keeps the first character of a separator out of values."""
+
+    first: str
+
+    def escaped(self, text: str) -> str:
+        """Return a text without the character."""
+        if _SIGN not in text and self.first not in text:
+            return text
+        return "".join(_hex(each) if each in (_SIGN, self.first) else each for each in text)
+
+    def plain(self, text: str) -> str:
+        """Return the text that was escaped; raises ValueError if this is none."""
+        found = unquote(text, errors="strict")
+        if self.escaped(found) != text:
+            raise ValueError(f"{text!r} is not escaped text")
+        return found
+
+
+def _hex(character: str) -> str:
+    return "".join(f"{_SIGN}{byte:02X}" for byte in character.encode())
 
 
 class Part(NamedTuple):
@@ -221,3 +282,73 @@ class KeyTemplate(NamedTuple):
             exact = high_inclusive or lossy
             last = (text if part.last else after_all(text)) if exact else before(text)
         return first, last
+
+
+def make_template(declared: DeclaredTemplate, types: Mapping[str, Any]) -> KeyTemplate:
+    """Return the template.
+
+    Args:
+        declared: what the model says.
+        types: field name -> type, of all fields that the pattern names.
+
+    Raises:
+        PatternError: the pattern is wrong, or would make one key of different values.
+    """
+    pieces = pieces_of(declared.pattern)
+    if not pieces:
+        raise PatternError('is empty, and a key is not; write text, fields in braces, or both: "user:{user_id}"')
+    slots = [place for place, piece in enumerate(pieces) if isinstance(piece, Slot)]
+    parts = [_part(declared, pieces, place, types, last=place == slots[-1]) for place in slots]
+    names = [part.name for part in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise PatternError(f"names {name} twice; a key needs each of its parts once")
+    tail = pieces[-1] if isinstance(pieces[-1], str) else ""
+    return KeyTemplate(declared.pattern, tuple(parts), tail)
+
+
+def _part(
+    declared: DeclaredTemplate, pieces: Sequence[str | Slot], place: int, types: Mapping[str, Any], *, last: bool
+) -> Part:
+    slot, previous = pieces[place], pieces[place - 1] if place else ""
+    assert isinstance(slot, Slot), f"{slot} is no slot"  # noqa: S101 - the caller asks for slots
+    following = pieces[place + 1] if place + 1 < len(pieces) else ""
+    try:
+        form = format_of(types[slot.name], slot.form)
+    except PatternError as error:
+        raise PatternError(f"names {slot.name}, which {error}") from None
+    closing = following if isinstance(following, str) else ""
+    _check_end(slot.name, form, closing, last=last)
+    escaping = None
+    if declared.escape and form.free and closing:
+        if not can_escape(closing):
+            raise PatternError(
+                f"has {closing!r} behind {slot.name}, whose first character is one that escaped text is written with; "
+                "take another separator, such as #"
+            )
+        escaping = Escaping(closing[0])
+    before = previous if isinstance(previous, str) else ""
+    return Part(slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing))
+
+
+def _check_end(name: str, form: PartFormat, closing: str, *, last: bool) -> None:
+    if form.width is not None:
+        return
+    if not closing:
+        if not last:
+            raise PatternError(
+                f"does not say where {name} ends, because its width varies and no text follows it; write a separator "
+                f"behind it, such as {{{name}}}#"
+            )
+        return
+    if form.texts is not None:
+        mistaken = sorted(text for text in form.texts if (text + closing).find(closing) != len(text))
+        if mistaken:
+            raise PatternError(
+                f"has {closing!r} behind {name}, whose value {mistaken[0]!r} contains it; take another separator"
+            )
+    elif form.alphabet is not None and closing[0] in form.alphabet:
+        raise PatternError(
+            f"has {closing!r} behind {name}, which could be a part of the number; take another separator, such as #, "
+            f"or pad the number: {{{name}:06d}}"
+        )

@@ -412,6 +412,29 @@ def test_what_the_models_validator_sets_is_stored_and_held():
     assert item.slug == "two"
 
 
+class Filled(Model, table="filled"):
+    name: PartitionKey[str]
+    title: Attr[str]
+    shout: Attr[Annotated[str, BeforeValidator(lambda text: text + "!")]]
+    slug: Attr[str] = attr(default="")
+    tags: Attr[list[str]] = attr(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _slugify(cls, data: Any) -> Any:
+        return {**data, "slug": data["title"].lower()}
+
+
+def test_what_a_validator_before_the_fields_sets_is_stored_and_other_fields_keep_their_values():
+    item = Filled(name="a", title="One", shout="hey", tags=["x"])
+    tags = item.tags
+    item.title = "Two"
+    stored = written(Put(item))
+    assert (stored["slug"], stored["shout"]) == ({"S": "two"}, {"S": "hey!"})
+    assert (item.slug, item.shout) == ("two", "hey!")
+    assert item.tags is tags
+
+
 class Early(Model, table="early"):
     name: PartitionKey[str]
     title: Attr[Text]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.models.templates.stretches import after_all, before, just_after
+from dynamap_async.models.templates.template import after_all, before, just_after
 
 LAST = "\U0010ffff"
 

@@ -1,4 +1,4 @@
-"""What the makers of converters ask of each other: a type's parts are types too.
+"""The protocol by which the compilers of types call each other, because the parts of a type are types too.
 
 A compiler is ``exact`` where values must come back as the program's own types, and not where they may be left as
 text that Pydantic parses faster than Python does.

@@ -1,4 +1,4 @@
-"""Kinds: which items of a shared table are of a model, and of which model an item is."""
+"""The kinds of items in a shared table: which model an item belongs to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from dynamap_async.codec import decode_any
 from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked, begins
+from dynamap_async.models.keys.shards import ShardedKeys
+from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked, begins
 from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=BaseModel)
@@ -18,12 +19,12 @@ M = TypeVar("M", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinds:
-    """What the place of a model in a shared table means."""
+    """The kinds of one model and its subclasses in a shared table."""
 
     model: type[Any]
     table: Table
     kind: Kind | None
-    """What its own items are stored with; None for an abstract base, which has none."""
+    """The kind of the model's own items; None for an abstract base, which has none."""
     codec_of: Callable[[type[Any]], ItemCodec[Any]]
     """Model -> what encodes and decodes its items."""
 
@@ -34,16 +35,16 @@ class Kinds:
 
     @property
     def marker(self) -> WireItem:
-        """What is stored with the model's own items, beside their fields."""
+        """The attribute that holds the kind of the model's own items; empty where a prefix is the kind."""
         return {} if self.kind is None else self.table.marker(self.kind)
 
     @property
     def told_by(self) -> str | None:
-        """The stored name of the attribute that holds nothing but the kind; None where a prefix tells it."""
+        """The stored name of the attribute that holds the kind; None where the prefix of a key is the kind."""
         return None if isinstance(self.table.discriminator, Prefix) else self.table.attribute
 
     def check(self, stored: Mapping[str, AttributeValue]) -> None:
-        """Check that an item or a key is told to be of the model, where an attribute of its own tells that.
+        """Check that the prefix of an item or a key is the model's kind, where a prefix is the kind.
 
         Raises:
             EncodeError: the attribute begins otherwise, so that the item would be of another model.
@@ -59,18 +60,18 @@ class Kinds:
             ).at(name, model=self.model.__name__)
 
     def of(self, item: WireItem) -> type[Any] | None:
-        """Return the model of an item, this or a subclass; None where it is of none of them."""
+        """Return the model of an item, this one or a subclass; None for an item of another model."""
         kind = self.table.kind_of(item)
         found = None if kind is None else self.table.models.get(kind)
         return found if found is not None and issubclass(found, self.model) else None
 
     def error(self, item: WireItem, codec: ItemCodec[Any]) -> ItemKindError:
-        """Return the error of an item that is of none of the family."""
+        """Return the error of an item of another model."""
         return kind_error(self.table, item, codec.shown_key(item), (self.model.__name__,))
 
 
 def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequence[str]) -> ItemKindError:
-    """Return the error of an item that is of none of the models that were asked for.
+    """Return the error of an item that belongs to none of the requested models.
 
     Args:
         table: the shared table.
@@ -111,8 +112,8 @@ def _shown(stored: AttributeValue) -> str:
 class FamilyCodec(ItemCodec[M], Generic[M]):
     """Encodes the items of one model of a shared table, and decodes those of its family, each as its own model."""
 
-    def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds) -> None:
-        super().__init__(model, fields, kinds.table.schema, marker=kinds.marker, told_by=kinds.told_by)
+    def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds, shards: ShardedKeys) -> None:
+        super().__init__(model, fields, kinds.table.schema, shards=shards, marker=kinds.marker, told_by=kinds.told_by)
         self._kinds = kinds
 
     def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> tuple[WireItem, bytes]:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from dynamap_async import limits
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
 from dynamap_async.models.settings import check_name, fault, names_periods
-from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
+from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
 
@@ -23,12 +23,12 @@ UNMARKED: Final = Unmarked.UNMARKED
 """``class Customer(Model, table=SHOP, kind=UNMARKED)``: items without a marker are of this model."""
 
 Kind: TypeAlias = str | Unmarked
-"""What tells the items of one model from those of others in the same table."""
+"""The text that is stored with the items of one model of a shared table, or ``UNMARKED``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A discriminator that is not stored by itself: how the value of a text attribute begins tells the kind.
+    """A discriminator for ``Table``: the value of a text attribute begins with the kind of the item.
 
     ``Table("games", partition_key="PK", sort_key="SK", discriminator=Prefix("SK"))`` with ``kind="ITEM#"``. No kind may
     be the beginning of another.
@@ -98,7 +98,7 @@ class Table:
 
     @property
     def attribute(self) -> str:
-        """The stored name of the attribute that tells an item's kind."""
+        """The stored name of the attribute that holds, or begins with, an item's kind."""
         return self.discriminator.attribute if isinstance(self.discriminator, Prefix) else self.discriminator
 
     @property
@@ -109,6 +109,9 @@ class Table:
     def index(self, name: str, /) -> Index[Any]:
         """Return an index, for ``session.query(Order).index(SHOP.index("gsi1"))``.
 
+        Args:
+            name: the index's name in DynamoDB.
+
         Raises:
             ModelDefinitionError: the table has no index of that name.
         """
@@ -118,13 +121,21 @@ class Table:
         return Index(object, name, self)
 
     def marker(self, kind: Kind) -> WireItem:
-        """Return what is stored with every item of a kind, beside its fields."""
+        """Return the attribute that is stored with every item of a kind beside its fields; empty where there is none.
+
+        Args:
+            kind: the kind of the item's model.
+        """
         if isinstance(self.discriminator, Prefix) or isinstance(kind, Unmarked):
             return {}
         return {self.discriminator: {"S": kind}}
 
     def kind_of(self, item: Mapping[str, AttributeValue]) -> Kind | None:
-        """Return the kind of a stored item; None where it can be that of no model of the table."""
+        """Return the kind of a stored item; None for an item of no model of the table.
+
+        Args:
+            item: the item in wire form, or a part of it that has the attribute with the kind.
+        """
         stored = item.get(self.attribute)
         text = None if stored is None else stored.get("S")
         if isinstance(self.discriminator, Prefix):
@@ -132,7 +143,11 @@ class Table:
         return UNMARKED if stored is None else text
 
     def add(self, model: type[Any], kind: Kind) -> None:
-        """Take a model in; one that is defined again, as in a notebook, replaces itself.
+        """Add a model; one that is defined again, as in a notebook, replaces itself.
+
+        Args:
+            model: the class.
+            kind: the kind of its items.
 
         Raises:
             ModelDefinitionError: another model has the same kind, or one that cannot be told from it.
@@ -164,12 +179,11 @@ class Table:
         if declared.declared_name is None:
             raise self._fault('has an index without a name; write GlobalIndex("gsi1", partition_key=...)')
         check_name(declared.name, "index name", model=f"Table({self.name!r})")
-        local = declared.kind is IndexKind.LOCAL
         return IndexSchema(
             name=declared.name,
             kind=declared.kind,
             keys=KeySchema(
-                self._attributes([partition] if local else declared.partition_fields),
+                self._attributes([partition] if declared.kind.shares_partition_key else declared.partition_fields),
                 self._attributes(declared.sort_fields),
             ),
             projection=declared.projection,
@@ -186,10 +200,11 @@ class Table:
                 raise self._fault(f'types={{{name!r}: {tag!r}}}: name a key attribute, and "S", "N" or "B"')
         if len(set(names)) < len(names):
             raise self._fault(f"has two indexes of one name ({', '.join(names)})")
-        if schema.local_indexes and not schema.keys.sort:
+        local = schema.local_indexes
+        if local and not schema.keys.sort:
             raise self._fault("has a local index, which needs a table with a sort key; give sort_key=...")
-        if len(schema.local_indexes) > limits.LOCAL_INDEXES:
-            raise self._fault(f"has {len(schema.local_indexes)} local indexes; DynamoDB allows {limits.LOCAL_INDEXES}")
+        if len(local) > limits.LOCAL_INDEXES:
+            raise self._fault(f"has {len(local)} local indexes; DynamoDB allows {limits.LOCAL_INDEXES}")
         self._check_discriminator()
 
     def _check_discriminator(self) -> None:

@@ -1,17 +1,21 @@
-"""Differences: what a save has to change in a stored item, attribute by attribute."""
+"""What is known of a stored item, and what a save has to change in it, attribute by attribute."""
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import orjson
+from pydantic import BaseModel, ValidationError
 
+from dynamap_async.errors import DecodeError
+from dynamap_async.models.definition import Definition
+from dynamap_async.models.state import present, state_of
 from dynamap_async.wire import AttributeValue, WireItem
 
 
 class Removed(Enum):
-    """The new value of an attribute that is to be removed."""
+    """Stands for the new value of an attribute that is to be removed."""
 
     REMOVED = "removed"
 
@@ -33,12 +37,12 @@ class Known(NamedTuple):
 
     @property
     def stored(self) -> WireItem:
-        """It, each attribute in its very stored form where that is known."""
+        """The stored item, each attribute exactly as it is stored where that is known."""
         return {**self.item, **self.raw}
 
 
 def difference(before: Known, new: WireItem) -> Changes:
-    """Return what is different in an item; members of nested values that the model does not know stay."""
+    """Return the changed attributes of an item; members of nested values that the model does not know stay."""
     found: Changes = {
         name: _merged(before.raw.get(name), before.item.get(name), value)
         for name, value in new.items()
@@ -147,3 +151,49 @@ def _members(element: AttributeValue) -> set[tuple[str, bytes]]:
 
 def _text(value: AttributeValue) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def changes(item: BaseModel, definition: Definition[Any], new: WireItem | None = None) -> Changes:
+    """Return the attributes that have to change in the stored item for it to equal the instance.
+
+    Args:
+        item: an instance that is remembered.
+        definition: its model.
+        new: its wire form; None encodes it.
+
+    Raises:
+        EncodeError: a value cannot be stored.
+    """
+    return difference(known(item, definition), definition.items.encode(item) if new is None else new)
+
+
+def known(item: BaseModel, definition: Definition[Any]) -> Known:
+    """Return what is known of the stored item of an instance that is remembered."""
+    codec = definition.items
+    values, parts = state_of(item)
+    if isinstance(values, bytes):
+        raw: WireItem = orjson.loads(values)
+        try:
+            # What the store gives back, given to the model again: the instance as it was.
+            before = codec.validated(codec.values(raw))
+            return Known({**codec.encode_values(before.__dict__), **codec.encode_extras(before)}, raw)
+        except (ValidationError, DecodeError):  # of another version of the model, before it was pickled
+            return Known(raw, raw)
+    return _known_of_parts(definition, values, parts or ())
+
+
+def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: Sequence[Any]) -> Known:
+    codec = definition.items
+    snapshots = codec.snapshots
+    fixed = present(snapshots.fixed, values)
+    own = present(snapshots.own, parts[: len(snapshots.own)])
+    shared = present([field.stored for field in snapshots.shared], parts[len(snapshots.own) :])
+    names = {*snapshots.own, *(field.name for field in snapshots.shared)}
+    if not names:
+        return Known(codec.encode_values(fixed), {})
+    try:
+        before = codec.validated({**codec.values(shared), **fixed, **own})
+    except (ValidationError, DecodeError):  # the model's validators take no valid instance: all parts count as changed
+        return Known(codec.encode_values(fixed), shared)
+    held = {name: value for name, value in before.__dict__.items() if name in names}
+    return Known(codec.encode_values({**fixed, **held}), shared)

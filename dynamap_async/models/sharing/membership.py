@@ -1,4 +1,4 @@
-"""The place of a model in a shared table: which of its fields are the table's keys, and what tells its items."""
+"""The membership of a model in a shared table: its kind, and the fields that are the table's keys."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin
@@ -8,10 +8,10 @@ from pydantic import BaseModel
 from dynamap_async.models.annotations import bare
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.kinds import Kinds
 from dynamap_async.models.markers import Role, StoredAs, stored_name
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.shared import Kind, Prefix, Table, Unmarked
+from dynamap_async.models.sharing.kinds import Kinds
+from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked
 from dynamap_async.models.tables import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.schema import KeyAttribute, TableSchema
 
@@ -51,13 +51,13 @@ def own_kind(model: type[Any]) -> Kind | None:
 
 
 def kinds_of(model: type[Any], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Kinds | None:
-    """Return what tells the items of a model from others of the same table; None where it shares none."""
+    """Return how the items of a model are recognised in its shared table; None for a table of its own."""
     settings: Settings = getattr(model, SETTINGS)
     return None if settings.shared is None else Kinds(model, settings.shared, own_kind(model), codec_of)
 
 
 def join(model: type[Any]) -> None:
-    """Make a model known to the table that it shares.
+    """Add a model to the table that it shares.
 
     Raises:
         ModelDefinitionError: its items could not be told from those of another model.
@@ -69,7 +69,7 @@ def join(model: type[Any]) -> None:
 
 
 def name_keys(model: type[BaseModel]) -> None:
-    """Give fields marked as keys the stored names that the shared table says, unless they have names of their own."""
+    """Set the stored names of key fields to those of the shared table, unless they have names of their own."""
     settings: Settings = getattr(model, SETTINGS)
     if settings.shared is None:
         return

@@ -1,24 +1,25 @@
-"""Places: what Pydantic says of the values at a path, for values that are written there alone.
+"""The types that a model gives to the values at a path, and Pydantic's validation of a value that is written there.
 
-A value is judged by the field that it goes into: its type, its constraints, its own validators. What needs the whole
-model (a model validator, other fields) has no say.
+The type, the constraints and the validators of the field are applied. Model validators, which need the whole item, are
+not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from inspect import isclass
 from types import GenericAlias
-from typing import Any, Final, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Discriminator, ValidationError
+from pydantic import BaseModel, Discriminator, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails, SchemaValidator
+from pydantic_core import ErrorDetails
 
 from dynamap_async.codec import Converter, abbreviate, refusal
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
-from dynamap_async.models.alone import fields_schema, type_validator
 from dynamap_async.models.annotations import (
     bare,
     field_metadata,
@@ -31,14 +32,15 @@ from dynamap_async.models.annotations import (
     unwrap,
     without_none,
 )
+from dynamap_async.models.constraints import fields_validator
 from dynamap_async.models.markers import stored_name
-from dynamap_async.models.members import drops_empty_set, is_required_member
+from dynamap_async.models.nested import drops_empty_set, is_required_member
 
 Validate: TypeAlias = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class FieldPlace:
+class FieldType:
     """A field of the model, or of a model nested in it."""
 
     owner: type[BaseModel]
@@ -58,17 +60,12 @@ class FieldPlace:
         """Return what validates a value; None where Pydantic takes only what it decodes itself."""
         if is_encoded((*field_metadata(self.info), *unwrap(without_none(bare(self.annotation)))[1])):
             return None
-        found = fields_schema(self.owner, self.name)
-        if found is None:
-            return type_validator(self.annotation, self.owner)
-        schema, config = found
-        validate = SchemaValidator(cast("Any", schema), config).validate_python
-        name = self.name
-        return lambda value: validate({name: value}, by_name=True)[0][name]
+        name, validate = self.name, fields_validator(self.owner, (self.name,))
+        return lambda value: validate({name: value})[name]
 
 
 @dataclass(frozen=True, slots=True)
-class PartPlace:
+class PartType:
     """An element of a list, a value of a mapping, or a member of another class with fields."""
 
     owner: type[BaseModel]
@@ -78,10 +75,17 @@ class PartPlace:
 
     def validator(self) -> Validate | None:
         """Return what validates a value."""
-        return type_validator(self.annotation, self.owner)
+        config: Any = {**self.owner.model_config, "arbitrary_types_allowed": True}
+        try:
+            adapter: TypeAdapter[Any] = TypeAdapter(self.annotation, config=config)
+        except PydanticUserError as error:
+            if error.code != "type-adapter-config-unused":
+                raise
+            adapter = TypeAdapter(self.annotation)
+        return partial(adapter.validator.validate_python, by_name=True)
 
 
-Place: TypeAlias = FieldPlace | PartPlace
+PathType: TypeAlias = FieldType | PartType
 
 _NUMBERS: Final = (int, float, Decimal)
 _CHOICES: Final = ("enum", "literal_error")
@@ -89,13 +93,13 @@ _SAID_BY_TYPE: Final = tuple(
     f"{name}_type" for name in ("int", "float", "decimal", "string", "bytes", "bool", "list", "set", "dict")
 )
 """Pydantic's names of faults that the wanted type and what was given say already."""
-_KNOWN: Final = "__dynamap_places__"
+_KNOWN: Final = "__dynamap_path_types__"
 """Where a class keeps its validators, by field or type, and its fields by their stored names: they go when it goes."""
 
 
-def place_of(path: Path) -> Place | None:
-    """Return the place of a path; None where the types leave open what stands there."""
-    found: Place | None = _field_of(path.owner, path.steps[0])
+def type_at(path: Path) -> PathType | None:
+    """Return the type at a path; None where the types of the model leave it open."""
+    found: PathType | None = _field_of(path.owner, path.steps[0])
     for step in path.steps[1:]:
         if found is None:
             return None
@@ -109,16 +113,16 @@ def validated(path: Path, value: object) -> Any:
     Raises:
         EncodeError: the value does not fit the field's type, its constraints or its validators.
     """
-    place = place_of(path)
-    if place is None:
+    target = type_at(path)
+    if target is None:
         return value
-    validate = _validator(place)
+    validate = _validator(target)
     if validate is None:
         return value
     try:
         return validate(value)
     except ValidationError as error:
-        raise _unfit(path, value, place, error) from error
+        raise _unfit(path, value, target, error) from error
 
 
 def validated_members(path: Path, members: object) -> Any:
@@ -127,11 +131,11 @@ def validated_members(path: Path, members: object) -> Any:
     Raises:
         EncodeError: they are no set, or one does not fit the type of the set's members.
     """
-    place = place_of(path)
-    arguments = () if place is None else get_args(bare(without_none(bare(place.annotation))))
-    if place is None or len(arguments) != 1:
+    target = type_at(path)
+    arguments = () if target is None else get_args(bare(without_none(bare(target.annotation))))
+    if target is None or len(arguments) != 1:
         return members
-    part = PartPlace(place.owner, GenericAlias(set, arguments))
+    part = PartType(target.owner, GenericAlias(set, arguments))
     validate = _validator(part)
     try:
         return members if validate is None else validate(members)
@@ -141,15 +145,15 @@ def validated_members(path: Path, members: object) -> Any:
 
 def start_number(path: Path) -> object:
     """Return what a number at a path is taken for where the item has none: its default, or 0."""
-    place = place_of(path)
-    default: object = place.info.default if isinstance(place, FieldPlace) else 0
+    target = type_at(path)
+    default: object = target.info.default if isinstance(target, FieldType) else 0
     return default if isinstance(default, _NUMBERS) and not isinstance(default, bool) else 0
 
 
 def must_be_there(path: Path) -> bool:
     """Return whether an item without anything at a path cannot be read any more."""
     if len(path.steps) == 1:
-        return _is_needed(place_of(path))
+        return _is_needed(type_at(path))
     outer, last = _outside(path), path.steps[-1]
     if outer is None:
         return False
@@ -168,8 +172,8 @@ def drops_empty(path: Path, *, in_unions: bool = True) -> bool:
         in_unions: what to say of a member of one of several models; where these are told apart by what members they
             have, it is stored.
     """
-    place = place_of(path)
-    if not isinstance(place, FieldPlace) or not drops_empty_set(place.info):
+    target = type_at(path)
+    if not isinstance(target, FieldType) or not drops_empty_set(target.info):
         return False
     outer = _outside(path)
     return outer is not None and (in_unions or not is_union(_kind(outer)))
@@ -177,46 +181,49 @@ def drops_empty(path: Path, *, in_unions: bool = True) -> bool:
 
 def is_frozen(path: Path) -> bool:
     """Return whether the model says that the field keeps its first value: ``Field(frozen=True)``."""
-    place = place_of(path)
-    return isinstance(place, FieldPlace) and bool(place.info.frozen)
+    target = type_at(path)
+    return isinstance(target, FieldType) and bool(target.info.frozen)
 
 
-def _outside(path: Path) -> Place | None:
-    """Return the place of what a path is a part of; None for a field of the model, or where nobody knows."""
+def _outside(path: Path) -> PathType | None:
+    """Return the type of what a path is a part of; None for a field of the model, or where it is unknown."""
     outer = path.steps[:-1]
-    return place_of(Path(path.owner, outer, path.spelled, path.converter)) if outer else None
+    return type_at(Path(path.owner, outer, path.spelled, path.converter)) if outer else None
 
 
-def _kind(place: Place) -> Any:
-    return bare(without_none(bare(place.annotation)))
+def _kind(target: PathType) -> Any:
+    return bare(without_none(bare(target.annotation)))
 
 
-def _is_needed(place: Place | None) -> bool:
-    if isinstance(place, PartPlace):
-        return place.required
-    if place is None or not place.info.is_required():
+def _is_needed(target: PathType | None) -> bool:
+    if isinstance(target, PartType):
+        return target.required
+    if target is None or not target.info.is_required():
         return False
-    return not is_optional(place.annotation) and set_type(place.annotation) is None
+    return not is_optional(target.annotation) and set_type(target.annotation) is None
 
 
-def _tellers(place: Place, union: Any) -> set[str]:
+def _tellers(target: PathType, union: Any) -> set[str]:
     """Return the stored names of the members by which the models of a union are told apart."""
-    metadata = [*(field_metadata(place.info) if isinstance(place, FieldPlace) else ()), *unwrap(place.annotation)[1]]
-    metadata += unwrap(without_none(bare(place.annotation)))[1]
+    metadata = [
+        *(field_metadata(target.info) if isinstance(target, FieldType) else ()),
+        *unwrap(target.annotation)[1],
+    ]
+    metadata += unwrap(without_none(bare(target.annotation)))[1]
     tellers = [each.discriminator for each in metadata if isinstance(each, Discriminator)]
     names = {each for each in tellers if isinstance(each, str)}
     fields = [kind.__pydantic_fields__ for each in get_args(union) if is_kind_of(kind := bare(each), BaseModel)]
     return {stored_name(name, each[name]) for each in fields for name in names if name in each}
 
 
-def _validator(place: Place) -> Validate | None:
-    known = _known(place.owner)
-    key: Any = place.name if isinstance(place, FieldPlace) else (place.annotation,)
+def _validator(target: PathType) -> Validate | None:
+    known = _known(target.owner)
+    key: Any = target.name if isinstance(target, FieldType) else (target.annotation,)
     try:
         if key not in known:
-            known[key] = place.validator()
+            known[key] = target.validator()
     except TypeError:  # a type that cannot be hashed, such as Annotated[str, a list]
-        return place.validator()
+        return target.validator()
     found: Validate | None = known[key]
     return found
 
@@ -226,18 +233,18 @@ def _known(owner: type[BaseModel]) -> dict[Any, Any]:
     known: dict[Any, Any] | None = vars(owner).get(_KNOWN)
     if known is None:
         fields = owner.__pydantic_fields__.items()
-        known = {None: {stored_name(name, info): FieldPlace(owner, name) for name, info in fields}}
+        known = {None: {stored_name(name, info): FieldType(owner, name) for name, info in fields}}
         type.__setattr__(owner, _KNOWN, known)
     return known
 
 
-def _unfit(path: Path, value: object, place: Place, error: ValidationError) -> EncodeError:
+def _unfit(path: Path, value: object, target: PathType, error: ValidationError) -> EncodeError:
     """Return the error that says what Pydantic found: at its own place where it is one fault, else at the path."""
-    skipped = 1 if isinstance(place, FieldPlace) else 0
+    skipped = 1 if isinstance(target, FieldType) else 0
     faults = [(each["loc"][skipped:], each) for each in error.errors(include_url=False, include_context=False)[:3]]
     inside, fault = faults[0]
     steps, found = _located(path.converter, inside)
-    hidden = bool(place.owner.model_config.get("hide_input_in_errors"))
+    hidden = bool(target.owner.model_config.get("hide_input_in_errors"))
     if value is None:
         steps, remedy = (), "" if must_be_there(path) else "to drop the attribute, use remove()"
         refused = refusal(path.converter.label, None, remedy)
@@ -284,13 +291,13 @@ def _may_hold_secret(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-def _field_of(owner: type[BaseModel], stored: str | int) -> FieldPlace | None:
-    found: FieldPlace | None = _known(owner)[None].get(stored)
+def _field_of(owner: type[BaseModel], stored: str | int) -> FieldType | None:
+    found: FieldType | None = _known(owner)[None].get(stored)
     return found
 
 
-def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place | None:
-    """Return the place of one part of a value; None where that depends on the value."""
+def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> PathType | None:
+    """Return the type of one part of a value; None where that depends on the value."""
     kind = bare(without_none(bare(annotation)))
     if is_union(kind):
         found = _among(owner, kind, step)
@@ -303,21 +310,21 @@ def _inside(owner: type[BaseModel], annotation: Any, step: str | int) -> Place |
     if is_kind_of(kind, tuple) and arguments and isinstance(step, int):
         variadic = len(arguments) == 2 and arguments[1] is Ellipsis
         position = 0 if variadic else step
-        return PartPlace(owner, arguments[position], required=not variadic) if position < len(arguments) else None
+        return PartType(owner, arguments[position], required=not variadic) if position < len(arguments) else None
     if is_kind_of(kind, Mapping) and len(arguments) == 2:
-        return PartPlace(owner, arguments[1])
+        return PartType(owner, arguments[1])
     if is_kind_of(kind, Sequence) and len(arguments) == 1 and isinstance(step, int):
-        return PartPlace(owner, arguments[0])
+        return PartType(owner, arguments[0])
     return _member(owner, kind, step)
 
 
-def _among(owner: type[BaseModel], union: Any, step: str | int) -> list[Place]:
-    """Return the places of one part of the values of a union, in those of its members that have it."""
+def _among(owner: type[BaseModel], union: Any, step: str | int) -> list[PathType]:
+    """Return the types of one part of the values of a union, in those of its members that have it."""
     return [each for member in get_args(union) if (each := _inside(owner, member, step)) is not None]
 
 
-def _member(owner: type[BaseModel], kind: Any, step: str | int) -> Place | None:
-    """Return the place of a member of a dataclass, a typed dict or a named tuple."""
+def _member(owner: type[BaseModel], kind: Any, step: str | int) -> PathType | None:
+    """Return the type of a member of a dataclass, a typed dict or a named tuple."""
     if get_origin(kind) is not None or not isclass(kind):
         return None
     try:
@@ -326,7 +333,7 @@ def _member(owner: type[BaseModel], kind: Any, step: str | int) -> Place | None:
         return None
     if isinstance(step, int):  # a named tuple is stored as a list, and each position counts
         names: tuple[str, ...] = getattr(kind, "_fields", ())
-        return PartPlace(owner, hints.get(names[step], Any), required=True) if step < len(names) else None
+        return PartType(owner, hints.get(names[step], Any), required=True) if step < len(names) else None
     if step not in hints:
         return None
-    return PartPlace(owner, hints[step], required=is_required_member(kind, step, hints[step]))
+    return PartType(owner, hints[step], required=is_required_member(kind, step, hints[step]))

@@ -1,4 +1,4 @@
-"""Fitting: whether values of one type can be values of another, as far as types tell, and how they become that."""
+"""Reading the stored values of one model's fields into the fields of another model."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dynamap_async.models.annotations import bare, is_anything, is_encoded, is_kind_of, is_none, is_root_model, is_union
-from dynamap_async.models.fallback import needs_values
 from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.pydantic_types import needs_values
 from dynamap_async.wire import AttributeValue
 
 _MEMBERS: Final = (list, tuple, set, frozenset, deque, AbstractSet, Sequence)
@@ -35,7 +35,7 @@ _FAMILIES: Final[tuple[tuple[type[Any], ...], ...]] = (
 
 
 def fits(info: FieldInfo, source: FieldPlan) -> bool:
-    """Return whether some values of a field can be values of a field of another model.
+    """Return True unless the types rule out that a field of another model takes any value of this one.
 
     Whether each of them is, Pydantic says when it is read: None among them, a constraint, a member of a literal.
     """
@@ -50,10 +50,16 @@ def _fit(source: Any, target: Any) -> bool:
 
 
 def decoder_for(target: type[BaseModel], info: FieldInfo, source: FieldPlan) -> Callable[[AttributeValue], Any]:
-    """Return what decodes a stored value of a field for a field of another model, for Pydantic to validate."""
+    """Return the function that decodes a stored value of ``source`` for Pydantic to validate as a field of ``target``.
+
+    Args:
+        target: the model that the value is read into.
+        info: its field.
+        source: the field that the value was stored by.
+    """
     if is_encoded(tuple(info.metadata)):
         return source.lax.decode
-    if source.sharding is not None:
+    if source.unsharded is not None:
         return source.of_stored
     # Of the very same type, and without anything that sees a value first, Pydantic parses the text itself.
     lax = info.annotation == source.annotation and not (info.metadata or source.encoded or needs_values(target))

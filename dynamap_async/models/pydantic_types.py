@@ -31,7 +31,7 @@ from dynamap_async import codec
 from dynamap_async.codec import ALL_TAGS, Converter
 from dynamap_async.models.annotations import Metadata, is_encoded, name_of
 from dynamap_async.models.assigned import PRESENCE
-from dynamap_async.models.compiling import Compiler
+from dynamap_async.models.converters import Compiler
 from dynamap_async.models.markers import OURS
 from dynamap_async.models.own_init import for_own_init
 from dynamap_async.wire import Tag as StoredTag

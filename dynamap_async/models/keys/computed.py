@@ -1,0 +1,365 @@
+"""Computed keys: fields whose text is made of other fields by a template. What ``template`` says, and what follows."""
+
+import threading
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel, model_validator
+from pydantic.fields import FieldInfo
+
+from dynamap_async.codec import MISFITS
+from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.models.assigned import UNASSIGNED
+from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.indexes import IndexDeclaration
+from dynamap_async.models.markers import Role, declared_template
+from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.templates import (
+    UNITS_OF_TIMES,
+    KeyTemplate,
+    Part,
+    format_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The computed keys of one model."""
+
+    model: str
+    """The model's name, for messages."""
+    templates: Mapping[str, KeyTemplate]
+    """Field name -> template."""
+    of_part: Mapping[str, tuple[str, ...]]
+    """Field name of a part -> the computed fields that it belongs to."""
+    unstored: Mapping[str, str]
+    """Field name of a part that is no attribute of its own -> the computed field that it is read back from."""
+
+    def affected(self, parts: Collection[str]) -> Iterable[str]:
+        """Return the names of the computed fields that some parts belong to."""
+        return dict.fromkeys(name for part in parts for name in self.of_part.get(part, ()))
+
+    def built(self, name: str, values: Mapping[str, Any]) -> Any:
+        """Return the text of a computed field, None where a part is None; UNASSIGNED where one has no value yet.
+
+        Raises:
+            EncodeError: a value does not fit; the error names the model and the field.
+        """
+        found = self.templates[name]
+        for part in found.parts:
+            if values.get(part.name, UNASSIGNED) is UNASSIGNED:
+                return UNASSIGNED
+        try:
+            return found.build(values)
+        except EncodeError as error:
+            raise error.at(model=self.model) from error.__cause__
+
+    def after(self, values: Mapping[str, Any], changed: Collection[str]) -> dict[str, Any]:
+        """Return computed field -> text, of those that some changed parts belong to and that have all their parts.
+
+        Args:
+            values: field name -> value, after the change.
+            changed: the names of the parts.
+
+        Raises:
+            EncodeError: a value does not fit; the error names the model and the field.
+        """
+        made = {name: self.built(name, values) for name in self.affected(changed)}
+        return {name: text for name, text in made.items() if text is not UNASSIGNED}
+
+
+COMPUTES: Final = "__dynamap_computes__"
+"""The name of the validator that computes."""
+
+_reading = threading.local()
+
+
+@contextmanager
+def reading() -> Generator[None]:
+    """Take the keys of instances that are made as they are stored, whatever their parts say."""
+    _reading.depth = getattr(_reading, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _reading.depth -= 1
+
+
+def has_templates(namespace: Mapping[str, Any]) -> bool:
+    """Return whether a class body has a field with a template."""
+    return any(isinstance(each, FieldInfo) and declared_template(each) is not None for each in namespace.values())
+
+
+def validator_of(namespace: Mapping[str, Any], computed_of: Callable[[type[Any]], Computed | None]) -> dict[str, Any]:
+    """Return the validator, by attribute name, that computes the keys of a class body with templates.
+
+    Args:
+        namespace: the class body.
+        computed_of: model -> its computed keys.
+    """
+    if not has_templates(namespace):
+        return {}
+
+    def compute(item: Any) -> Any:
+        computed = computed_of(item.__class__)
+        if computed is not None:
+            complete(item, computed, keep=getattr(_reading, "depth", 0) > 0)
+        return item
+
+    return {COMPUTES: model_validator(mode="after")(compute)}
+
+
+def complete(item: BaseModel, computed: Computed, *, keep: bool) -> None:
+    """Give an instance the computed keys that it does not have, and judge those that it was given.
+
+    Args:
+        item: a new instance.
+        computed: the model's computed keys.
+        keep: whether the keys that it was given stand, as those of stored items do.
+
+    Raises:
+        OperationError: it was given another key than its parts make.
+        EncodeError: a value does not fit into a key.
+    """
+    values, given = vars(item), item.__pydantic_fields_set__
+    for name in computed.templates:
+        held = values.get(name, UNASSIGNED)
+        if held is not UNASSIGNED and (keep or name not in given):
+            given.discard(name)
+            continue
+        made = computed.built(name, values)
+        if held is not UNASSIGNED and made is not UNASSIGNED and held != made:
+            raise _not_given(computed, name, held, made)
+        given.discard(name)
+        if made is not UNASSIGNED:
+            values[name] = made
+        elif held is UNASSIGNED:
+            values.pop(name, None)
+
+
+def install(cls: type[Any], namespace: Mapping[str, Any], computed_of: Callable[[type[Any]], Computed | None]) -> None:
+    """Let a class with templates compute its keys again when a part is assigned, or a copy gets another value.
+
+    Args:
+        cls: the class; what it says of assignment and copying itself stays. One without templates stays as it is.
+        namespace: its body.
+        computed_of: model -> its computed keys.
+    """
+    if not has_templates(namespace):
+        return
+    methods: Any = cls
+    assign: Callable[[Any, str, Any], None] = methods.__setattr__
+    copy: Callable[..., Any] = methods.model_copy
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807 - it becomes the class's own
+        computed, values = computed_of(self.__class__), _values(self)
+        # Whatever validates the whole item again is not to judge the keys before they are computed.
+        kept = reading() if self.model_config.get("validate_assignment") else nullcontext()
+        if computed is None or not (name in computed.of_part or name in computed.templates):
+            with kept:
+                assign(self, name, value)
+        elif name in computed.templates:
+            if value != values.get(name, UNASSIGNED):
+                raise _not_given(computed, name, value, values.get(name))
+        else:
+            with kept:
+                _assigned(self, computed, name, partial(assign, self, name, value))
+
+    def model_copy(self: Any, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
+        computed = computed_of(self.__class__)
+        copied = copy(self, update=update, deep=deep)
+        if update and computed is not None:
+            _updated(self, copied, computed, update)
+        return copied
+
+    type.__setattr__(cls, "__setattr__", __setattr__)
+    type.__setattr__(cls, "model_copy", model_copy)
+
+
+def _values(item: Any) -> dict[str, Any]:
+    values: dict[str, Any] = item.__dict__
+    return values
+
+
+def _assigned(item: BaseModel, computed: Computed, name: str, assign: Callable[[], None]) -> None:
+    values = vars(item)
+    before = values.get(name, UNASSIGNED)
+    assign()
+    values = vars(item)  # with validate_assignment it is another one
+    if values.get(name, UNASSIGNED) == before:
+        return
+    try:
+        values.update(computed.after(values, (name,)))
+    except BaseException:
+        if before is UNASSIGNED:
+            values.pop(name, None)
+        else:
+            values[name] = before
+        raise
+
+
+def _updated(before: BaseModel, copied: BaseModel, computed: Computed, update: Mapping[str, Any]) -> None:
+    old, values = vars(before), vars(copied)
+    changed = [name for name in update if name in computed.of_part and old.get(name, UNASSIGNED) != update[name]]
+    made = {**{name: old.get(name) for name in computed.templates if name in update}, **computed.after(values, changed)}
+    for name, text in made.items():
+        if name in update and update[name] != text:
+            raise _not_given(computed, name, update[name], text)
+    values.update(made)
+    copied.__pydantic_fields_set__.difference_update(computed.templates)
+
+
+def _not_given(computed: Computed, name: str, given: object, made: object) -> OperationError:
+    found = computed.templates[name]
+    parts = ", ".join(found.names) or "nothing: it is constant"
+    return OperationError(
+        f"{computed.model}.{name} is computed from {parts}; here it is {made!r}, not {given!r}: set its parts, and "
+        "leave the key out"
+    )
+
+
+_KEYS: Final = (Role.PARTITION_KEY, Role.SORT_KEY)
+_TIME: Final = datetime(2024, 3, 9, 8, 7, 6, 543210, tzinfo=UTC)
+"""A time with something in each of its units."""
+
+
+def computed_of(
+    model: type[BaseModel], fields: Mapping[str, FieldPlan], indexes: Mapping[str, IndexDeclaration]
+) -> Computed | None:
+    """Return the computed keys of a model; None if it has none.
+
+    Args:
+        model: the class, complete.
+        fields: its fields.
+        indexes: its index declarations, by attribute name.
+
+    Raises:
+        ModelDefinitionError: a template, a part or a field that is not stored is wrong.
+    """
+    templates = {plan.name: plan.template for plan in fields.values() if plan.template is not None}
+    for name, template in templates.items():
+        _check(model, fields, fields[name], template)
+    unstored = {plan.name: _source(model, fields, plan) for plan in fields.values() if not plan.is_stored}
+    for attribute, index in indexes.items():
+        for name in (*index.partition_fields, *index.sort_fields, *getattr(index.projection, "attributes", ())):
+            if name in unstored:
+                problem = f"names {name}, which is not stored by itself; name {unstored[name]}, or drop stored=False"
+                raise fault(model.__name__, problem, attribute)
+    if not templates:
+        return None
+    parts = dict.fromkeys(part for template in templates.values() for part in template.names)
+    of_part = {part: tuple(name for name, each in templates.items() if part in each.names) for part in parts}
+    return Computed(model.__name__, templates, of_part, unstored)
+
+
+def _check(model: type[BaseModel], fields: Mapping[str, FieldPlan], key: FieldPlan, template: KeyTemplate) -> None:
+    settings: Settings = getattr(model, SETTINGS)
+    problem = None
+    if COMPUTES not in model.__pydantic_decorators__.model_validators:
+        problem = (
+            f"has its template inside the annotation; write it behind the equals sign: {key.name}: ... = template(...)"
+        )
+    elif settings.table is None and not settings.abstract:
+        problem = (
+            "has a template, but the model has no table, so it is no key of anything; use a computed_field, or add "
+            f'table="..." to class {model.__name__}'
+        )
+    elif key.role not in (Role.ATTRIBUTE, *_KEYS):
+        problem = f"is a {key.role.value}, which is no text; drop its template"
+    if problem is not None:
+        raise fault(model.__name__, problem, key.name)
+    for name in template.names:
+        problem = _part_problem(key, fields[name]) or _coarser(template.part(name), fields[name])
+        if problem is not None:
+            raise fault(model.__name__, f"the template {template.pattern!r} names {name}, {problem}", key.name)
+
+
+def _part_problem(key: FieldPlan, part: FieldPlan) -> str | None:
+    if part.role is Role.VERSION:
+        return "which changes with each write, unseen by updates; count in a field of your own"
+    if part.nullable and key.role in _KEYS:
+        return "which may be None, and every item needs its key; declare it without None"
+    if part.nullable and not key.nullable:
+        return f"which may be None, and then there is no key; declare {key.name} as Attr[str | None]"
+    if part.assigned is not None and part.assigned.on_update is not None and key.role in _KEYS:
+        return "which changes with each write (on_update), and a key never changes; take on_create"
+    return None
+
+
+def _coarser(part: Part, field: FieldPlan) -> str | None:
+    """Return what is wrong if the key has more of a time than its attribute, so that no condition would meet it."""
+    if part.format.label != "datetime":
+        return None
+    try:
+        kept = field.converter.decode(field.converter.encode(_TIME))
+    except (EncodeError, *MISFITS):
+        return None
+    if part.text(kept) == part.text(_TIME):
+        return None
+    units = (unit for unit in UNITS_OF_TIMES if _text(field, unit, kept) == _text(field, unit, _TIME))
+    unit = next(units, "year")
+    return (
+        f"which is stored without what follows its {unit}, so that conditions would not find what the key holds; write "
+        f"{{{part.name}:{unit}}}"
+    )
+
+
+def _text(field: FieldPlan, unit: str, value: datetime) -> str:
+    return format_of(field.annotation, unit).write(value)
+
+
+def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: FieldPlan) -> str:
+    """Return the computed field that a part without an attribute of its own is read back from."""
+    if part.role is not Role.ATTRIBUTE or part.template is not None or part.assigned is not None:
+        raise fault(model.__name__, "is a key or a field of the session, which has to be stored; drop stored=False")
+    holding = [plan for plan in fields.values() if plan.template is not None and part.name in plan.template.names]
+    for plan in sorted(holding, key=lambda each: each.role not in _KEYS):
+        if not plan.nullable and plan.template is not None and part.name in plan.template.readable:
+            return plan.name
+    if not holding:
+        problem = "is not stored and stands in no template, so it would be lost; drop stored=False"
+    elif part.nullable:
+        problem = "is not stored and may be None, when there is no key to read it back from; drop one of the two"
+    else:
+        names = " and ".join(plan.name for plan in holding)
+        problem = (
+            f"is not stored, and cannot be read back from {names}, which may be absent, or holds it in another case or "
+            "cut off; drop stored=False"
+        )
+    raise fault(model.__name__, problem, part.name)
+
+
+class ReadBack(NamedTuple):
+    """A computed field that other fields are read back from."""
+
+    key: str
+    """The computed field's name."""
+    template: KeyTemplate
+    parts: tuple[str, ...]
+    """The names of the fields."""
+
+    def of(self, text: object) -> dict[str, Any]:
+        """Return field name -> value of a key; nothing where it was not read.
+
+        Raises:
+            DecodeError: the text is no such key.
+        """
+        if not isinstance(text, str):
+            return {}
+        found = self.template.parse(text)
+        return {part: found[part] for part in self.parts}
+
+
+def read_back(fields: Sequence[FieldPlan]) -> tuple[ReadBack, ...]:
+    """Return where the fields without an attribute of their own are read back from."""
+    missing = {field.name for field in fields if not field.is_stored}
+    found: list[ReadBack] = []
+    for field in fields:
+        template = field.template
+        if template is not None and not field.nullable and (parts := missing & template.readable):
+            found.append(ReadBack(field.name, template, tuple(sorted(parts))))
+            missing -= parts
+    return tuple(found)

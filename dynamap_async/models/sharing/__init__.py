@@ -1,0 +1,1 @@
+"""Tables that several models share, and the kinds that tell their items apart."""

@@ -1,73 +1,192 @@
-"""Transactions of a session: ``transaction``, ``transact_write``, ``transact_get`` and ``transact_find``."""
+"""A transaction as a block: what is given to it inside is sent as one when the block ends well.
 
-from collections.abc import Iterable
-from typing import Any, TypeVar, overload
+Invariant: nothing is sent before the end of the block, and nothing at all if an exception or a cancellation ends it.
+"""
 
-from dynamap_async.models import Model
-from dynamap_async.operations import FindOf, GetOf, TransactFind, TransactGet, TransactWrite, Write
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, overload
+
+from dynamap_async.errors import SessionStateError
+from dynamap_async.expressions import Condition
+from dynamap_async.models import KeyValue, Model
+from dynamap_async.operations import (
+    Check,
+    Create,
+    Delete,
+    Put,
+    Replace,
+    Save,
+    TransactWrite,
+    Updatable,
+    Update,
+    UpdateSpec,
+    Write,
+)
+from dynamap_async.operations.transact_write import check_action
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.transaction import Transaction
 
-A = TypeVar("A", bound=Model)
-B = TypeVar("B", bound=Model)
-C = TypeVar("C", bound=Model)
-D = TypeVar("D", bound=Model)
-E = TypeVar("E", bound=Model)
+M = TypeVar("M")
+MA = TypeVar("MA", bound=Model)
 
 
-class Transactions:
-    """What a session does with several items as one."""
+class TransactionUpdate(Updatable[M], Generic[M]):
+    """An update inside a transaction. It joins when it is made, and each method changes what was joined.
 
-    _runner: Runner
+    So ``tx.update(Tweet, "ada", 7).add(Tweet.likes, 1)`` is complete as it stands, and is not awaited. Unlike
+    other updates it is no value: there is one, and it ends with the block.
+    """
 
-    def transaction(self, *, client_request_token: str | None = None) -> Transaction:
-        """Return a transaction, to be used as ``async with session.transaction() as tx``. See ``Transaction``."""
-        return Transaction(self._runner, client_request_token=client_request_token)
+    __slots__ = ("_replace", "_stands")
 
-    async def transact_write(
-        self, actions: Iterable[Write[Any]], /, *, client_request_token: str | None = None
+    def __init__(self, spec: UpdateSpec, change: Callable[[Update[M, Any]], None]) -> None:
+        self._stands = spec
+        self._replace = change
+
+    def __repr__(self) -> str:
+        return f"<TransactionUpdate {self._stands}>"
+
+    @property
+    def _spec(self) -> UpdateSpec:
+        return self._stands
+
+    def _with(self, spec: UpdateSpec) -> Self:
+        self._replace(Update[M, Any].of(spec))
+        self._stands = spec
+        return self
+
+
+class Transaction:
+    """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
+
+    Its methods only take note, and are not awaited; items are taken as they are then, but those with hooks or a number
+    at the end of the block, when the hooks have run. Leaving the block sends them, and raises what ``TransactWrite``
+    raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and timestamps of the
+    instances move on then, not before. An exception inside the block sends nothing. A block without actions sends
+    nothing either.
+
+    Cost: as ``TransactWrite``.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+
+    def __init__(self, runner: Runner, *, client_request_token: str | None = None) -> None:
+        """Begin with nothing; sessions make transactions.
+
+        Raises:
+            OperationError: the token is empty or too long.
+            SessionStateError: the session is not open.
+        """
+        runner.executor.check_open()
+        self._runner = runner
+        self._empty = TransactWrite((), client_request_token=client_request_token)
+        self._actions: list[Write[Any]] = []
+        self._open = False
+        self._entered = False
+
+    @property
+    def actions(self) -> tuple[Write[Any], ...]:
+        """What was given to it until now, in order; also after its end."""
+        return tuple(self._actions)
+
+    def put(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+        """Write an item, replacing the stored one. See ``Put``."""
+        self._take(Put(item, where=where, read_first=read_first))
+
+    def create(self, item: Model, /, *, where: Condition | None = None) -> None:
+        """Write an item that must not exist yet. See ``Create``."""
+        self._take(Create(item, where=where))
+
+    def save(self, item: Model, /, *, where: Condition | None = None) -> None:
+        """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``."""
+        self._take(Save(item, where=where))
+
+    def replace(self, item: Model, /, *, where: Condition | None = None) -> None:
+        """Write an item whatever version is stored. See ``Replace``."""
+        self._take(Replace(item, where=where))
+
+    @overload
+    def delete(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
+    @overload
+    def delete(
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition | None = None,
+        read_first: bool = False,
+    ) -> None: ...
+    def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
+        """Remove an item, given as an instance or as model and key. See ``Delete``."""
+        self._take(Delete(target, *key, where=where, read_first=read_first))
+
+    @overload
+    def update(self, item: MA, /) -> TransactionUpdate[MA]: ...
+    @overload
+    def update(
+        self, model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
+    ) -> TransactionUpdate[MA]: ...
+    def update(self, subject: Any, /, *key: Any) -> TransactionUpdate[Any]:
+        """Change parts of an item, given as an instance or as model and key; the methods say how. See ``Update``."""
+        update: Update[Any, Any] = Update(subject, *key)
+        self._take(update)
+        return TransactionUpdate(update.spec, partial(self._change, len(self._actions) - 1))
+
+    def _change(self, position: int, update: Update[Any, Any]) -> None:
+        self._check()
+        self._actions[position] = update
+
+    def check(
+        self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
     ) -> None:
-        """Carry out ``Put``, ``Update``, ``Delete``, ``Check`` and other writes, all or none. See ``TransactWrite``."""
-        await self._runner.execute(TransactWrite(actions, client_request_token=client_request_token))
+        """Demand something of an item that the transaction does not write. See ``Check``."""
+        self._take(Check(model, partition, sort, where=where))
 
-    @overload
-    async def transact_get(self, a: GetOf[A], /) -> tuple[A]: ...
-    @overload
-    async def transact_get(self, a: GetOf[A], b: GetOf[B], /) -> tuple[A, B]: ...
-    @overload
-    async def transact_get(self, a: GetOf[A], b: GetOf[B], c: GetOf[C], /) -> tuple[A, B, C]: ...
-    @overload
-    async def transact_get(self, a: GetOf[A], b: GetOf[B], c: GetOf[C], d: GetOf[D], /) -> tuple[A, B, C, D]: ...
-    @overload
-    async def transact_get(
-        self, a: GetOf[A], b: GetOf[B], c: GetOf[C], d: GetOf[D], e: GetOf[E], /
-    ) -> tuple[A, B, C, D, E]: ...
-    @overload
-    async def transact_get(self, *gets: GetOf[A]) -> tuple[A, ...]: ...
-    async def transact_get(self, *gets: Any) -> tuple[Any, ...]:
-        """Read up to 100 items as they are at one moment; ItemNotFoundError if one is absent. See ``TransactGet``."""
-        found: tuple[Any, ...] = await self._runner.execute(TransactGet(*gets))
-        return found
+    def add(self, action: Write[Any], /) -> None:
+        """Take any write or check as it is.
 
-    @overload
-    async def transact_find(self, a: FindOf[A], /) -> tuple[A | None]: ...
-    @overload
-    async def transact_find(self, a: FindOf[A], b: FindOf[B], /) -> tuple[A | None, B | None]: ...
-    @overload
-    async def transact_find(
-        self, a: FindOf[A], b: FindOf[B], c: FindOf[C], /
-    ) -> tuple[A | None, B | None, C | None]: ...
-    @overload
-    async def transact_find(
-        self, a: FindOf[A], b: FindOf[B], c: FindOf[C], d: FindOf[D], /
-    ) -> tuple[A | None, B | None, C | None, D | None]: ...
-    @overload
-    async def transact_find(
-        self, a: FindOf[A], b: FindOf[B], c: FindOf[C], d: FindOf[D], e: FindOf[E], /
-    ) -> tuple[A | None, B | None, C | None, D | None, E | None]: ...
-    @overload
-    async def transact_find(self, *finds: FindOf[A]) -> tuple[A | None, ...]: ...
-    async def transact_find(self, *finds: Any) -> tuple[Any, ...]:
-        """Read up to 100 items as they are at one moment; None for each that is absent. See ``TransactFind``."""
-        found: tuple[Any, ...] = await self._runner.execute(TransactFind(*finds))
-        return found
+        Raises:
+            OperationError: it is no write, or there are 100 already.
+            SessionStateError: the block was not entered, or was left.
+        """
+        self._check()
+        check_action(len(self._actions), action)
+        self._take(action)
+
+    def _take(self, action: Write[Any]) -> None:
+        self._check()
+        self._empty.check_one_more(self._actions, action)
+        self._actions.append(action)
+
+    def _check(self) -> None:
+        if not self._open:
+            raise SessionStateError(
+                "a transaction takes actions only inside its `async with session.transaction() as tx:`; begin another"
+            )
+        self._runner.executor.check_open()
+
+    async def __aenter__(self) -> Self:
+        """Begin.
+
+        Raises:
+            SessionStateError: the transaction was used before.
+        """
+        if self._entered:
+            raise SessionStateError("a transaction is used once; begin another one with session.transaction()")
+        self._open = self._entered = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Send what was given, unless an exception or a cancellation ended the block.
+
+        Raises:
+            TransactionCanceledError: one of the actions could not be carried out, so none was.
+            OperationError: two actions are about one item, or the items are too large together.
+        """
+        self._open = False
+        if error is None:
+            await self._runner.execute(self._empty.of(self._actions))

@@ -17,9 +17,8 @@ from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Delete, Put, Write
 from dynamap_async.request import Request
-from dynamap_async.session.asked import Asked
-from dynamap_async.session.flow import Flow
-from dynamap_async.session.item_chunks import (
+from dynamap_async.session.bulk.flow import Flow
+from dynamap_async.session.bulk.item_chunks import (
     PlainDeletes,
     PlainDeletesByKey,
     PlainPuts,
@@ -27,9 +26,10 @@ from dynamap_async.session.item_chunks import (
     PlainWriting,
     WriteChunk,
 )
-from dynamap_async.session.lines import Lines
+from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.sending import outcome
+from dynamap_async.session.writes import Writes
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Batch:
             done=self._note,
             done_chunk=self._note_chunk,
         )
-        self._writing = runner.writing
+        self._writes = runner.writes
         self._puts = PlainWriting(runner, PlainPuts)
         self._deletes = PlainWriting(runner, PlainDeletes)
         self._deletes_by_key = PlainWriting(runner, PlainDeletesByKey)
@@ -75,7 +75,7 @@ class Batch:
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
-        self._lines: Final = Lines(runner.writing)
+        self._queues: Final = _Queues(runner.writes)
         self._open = False
         self._entered = False
 
@@ -144,9 +144,9 @@ class Batch:
         self._flow.executor.check_open()
 
     async def _ready(self, operation: Write[Any]) -> Write[Any]:
-        if not (operation.guarded or self._writing.prepares(operation)):
+        if not (operation.guarded or self._writes.prepares(operation)):
             return operation
-        return await self._flow.hold(self._writing.hooked(operation))
+        return await self._flow.hold(self._writes.hooked(operation))
 
     async def _give(self, subject: Any, operation: Write[Any]) -> None:
         alone = operation.needs_number or operation.guarded
@@ -208,7 +208,7 @@ class Batch:
         async with self._room():
             self._check()
             asked = Asked(self._given, subject, operation, request, elsewhere=True)
-            self._flow.follow(asked, self._lines.begin(operation, request))
+            self._flow.follow(asked, self._queues.begin(operation, request))
             self._given += 1
         await self._flow.pace()
 
@@ -274,7 +274,7 @@ class Batch:
     async def _attempt(self, subject: T, operation: Callable[[T], Write[Any]]) -> None:
         try:
             asked = operation(subject)
-            if asked.guarded or self._writing.prepares(asked):
+            if asked.guarded or self._writes.prepares(asked):
                 asked = await self._ready(asked)
         except Exception as error:  # noqa: BLE001 - what cannot be stored, or what a hook refuses, fails alone
             self._failures.append(ItemFailure(self._given, subject, error))
@@ -327,3 +327,29 @@ class Batch:
             )
         elif self._failures:
             raise BatchError(self._failures, total=self._given)
+
+
+class _Queues:
+    """The writes of one bulk load that take several requests each: those of one item follow each other.
+
+    Invariant: a queue is forgotten when the last write in it has ended.
+    """
+
+    def __init__(self, writes: Writes) -> None:
+        self._writes: Final = writes
+        self._last: Final[dict[str, asyncio.Task[Any]]] = {}
+
+    def begin(self, operation: Write[Any], request: Request) -> asyncio.Task[Any]:
+        """Begin a write behind those of the same item; one without a number has no key yet, so it follows none."""
+        if request.target is None:
+            return asyncio.create_task(self._writes.after_hooks(operation))
+        identity = request.target.identity
+        task = asyncio.create_task(self._behind(self._last.get(identity), operation))
+        self._last[identity] = task
+        task.add_done_callback(lambda _: self._last.pop(identity) if self._last.get(identity) is task else None)
+        return task
+
+    async def _behind(self, earlier: asyncio.Task[Any] | None, operation: Write[Any]) -> None:
+        if earlier is not None:
+            await asyncio.wait((earlier,))
+        await self._writes.after_hooks(operation)

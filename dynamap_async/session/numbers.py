@@ -1,4 +1,4 @@
-"""Numbers: takes them from counters, as many at a time as are waited for.
+"""Numbers: those of new items, taken from counters, as many at a time as are waited for; and counting up a field.
 
 Invariant: a number is given to one caller at most; an allocation whose answer was lost, and one for a caller that was
 cancelled meanwhile, leave a gap.
@@ -8,12 +8,15 @@ import asyncio
 from contextvars import Context as ContextVariables
 from typing import Any, Final
 
+from dynamap_async.codec import encode_any
 from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, own_instance
-from dynamap_async.models import Definition, Role
-from dynamap_async.operations import Reserve, TransactWrite, Write, counter_of
+from dynamap_async.expressions import path_of
+from dynamap_async.models import Definition, Model, Role
+from dynamap_async.operations import Reserve, TransactWrite, Update, Write, counter_of
 from dynamap_async.planning import Context
-from dynamap_async.session.sending import result_of
+from dynamap_async.session.results import result_of
+from dynamap_async.transport import damaged
 
 MOST_COLLISIONS: Final = 50
 """How many successive numbers may belong to items that were written with explicit values."""
@@ -126,3 +129,49 @@ def too_many(collisions: int, error: Exception, *writes: Write[Any]) -> bool:
     models = dict.fromkeys(write.definition.model.__name__ for write in writes if write.needs_number)
     error.add_note(_REMEDY.format(count=collisions, model=next(iter(models), "")))
     return True
+
+
+class Increment:
+    """An addition to a number of one item, whose result is the new number."""
+
+    def __init__(self, model: type[Model], *key_and_field: Any, by: Any, upsert: bool) -> None:
+        """Describe the addition.
+
+        Args:
+            model: the item's model.
+            key_and_field: the values of its key; then the field.
+            by: what to add.
+            upsert: whether to make the item where there is none.
+
+        Raises:
+            ExpressionError: the field holds no number, or is another model's.
+            EncodeError: the amount or a key value is of the wrong type.
+            OperationError: the number of key values does not fit the table's key.
+        """
+        *key, field = key_and_field if len(key_and_field) > 1 else (*key_and_field, None)
+        update = Update(model, *key).add(field, by)
+        self._definition: Final = update.definition
+        self._field: Final[Any] = field
+        self.update: Final[Update[Any, dict[str, Any]]] = (update.upsert() if upsert else update).returning("changed")
+        """The operation."""
+
+    def value(self, changed: dict[str, Any], context: Context) -> Any:
+        """Return the new number.
+
+        Args:
+            changed: the result of the operation.
+            context: that in which it was carried out.
+
+        Raises:
+            DamagedResponseError: the answer does not hold it.
+        """
+        path = path_of(self._field)
+        try:
+            value: Any = changed[self._definition.field_names[path.attribute]]
+            for step in path.steps[1:]:
+                # Of a list, the answer holds only the elements that were changed.
+                value = value[step] if isinstance(step, str) else value[0]
+        except (LookupError, TypeError) as error:
+            request = self.update.request(context)
+            raise damaged(request, f"the answer does not say what {path.spelled} is now") from error
+        return value if len(path.steps) == 1 else path.converter.decode(encode_any(value))

@@ -1,4 +1,4 @@
-"""``Loader``: reads by key for one web request, each key once. See docs/how-to/graphql.md.
+"""Loaders: reads by key for one web request, each key once. See docs/how-to/graphql.md.
 
 Invariant: a promise has at most one task, and only while somebody waits for it, who ends after it; a failure is never
 kept.
@@ -12,13 +12,26 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import anyio
 
-from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
+from dynamap_async.errors import (
+    BatchError,
+    DynamapError,
+    EncodeError,
+    ItemFailure,
+    OperationError,
+    SessionStateError,
+)
 from dynamap_async.executor import Account, innermost, own_instance
-from dynamap_async.session.many import several
+from dynamap_async.expressions import Condition, Expr, path_of
+from dynamap_async.models import Index, Key, Model
+from dynamap_async.operations import Find, Query
+from dynamap_async.planning import checked_model
+from dynamap_async.session.bulk import of_key, several
+from dynamap_async.session.runner import Runner
 
 K_contra = TypeVar("K_contra", contravariant=True)
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
+M = TypeVar("M", bound=Model)
 
 
 class Source(Protocol[K_contra, V_co]):
@@ -243,3 +256,66 @@ async def _ended(broken_off: Sequence[asyncio.Task[Any]]) -> None:
 
 async def _itself(value: V) -> V:
     return value
+
+
+def loader_of(
+    runner: Runner,
+    model: type[M],
+    by: Expr[Any] | None,
+    *,
+    where: Condition | Sequence[Condition],
+    index: Index[M] | None,
+    descending: bool,
+    limit: int | None,
+    consistent_read: bool,
+) -> Loader[Any, Any]:
+    """Return a loader of items by their key, or of lists of items by a field; see ``Session.loader``."""
+    checked_model(model)
+    if by is None:
+        if where != () or index is not None or descending or limit is not None:
+            raise OperationError(
+                f"a loader by key reads one {model.__name__} for each key; where=, index=, descending= and limit= "
+                f"belong to lists: name their field too, as in by={model.__name__}.some_field"
+            )
+        return Loader(_ByKey(runner, model, consistent_read=consistent_read))
+    query = Query(model).where(*([where] if isinstance(where, Condition) else where))
+    query = query if index is None else query.index(index)
+    query = query.descending() if descending else query
+    query = query if limit is None else query.limit(limit)
+    return Loader(_ByField(runner, query.consistent() if consistent_read else query, by))
+
+
+class _ByKey(Generic[M]):
+    """Items by their key."""
+
+    def __init__(self, runner: Runner, model: type[M], *, consistent_read: bool) -> None:
+        self._runner: Final = runner
+        self._model: Final = model
+        self._operation: Final = partial(Find[M], consistent_read=consistent_read)
+
+    def ask(self, key: Key, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, M | None]]]:
+        find: Find[M] = of_key(self._operation, self._model, key)
+        target = find.request(self._runner.context).target
+        return None if target is None else target.identity, partial(self._runner.execute, find)
+
+
+class _ByField(Generic[M]):
+    """Lists of items by the value of a field: one query for each."""
+
+    def __init__(self, runner: Runner, query: Query[M, M], by: Expr[Any]) -> None:
+        self._runner: Final = runner
+        self._query: Final = query
+        self._by: Final = by
+        self._path: Final = path_of(by)
+
+    def ask(self, key: object, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, list[M]]]]:
+        if key is None and None in self._path.reads_as_none:  # to a query it means absence, of which no key is made
+            raise EncodeError("None is no value of a key, so no item has it; load only what is not None").at(
+                self._path.spelled, model=self._path.owner.__name__
+            )
+        query = self._query.where(self._by == key)
+        try:
+            hash(key)
+        except TypeError:
+            raise OperationError(f"{key!r} cannot be a key of a loader: it can be changed") from None
+        return (type(key), key), partial(self._runner.execute, query)

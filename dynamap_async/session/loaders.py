@@ -115,6 +115,11 @@ class Loader(Generic[K_contra, V]):
     """
 
     def __init__(self, source: Source[K_contra, V]) -> None:
+        """Begin with nothing remembered; sessions make loaders.
+
+        Args:
+            source: where values come from.
+        """
         self._source: Final = source
         self._promises: Final[dict[Hashable, _Promise[V]]] = {}
 
@@ -134,7 +139,11 @@ class Loader(Generic[K_contra, V]):
             EncodeError: the key has a wrong type.
             SessionStateError: the session is not open, or belongs to another event loop.
 
-        Cost: that of ``Find``, or one Query; nothing for a key that was loaded before.
+        Cost:
+            That of ``Find``, or one Query; none for a key that was loaded before.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         promise = self._joined(key)
         try:
@@ -147,6 +156,9 @@ class Loader(Generic[K_contra, V]):
     async def load_many(self, keys: Iterable[K_contra], /) -> list[V]:
         """Load the values of several keys.
 
+        Args:
+            keys: any number, each as ``load`` takes it.
+
         Returns:
             One value per key, in the order given.
 
@@ -155,7 +167,11 @@ class Loader(Generic[K_contra, V]):
             OperationError: these are no keys.
             SessionStateError: the session is not open, was closed, or belongs to another event loop.
 
-        Cost: that of ``load`` for each distinct key that was not loaded before.
+        Cost:
+            That of ``load`` for each distinct key that was not loaded before.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         wanted = list(several(keys, "keys"))
         outcomes = await self._outcomes(wanted)
@@ -172,6 +188,9 @@ class Loader(Generic[K_contra, V]):
 
         It has no memory, because that other loader has one.
 
+        Args:
+            keys: any number, each as ``load`` takes it.
+
         Returns:
             One entry per key, in the order given: the value, or the error with which its reading failed.
 
@@ -179,7 +198,11 @@ class Loader(Generic[K_contra, V]):
             OperationError: these are no keys.
             SessionStateError: the session is not open, was closed, or belongs to another event loop.
 
-        Cost: that of ``load`` for each distinct key.
+        Cost:
+            That of ``load`` for each distinct key.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         return await Loader(self._source)._outcomes(list(several(keys, "keys")))  # noqa: SLF001 - another of the same class
 
@@ -202,6 +225,12 @@ class Loader(Generic[K_contra, V]):
         """Forget the value of a key, so that the next load reads it again; no error if there is none.
 
         Those who wait for it already get what is on its way.
+
+        Args:
+            key: as ``load`` takes it.
+
+        Raises:
+            EncodeError: the key has a wrong type.
         """
         self._promises.pop(self._source.ask(key)[0], None)
 

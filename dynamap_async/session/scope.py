@@ -23,10 +23,13 @@ class Allowance:
     """
 
     max_read_units: float | None = None
+    """The most read units, from 0 up."""
     max_write_units: float | None = None
+    """The most write units, from 0 up."""
     max_requests: int | None = None
+    """The most HTTP requests, repeated ones included."""
     timeout: float | None = None
-    """In seconds."""
+    """Seconds after which what is awaited directly inside of the scope is cancelled."""
     priority: Priority | None = None
     """None for that of the scope around it."""
 
@@ -57,6 +60,13 @@ class Scope:
     """
 
     def __init__(self, executor: Executor, name: str, allowance: Allowance) -> None:
+        """Describe a scope; sessions make these.
+
+        Args:
+            executor: whose requests are accounted for.
+            name: what errors call it.
+            allowance: what it may take, and how urgent it is.
+        """
         self.name: Final[str] = name
         """What errors call it."""
         self._executor: Final = executor

@@ -46,12 +46,19 @@ class Batch:
     If an exception leaves the block, what was not sent yet is withdrawn and what was sent is waited for; a cancelled
     block does not wait.
 
-    Cost: one BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+    Cost:
+        One BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
+
+    Source:
+        https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
     """
 
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
-        """Begin with nothing; sessions make batches.
+        """Begin a batch; sessions make these.
+
+        Args:
+            runner: the session's.
+            policy: how many items share a call.
 
         Raises:
             SessionStateError: the session is not open.
@@ -105,6 +112,12 @@ class Batch:
             EncodeError: the item cannot be stored; it is not accepted, and the batch goes on.
             OperationError: the model has unique fields, and ``read_first`` is missing.
             SessionStateError: the block was left, or the session is closed.
+
+        Cost:
+            A share of a BatchWriteItem; write units as ``Put``. With unique values requests of its own.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         self._check()
         if (part := self._puts.of_instance(item)) is not None:
@@ -130,6 +143,12 @@ class Batch:
             EncodeError: a key value is of the wrong type; nothing is accepted, and the batch goes on.
             OperationError: the model has unique fields, and ``read_first`` is missing.
             SessionStateError: the block was left, or the session is closed.
+
+        Cost:
+            A share of a BatchWriteItem; write units as ``Delete``. With unique values requests of its own.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         self._check()
         part = self._deletes_by_key.part(key, target) if key else self._deletes.of_instance(target)
@@ -236,13 +255,22 @@ class Batch:
         progress: Progress | None,
         plain: Callable[[T], PlainWrite | None],
     ) -> None:
-        """Accept everything and wait for it; what cannot be stored fails without stopping its neighbours.
+        """Accept everything and wait for it, as ``Session.put_many`` does; what cannot be stored fails alone.
 
         Args:
             subjects: what the call was given.
             operation: returns the operation on each.
             progress: see ``Progress``.
             plain: returns the plain write of each, if it has one.
+
+        Raises:
+            SessionStateError: the block was left, or the session is closed.
+
+        Cost:
+            One BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         told = 0
         if isinstance(subjects, AsyncIterable):

@@ -6,12 +6,12 @@ from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_update import BoundUpdate
 from dynamap_async.session.bulk import Answers, Batch
-from dynamap_async.session.loaders import Loader
+from dynamap_async.session.loader import Loader
 from dynamap_async.session.scope import Allowance, Scope
 from dynamap_async.session.sequential_reads import SequentialRead, SequentialReads, SequentialReadsWarning
 from dynamap_async.session.session import Session, scope_of
 from dynamap_async.session.stream import ItemStream
-from dynamap_async.session.transactions import Transaction, TransactionUpdate
+from dynamap_async.session.transaction import Transaction, TransactionUpdate
 
 __all__ = [
     "Allowance",

@@ -50,12 +50,12 @@ from dynamap_async.session.bound_update import BoundUpdate
 from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.hooks import SessionHooks
-from dynamap_async.session.loaders import Loader, loader_of
+from dynamap_async.session.loader import Loader, loader_of
 from dynamap_async.session.numbers import Increment, Numbers
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance, Scope
 from dynamap_async.session.settings import check_settings, declared_limits, to_context, to_transport
-from dynamap_async.session.transactions import Transaction
+from dynamap_async.session.transaction import Transaction
 from dynamap_async.statistics import Statistics
 from dynamap_async.tables import Tables, check_period, table_in
 from dynamap_async.transport import Connection, Transport

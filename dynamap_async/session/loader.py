@@ -60,7 +60,7 @@ class _Promise(Generic[V]):
         return task is not None and task.done() and not task.cancelled() and task.exception() is not None
 
     def join(self) -> None:
-        """Begin to wait: the reading begins with the first."""
+        """Count one more waiter; the first begins the reading."""
         self.waiting += 1
         if self._task is None:
             self._begin()
@@ -71,7 +71,7 @@ class _Promise(Generic[V]):
         return self._task
 
     def leave(self) -> asyncio.Task[V] | None:
-        """End to wait; return the task of the reading where it was broken off, for nobody waits for it any more."""
+        """Count one waiter less; the last cancels the reading, whose task is returned."""
         self.waiting -= 1
         if self._task is None or self._task.done() or self.waiting:
             return None
@@ -79,7 +79,7 @@ class _Promise(Generic[V]):
         return self._task
 
     async def value(self) -> V:
-        """Wait for the value, or raise an instance of the error of one's own."""
+        """Wait for the value; a failure raises an exception instance of the caller's own."""
         while True:
             task, payer = self._task or self._begin(), self._payer
             await asyncio.wait((task,))
@@ -95,7 +95,7 @@ class _Promise(Generic[V]):
         raise own_instance(error) if isinstance(error, Exception) else error
 
     async def outcome(self) -> V | Exception:
-        """Wait for the value, or return an instance of the error of one's own; that of a closed session is raised."""
+        """Wait for the value and return it, or the error; that of a closed session is raised."""
         try:
             return await self.value()
         except SessionStateError:
@@ -115,7 +115,7 @@ class Loader(Generic[K_contra, V]):
     """
 
     def __init__(self, source: Source[K_contra, V]) -> None:
-        """Begin with nothing remembered; sessions make loaders.
+        """Describe a loader; sessions make these.
 
         Args:
             source: where values come from.

@@ -102,7 +102,7 @@ def _partition(write: Write[Any]) -> tuple[Any, ...]:
 
 
 def collided(write: Write[Any], error: ConditionalCheckFailedError) -> bool:
-    """Return whether a write failed because an item has the number that its counter gave it.
+    """Return True if a write failed because an item has the number that its counter gave it.
 
     After a lost answer it may be the item itself that is there: then it is no collision, or it would be written twice.
     """
@@ -110,7 +110,7 @@ def collided(write: Write[Any], error: ConditionalCheckFailedError) -> bool:
 
 
 def all_collided(transaction: TransactWrite, error: TransactionCanceledError | ConditionalCheckFailedError) -> bool:
-    """Return whether a transaction was cancelled only because numbers of its items belong to other items."""
+    """Return True if a transaction was cancelled only because numbers of its items belong to other items."""
     if isinstance(error, ConditionalCheckFailedError):  # a transaction of one write, which explains its error as such
         return collided(transaction.actions[0], error)
     failures = error.failures
@@ -123,7 +123,7 @@ def all_collided(transaction: TransactWrite, error: TransactionCanceledError | C
 
 
 def too_many(collisions: int, error: Exception, *writes: Write[Any]) -> bool:
-    """Return whether there were too many successive collisions; then the error says what to do."""
+    """Return True if there were too many successive collisions; then the error says what to do."""
     if collisions < MOST_COLLISIONS:
         return False
     models = dict.fromkeys(write.definition.model.__name__ for write in writes if write.needs_number)

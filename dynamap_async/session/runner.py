@@ -154,7 +154,7 @@ class Runner:
         return ItemStream(pages, decode, checkpoint=reading.checkpoint, hooks=hooks, skip=skip)
 
     def _skip(self, pages: AnyPages, reading: Reading[Any], items: Sequence[Any]) -> list[Any]:
-        """Return the items of a page that fit; others are read in the places of those that do not."""
+        """Return the valid items of a page; as many more are read as were left out."""
         skipped = [item for item in items if isinstance(item, InvalidItem)]
         if not skipped:
             return list(items)
@@ -180,16 +180,16 @@ class Runner:
         )
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
-        sifting: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
+        filters: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
         if reading.branches and not counting:
             in_turn = reading.plan.in_turn and reading.want is not None
             return self.executor.merged_pages(
-                reading, want=reading.want, begin=reading.begin, in_turn=in_turn, **sifting
+                reading, want=reading.want, begin=reading.begin, in_turn=in_turn, **filters
             )
         if reading.total:
-            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, **sifting)
+            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, **filters)
         want = 0 if reading.exhausted else reading.want
-        return self.executor.pages(reading.request, reading.position, want=want, start=reading.start, **sifting)
+        return self.executor.pages(reading.request, reading.position, want=want, start=reading.start, **filters)
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""

@@ -66,8 +66,8 @@ class TransactionUpdate(Updatable[M], Generic[M]):
 class Transaction:
     """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
 
-    Its methods only take note, and are not awaited; items are taken as they are then, but those with hooks or a number
-    at the end of the block, when the hooks have run. Leaving the block sends them, and raises what ``TransactWrite``
+    Its methods only record what to do, and are not awaited; items are taken as they are then, but those with hooks or a
+    number at the end of the block, when the hooks have run. Leaving the block sends them, and raises what ``TransactWrite``
     raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and timestamps of the
     instances move on then, not before. An exception inside the block sends nothing. A block without actions sends
     nothing either.

@@ -52,7 +52,7 @@ class Writes:
         self._guarded: Final = GuardedWrites(executor, context)
 
     def prepares(self, write: Write[Any]) -> bool:
-        """Return whether a write has to be made ready before it can be encoded."""
+        """Return True if a write has to be made ready before it can be encoded."""
         definition = write.definition
         return definition.prepares or not write.is_encoded or bool(self._hooks.before(definition))
 
@@ -70,7 +70,7 @@ class Writes:
         return write
 
     def _is_plain(self, transaction: TransactWrite) -> bool:
-        """Return whether no write has to be made ready, or has guards; asked of each model once."""
+        """Return True if no write has to be made ready, or has guards."""
         if False in [write.is_encoded for write in transaction.actions]:
             return False
         for definition in {write.definition for write in transaction.actions}:

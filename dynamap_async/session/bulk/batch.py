@@ -193,7 +193,7 @@ class Batch:
             self._flow.add_part(asked, self._flow.origin())
 
     def _accepts(self, part: PlainWrite | None) -> bool:
-        """Accept a plain write of a many-item call where there is room, as there is as a rule; tell whether it was."""
+        """Accept a plain write of a many-item call if there is room, as there is as a rule; return False if not."""
         flow = self._flow
         if part is None or self._in_line or flow.full:
             return False
@@ -219,7 +219,7 @@ class Batch:
     async def _follow(self, subject: Any, operation: Write[Any]) -> None:
         """Have an item written that has no number yet, or unique values: those that wait for numbers get them together.
 
-        Without a number it has no key yet, so it stands in nobody's line, and its size is not known.
+        Without a number it has no key yet, so it follows no other write, and its size is not known.
         """
         table = operation.definition.require_table("written").name
         numberless = Request(operation="PutItem", body={}, table=table)

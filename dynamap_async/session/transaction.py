@@ -67,10 +67,10 @@ class Transaction:
     """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
 
     Its methods only record what to do, and are not awaited; items are taken as they are then, but those with hooks or a
-    number at the end of the block, when the hooks have run. Leaving the block sends them, and raises what ``TransactWrite``
-    raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and timestamps of the
-    instances move on then, not before. An exception inside the block sends nothing. A block without actions sends
-    nothing either.
+    number at the end of the block, when the hooks have run. Leaving the block sends them, and raises what
+    ``TransactWrite`` raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and
+    timestamps of the instances move on then, not before. An exception inside the block sends nothing. A block without
+    actions sends nothing either.
 
     Cost:
         As ``TransactWrite``: one TransactWriteItems; two write units per KB of each item, and the same for a check.

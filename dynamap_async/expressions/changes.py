@@ -94,7 +94,11 @@ class Changeable(Generic[T]):
     @overload
     def prepend(self: "Changeable[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
     def prepend(self: Any, elements: Any, /) -> "Change[list[Any]]":
-        """Return the stored list with these elements before it; otherwise as ``append``."""
+        """Return the stored list with these elements before it; otherwise as ``append``.
+
+        Args:
+            elements: a list or tuple, whose elements are of the field's type.
+        """
         return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=elements))
 
 
@@ -104,6 +108,11 @@ class Change(Generic[T_co]):
     __slots__ = ("_made",)
 
     def __init__(self, made: Made, /) -> None:
+        """Describe a change; fields make these.
+
+        Args:
+            made: what an update is to store, as a tree of operands.
+        """
         self._made = made
 
     def __repr__(self) -> str:
@@ -122,11 +131,19 @@ class Change(Generic[T_co]):
         return Change(arithmetic(made_of(other), "-", self._made))
 
     def append(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
-        """Return the list with these elements behind it, as what an update sets a field to."""
+        """Return the list with these elements behind it, as what an update sets a field to.
+
+        Args:
+            elements: a list or tuple, whose elements are of the field's type.
+        """
         return Change(longer(self._made, after=elements))
 
     def prepend(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
-        """Return the list with these elements before it, as what an update sets a field to."""
+        """Return the list with these elements before it, as what an update sets a field to.
+
+        Args:
+            elements: a list or tuple, whose elements are of the field's type.
+        """
         return Change(longer(self._made, before=elements))
 
 

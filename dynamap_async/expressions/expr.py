@@ -54,6 +54,9 @@ class Readable(Generic[T_co]):
     def begins_with(self: "Readable[str | bytes | None]", prefix: str | bytes, /) -> Condition:
         """Return the condition that the text or binary value starts with the prefix.
 
+        Args:
+            prefix: what the value starts with, of the field's own type.
+
         Raises:
             ExpressionError: the field is not stored as text or binary data.
         """
@@ -76,6 +79,11 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
     __slots__ = ()
 
     def __init__(self, operand: Path | Size, /) -> None:
+        """Name the value; models make expressions of their fields.
+
+        Args:
+            operand: the path of the field, or the size of its value.
+        """
         self._operand = operand
 
     def __repr__(self) -> str:
@@ -137,11 +145,19 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         raise ExpressionError(f"write {self._operand}.contains({other!r}) instead of {other!r} in {self._operand}")
 
     def is_(self, value: T, /) -> Condition:
-        """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None."""
+        """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None.
+
+        Args:
+            value: what the field must be.
+        """
         return self == value
 
     def between(self, low: T, high: T, /) -> Condition:
         """Return the condition ``low <= value <= high``.
+
+        Args:
+            low: the smallest value.
+            high: the largest value; it fits as well.
 
         Raises:
             ExpressionError: low is above high, or the field's type has no order.
@@ -150,6 +166,9 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
 
     def is_in(self, *values: T) -> Condition:
         """Return the condition that the value is one of these.
+
+        Args:
+            values: 1 to 100 values of the field's type.
 
         Raises:
             ExpressionError: no value is given, or more than 100.
@@ -170,6 +189,9 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
     def contains(self: "Changeable[Sequence[V] | None]", member: V, /) -> Condition: ...
     def contains(self: Any, part: object, /) -> Condition:
         """Return the condition that the text has the part, or the set or list has the member.
+
+        Args:
+            part: a part of the text, or a member of the set or list.
 
         Raises:
             ExpressionError: the field is none of these.

@@ -55,6 +55,9 @@ class LocalEngine(Engine):
     def forget(self, tables: Collection[str]) -> None:
         """Forget these tables, named in full, without a request; those that it does not have are no error.
 
+        Args:
+            tables: their full names.
+
         Raises:
             ConfigurationError: the engine is not running.
         """

@@ -134,12 +134,13 @@ def too_many(collisions: int, error: Exception, *writes: Write[Any]) -> bool:
 class Increment:
     """An addition to a number of one item, whose result is the new number."""
 
-    def __init__(self, model: type[Model], *key_and_field: Any, by: Any, upsert: bool) -> None:
+    def __init__(self, model: type[Model], partition: Any, *sort_and_field: Any, by: Any, upsert: bool) -> None:
         """Describe the addition.
 
         Args:
             model: the item's model.
-            key_and_field: the values of its key; then the field.
+            partition: the partition key's value.
+            sort_and_field: the sort key's value, where the table has one; then the field.
             by: what to add.
             upsert: whether to make the item where there is none.
 
@@ -148,10 +149,10 @@ class Increment:
             EncodeError: the amount or a key value is of the wrong type.
             OperationError: the number of key values does not fit the table's key.
         """
-        *key, field = key_and_field if len(key_and_field) > 1 else (*key_and_field, None)
-        update = Update(model, *key).add(field, by)
+        field: Any = sort_and_field[-1] if sort_and_field else None
+        update = Update(model, partition, *sort_and_field[:-1]).add(field, by)
         self._definition: Final = update.definition
-        self._field: Final[Any] = field
+        self._field: Final = field
         self.update: Final[Update[Any, dict[str, Any]]] = (update.upsert() if upsert else update).returning("changed")
         """The operation."""
 

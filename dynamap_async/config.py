@@ -10,9 +10,9 @@ class Credentials:
     """An AWS access key, for programs that do not use aiobotocore's credential chain."""
 
     access_key_id: str = field(repr=False)
-    """The identifier of the key. Left out of ``repr``."""
+    """The public part of the key."""
     secret_access_key: str = field(repr=False)
-    """What signs requests. Left out of ``repr``."""
+    """What signs requests; no message and no ``repr`` shows it."""
     session_token: str | None = field(default=None, repr=False)
     """The token of temporary credentials."""
 
@@ -67,10 +67,10 @@ class RetryPolicy:
             )
 
     def longest_delay(self, attempts: int) -> float:
-        """Return the upper bound, in seconds, of the wait before the next attempt.
+        """Return the upper bound, in seconds, of the wait after ``attempts`` attempts.
 
         Args:
-            attempts: how many attempts have failed, at least 1.
+            attempts: how many attempts have failed, from 1 up.
         """
         return min(self.max_delay_seconds, self.base_delay_seconds * 2.0 ** min(attempts - 1, 60))
 

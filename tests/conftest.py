@@ -102,7 +102,7 @@ def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest
         random.seed(request.node.nodeid)
         looks = count()
         clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
-        for module in ("session.flow", "turns"):
+        for module in ("session.bulk.flow", "turns"):
             monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
 
 

@@ -19,6 +19,13 @@ class EncodeError(DataError, ValueError):
     """A value cannot be stored in DynamoDB, or could not be read back. Raised before anything is sent."""
 
     def __init__(self, message: str, *, path: Sequence[str | int] = (), model: str | None = None) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            path: where the value is: field name, then keys and positions inside it.
+            model: the name of the model class, if the value belongs to one.
+        """
         super().__init__(message)
         self.reason = message
         """What is wrong with the value, without its place."""
@@ -30,7 +37,12 @@ class EncodeError(DataError, ValueError):
         """The key of the item that was to be written, by field name, where a value of it does not fit its model."""
 
     def at(self, *parents: str | int, model: str | None = None) -> "EncodeError":
-        """Return the same error, placed inside a parent field, element or model."""
+        """Return the same error, placed inside a parent field, element or model.
+
+        Args:
+            parents: the names, keys or positions that lead to the value, outermost first.
+            model: the name of the model class, where the outermost is a field of one.
+        """
         self.path = (*parents, *self.path)
         self.model = model or self.model
         self.args: tuple[Any, ...] = (f"{self.model or ''}{_spelled(self.path)}".lstrip(".") + f": {self.reason}",)
@@ -41,6 +53,14 @@ class ItemTooLargeError(EncodeError):
     """An item is larger than DynamoDB stores."""
 
     def __init__(self, message: str, *, size_bytes: int, limit_bytes: int, model: str | None = None) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            size_bytes: the size of the item as DynamoDB counts it, in bytes.
+            limit_bytes: the largest size allowed, in bytes.
+            model: the name of the model class, if it belongs to one.
+        """
         super().__init__(message, model=model)
         self.size_bytes = size_bytes
         """Size of the item as DynamoDB counts it, in bytes."""
@@ -52,6 +72,11 @@ class DecodeError(DataError, ValueError):
     """A stored value has a form that this library cannot read."""
 
     def __init__(self, message: str) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+        """
         super().__init__(message)
         self.reason = message
         """What is wrong with the value, without its place."""
@@ -59,7 +84,11 @@ class DecodeError(DataError, ValueError):
         """Where the value is: field name, then keys and positions inside it; empty where nobody knows."""
 
     def at(self, *parents: str | int) -> "DecodeError":
-        """Return the same error, placed inside a parent field or element."""
+        """Return the same error, placed inside a parent field or element.
+
+        Args:
+            parents: the names, keys or positions that lead to the value, outermost first.
+        """
         self.path = (*parents, *self.path)
         self.args: tuple[Any, ...] = (f"{_spelled(self.path).lstrip('.')}: {self.reason}",)
         return self
@@ -83,6 +112,18 @@ class ItemValidationError(DataError, ValueError):
         items: Sequence[Any] = (),
         failures: "Sequence[ItemValidationError]" = (),
     ) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            model: the name of the model class.
+            key: the item's key: stored attribute name -> Python value.
+            item: the stored item, in wire form.
+            validation_error: Pydantic's own error, with a line for each fault; a ``DecodeError`` where Pydantic was not
+                asked.
+            items: the items read by the same call that do fit, in order.
+            failures: one error for each item of the call that does not fit, in order; by default this one.
+        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -140,6 +181,13 @@ class ItemDecodeError(ItemValidationError, DecodeError):
     """A stored item has an attribute that is not stored as its field is; other items of the same page are kept."""
 
     def __init__(self, message: str, *, validation_error: ValueError, **facts: Any) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            validation_error: the ``DecodeError`` of the attribute.
+            facts: as in ``ItemValidationError``.
+        """
         super().__init__(message, validation_error=validation_error, **facts)
         self.path: tuple[str | int, ...] = getattr(validation_error, "path", ())
 
@@ -158,6 +206,13 @@ class ItemNotFoundError(DynamapError, LookupError):
     """Whether the update may have been done all the same, and the item removed after it: an answer was lost."""
 
     def __init__(self, message: str, *, model: str, key: Mapping[str, Any] | None = None) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            model: the name of the model class.
+            key: the key that was asked for: field name -> Python value; None after a query.
+        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -169,6 +224,12 @@ class MultipleItemsFoundError(DynamapError, LookupError):
     """A query that promises one item found more than one."""
 
     def __init__(self, message: str, *, model: str) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            model: the name of the model class.
+        """
         super().__init__(message)
         self.model = model
         """Name of the model class."""
@@ -190,6 +251,13 @@ class BatchError(DynamapError):
     """Some items of a many-item call failed; all others were read or written."""
 
     def __init__(self, failures: Sequence[ItemFailure], *, total: int, results: Sequence[Any] = ()) -> None:
+        """Record the facts of the error.
+
+        Args:
+            failures: what failed, in any order; at least one.
+            total: how many items the call was given.
+            results: of ``get_many``: its results in input order, None in the places of failures. Empty of other calls.
+        """
         self.failures: tuple[ItemFailure, ...] = tuple(sorted(failures, key=lambda failure: failure.position))
         """What failed, in input order; every other item succeeded."""
         self.total = total

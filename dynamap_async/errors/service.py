@@ -29,6 +29,16 @@ class ServiceError(DynamapError):
         status: int,
         request_id: str | None = None,
     ) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            service_code: the service's own name of the error, such as ``ConditionalCheckFailedException``.
+            operation: the API operation, such as ``PutItem``.
+            table: the full table name.
+            status: the HTTP status of the answer.
+            request_id: the service's identifier of the request, for AWS support.
+        """
         super().__init__(message)
         self.service_code = service_code
         """The service's own name of the error, such as ``ConditionalCheckFailedException``."""

@@ -23,6 +23,14 @@ class TransportError(DynamapError, ConnectionError):
     too large."""
 
     def __init__(self, message: str, *, outcome: Outcome, operation: str, table: str) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            outcome: whether the request can have been carried out.
+            operation: the API operation, such as ``PutItem``.
+            table: the full table name.
+        """
         super().__init__(message)
         self.outcome = outcome
         """Whether the request can have been carried out."""

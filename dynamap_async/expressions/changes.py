@@ -97,7 +97,7 @@ class Changeable(Generic[T]):
         """Return the stored list with these elements before it; otherwise as ``append``.
 
         Args:
-            elements: at least one.
+            elements: a list or tuple, whose elements are of the field's type.
         """
         return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=elements))
 
@@ -108,6 +108,11 @@ class Change(Generic[T_co]):
     __slots__ = ("_made",)
 
     def __init__(self, made: Made, /) -> None:
+        """Describe a change; fields make these.
+
+        Args:
+            made: what an update is to store, as a tree of operands.
+        """
         self._made = made
 
     def __repr__(self) -> str:
@@ -129,7 +134,7 @@ class Change(Generic[T_co]):
         """Return the list with these elements behind it, as what an update sets a field to.
 
         Args:
-            elements: at least one.
+            elements: a list or tuple, whose elements are of the field's type.
         """
         return Change(longer(self._made, after=elements))
 
@@ -137,7 +142,7 @@ class Change(Generic[T_co]):
         """Return the list with these elements before it, as what an update sets a field to.
 
         Args:
-            elements: at least one.
+            elements: a list or tuple, whose elements are of the field's type.
         """
         return Change(longer(self._made, before=elements))
 

@@ -55,7 +55,7 @@ class Readable(Generic[T_co]):
         """Return the condition that the text or binary value starts with the prefix.
 
         Args:
-            prefix: a text for fields that are stored as text, bytes for binary ones.
+            prefix: what the value starts with, of the field's own type.
 
         Raises:
             ExpressionError: the field is not stored as text or binary data.
@@ -79,6 +79,11 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
     __slots__ = ()
 
     def __init__(self, operand: Path | Size, /) -> None:
+        """Name the value; models make expressions of their fields.
+
+        Args:
+            operand: the path of the field, or the size of its value.
+        """
         self._operand = operand
 
     def __repr__(self) -> str:
@@ -143,7 +148,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None.
 
         Args:
-            value: what is stored, of the type of the field.
+            value: what the field must be.
         """
         return self == value
 
@@ -151,8 +156,8 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition ``low <= value <= high``.
 
         Args:
-            low: the least value that matches.
-            high: the greatest value that matches.
+            low: the smallest value.
+            high: the largest value; it fits as well.
 
         Raises:
             ExpressionError: low is above high, or the field's type has no order.
@@ -163,7 +168,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition that the value is one of these.
 
         Args:
-            values: 1 to 100 values of the type of the field.
+            values: 1 to 100 values of the field's type.
 
         Raises:
             ExpressionError: no value is given, or more than 100.
@@ -186,7 +191,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition that the text has the part, or the set or list has the member.
 
         Args:
-            part: a part of a text or of bytes, or a member of a set or list.
+            part: a part of the text, or a member of the set or list.
 
         Raises:
             ExpressionError: the field is none of these.

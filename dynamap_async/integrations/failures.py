@@ -109,6 +109,9 @@ def failure_of(error: BaseException) -> Failure | None:
 
     A transaction, a call about many items, and the exception group of a task group are answered as their gravest part:
     before all one that will not get better by itself, then the one with the highest status.
+
+    Args:
+        error: what a web request ended in.
     """
     if isinstance(error, TransactionCanceledError):
         return _gravest(reason.error for reason in error.failures)

@@ -110,6 +110,7 @@ class Plan:
     operation: str
     """``Query`` or ``Scan``."""
     model: str
+    """The model, or the models, that are asked for."""
     table: str
     """The full table name."""
     index: str | None
@@ -119,6 +120,7 @@ class Plan:
     order: tuple[str, ...]
     """The attributes that order the result, within one partition key."""
     descending: bool
+    """Whether the largest value of that order comes first."""
     key_conditions: tuple[Condition, ...]
     """Conditions that decide what is read, and so what it costs."""
     sort_conditions: tuple[Condition, ...]

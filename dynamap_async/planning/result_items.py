@@ -349,6 +349,11 @@ class Grouped:
     __slots__ = ("items",)
 
     def __init__(self, items: Iterable[Any], /) -> None:
+        """Group the items of an entity collection.
+
+        Args:
+            items: instances, in any order.
+        """
         self.items: tuple[Any, ...] = tuple(items)
         """All items, in order."""
 

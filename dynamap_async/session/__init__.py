@@ -1,16 +1,15 @@
 """The session: what programs open, await and close."""
 
-from dynamap_async.session.answers import Answers
-from dynamap_async.session.batch import Batch
 from dynamap_async.session.bound import BoundQuery, BoundScan
 from dynamap_async.session.bound_collection import BoundCollection
 from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_update import BoundUpdate
+from dynamap_async.session.bulk import Answers, Batch
 from dynamap_async.session.loader import Loader
-from dynamap_async.session.scope import Allowance, Scope, scope_of
+from dynamap_async.session.scope import Allowance, Scope
 from dynamap_async.session.sequential_reads import SequentialRead, SequentialReads, SequentialReadsWarning
-from dynamap_async.session.session import Session
+from dynamap_async.session.session import Session, scope_of
 from dynamap_async.session.stream import ItemStream
 from dynamap_async.session.transaction import Transaction, TransactionUpdate
 

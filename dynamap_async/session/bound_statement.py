@@ -14,7 +14,7 @@ from dynamap_async.operations import Statement
 from dynamap_async.planning import Context
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.hooks import SessionHooks, run_on_each
-from dynamap_async.session.sending import decoder
+from dynamap_async.session.results import decoder
 from dynamap_async.session.stream import Decode, ItemStream, PageDecoding, page_pace
 from dynamap_async.wire import WireItem, WireKey
 

@@ -26,7 +26,11 @@ class BoundCoroutine(Coroutine[Any, Any, R_co]):
         return self._run().__await__()
 
     def send(self, value: Any, /) -> Any:
-        """Advance it as a coroutine; for event loops."""
+        """Advance it as a coroutine; for event loops.
+
+        Args:
+            value: what the event loop sends: None, or the result of what was waited for.
+        """
         return self._step(lambda running: running.send(value))
 
     @overload
@@ -36,7 +40,13 @@ class BoundCoroutine(Coroutine[Any, Any, R_co]):
     @overload
     def throw(self, typ: BaseException, val: None = None, tb: TracebackType | None = None, /) -> Any: ...
     def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Any:
-        """Raise inside it as a coroutine; for event loops."""
+        """Raise inside it as a coroutine; for event loops.
+
+        Args:
+            typ: the exception, or its class.
+            val: with a class, the exception.
+            tb: the traceback, which Python takes from the exception.
+        """
         return self._step(lambda running: running.throw(typ if val is None else val))
 
     def close(self) -> None:

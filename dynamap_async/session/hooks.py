@@ -23,7 +23,7 @@ class SessionHooks:
         *,
         off: bool = False,
     ) -> None:
-        """Take the session's own hooks.
+        """Describe the session's own hooks.
 
         Args:
             before_write: run after the model's.

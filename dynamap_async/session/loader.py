@@ -1,4 +1,4 @@
-"""``Loader``: reads by key for one web request, each key once. See docs/how-to/graphql.md.
+"""Loaders: reads by key for one web request, each key once. See docs/how-to/graphql.md.
 
 Invariant: a promise has at most one task, and only while somebody waits for it, who ends after it; a failure is never
 kept.
@@ -12,13 +12,26 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import anyio
 
-from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionStateError
+from dynamap_async.errors import (
+    BatchError,
+    DynamapError,
+    EncodeError,
+    ItemFailure,
+    OperationError,
+    SessionStateError,
+)
 from dynamap_async.executor import Account, innermost, own_instance
-from dynamap_async.session.many import several
+from dynamap_async.expressions import Condition, Expr, path_of
+from dynamap_async.models import Index, Key, Model
+from dynamap_async.operations import Find, Query
+from dynamap_async.planning import checked_model
+from dynamap_async.session.bulk import of_key, several
+from dynamap_async.session.runner import Runner
 
 K_contra = TypeVar("K_contra", contravariant=True)
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
+M = TypeVar("M", bound=Model)
 
 
 class Source(Protocol[K_contra, V_co]):
@@ -47,7 +60,7 @@ class _Promise(Generic[V]):
         return task is not None and task.done() and not task.cancelled() and task.exception() is not None
 
     def join(self) -> None:
-        """Begin to wait: the reading begins with the first."""
+        """Count one more waiter; the first begins the reading."""
         self.waiting += 1
         if self._task is None:
             self._begin()
@@ -58,7 +71,7 @@ class _Promise(Generic[V]):
         return self._task
 
     def leave(self) -> asyncio.Task[V] | None:
-        """End to wait; return the task of the reading where it was broken off, for nobody waits for it any more."""
+        """Count one waiter less; the last cancels the reading, whose task is returned."""
         self.waiting -= 1
         if self._task is None or self._task.done() or self.waiting:
             return None
@@ -66,7 +79,7 @@ class _Promise(Generic[V]):
         return self._task
 
     async def value(self) -> V:
-        """Wait for the value, or raise an instance of the error of one's own."""
+        """Wait for the value; a failure raises an exception instance of the caller's own."""
         while True:
             task, payer = self._task or self._begin(), self._payer
             await asyncio.wait((task,))
@@ -82,7 +95,7 @@ class _Promise(Generic[V]):
         raise own_instance(error) if isinstance(error, Exception) else error
 
     async def outcome(self) -> V | Exception:
-        """Wait for the value, or return an instance of the error of one's own; that of a closed session is raised."""
+        """Wait for the value and return it, or the error; that of a closed session is raised."""
         try:
             return await self.value()
         except SessionStateError:
@@ -102,6 +115,11 @@ class Loader(Generic[K_contra, V]):
     """
 
     def __init__(self, source: Source[K_contra, V]) -> None:
+        """Describe a loader; sessions make these.
+
+        Args:
+            source: where values come from.
+        """
         self._source: Final = source
         self._promises: Final[dict[Hashable, _Promise[V]]] = {}
 
@@ -121,7 +139,11 @@ class Loader(Generic[K_contra, V]):
             EncodeError: the key has a wrong type.
             SessionStateError: the session is not open, or belongs to another event loop.
 
-        Cost: that of ``Find``, or one Query; nothing for a key that was loaded before.
+        Cost:
+            That of ``Find``, or one Query; none for a key that was loaded before.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         promise = self._joined(key)
         try:
@@ -134,6 +156,9 @@ class Loader(Generic[K_contra, V]):
     async def load_many(self, keys: Iterable[K_contra], /) -> list[V]:
         """Load the values of several keys.
 
+        Args:
+            keys: any number, each as ``load`` takes it.
+
         Returns:
             One value per key, in the order given.
 
@@ -142,7 +167,11 @@ class Loader(Generic[K_contra, V]):
             OperationError: these are no keys.
             SessionStateError: the session is not open, was closed, or belongs to another event loop.
 
-        Cost: that of ``load`` for each distinct key that was not loaded before.
+        Cost:
+            That of ``load`` for each distinct key that was not loaded before.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         wanted = list(several(keys, "keys"))
         outcomes = await self._outcomes(wanted)
@@ -159,6 +188,9 @@ class Loader(Generic[K_contra, V]):
 
         It has no memory, because that other loader has one.
 
+        Args:
+            keys: any number, each as ``load`` takes it.
+
         Returns:
             One entry per key, in the order given: the value, or the error with which its reading failed.
 
@@ -166,7 +198,11 @@ class Loader(Generic[K_contra, V]):
             OperationError: these are no keys.
             SessionStateError: the session is not open, was closed, or belongs to another event loop.
 
-        Cost: that of ``load`` for each distinct key.
+        Cost:
+            That of ``load`` for each distinct key.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
         return await Loader(self._source)._outcomes(list(several(keys, "keys")))  # noqa: SLF001 - another of the same class
 
@@ -189,6 +225,12 @@ class Loader(Generic[K_contra, V]):
         """Forget the value of a key, so that the next load reads it again; no error if there is none.
 
         Those who wait for it already get what is on its way.
+
+        Args:
+            key: as ``load`` takes it.
+
+        Raises:
+            EncodeError: the key has a wrong type.
         """
         self._promises.pop(self._source.ask(key)[0], None)
 
@@ -243,3 +285,66 @@ async def _ended(broken_off: Sequence[asyncio.Task[Any]]) -> None:
 
 async def _itself(value: V) -> V:
     return value
+
+
+def loader_of(
+    runner: Runner,
+    model: type[M],
+    by: Expr[Any] | None,
+    *,
+    where: Condition | Sequence[Condition],
+    index: Index[M] | None,
+    descending: bool,
+    limit: int | None,
+    consistent_read: bool,
+) -> Loader[Any, Any]:
+    """Return a loader of items by their key, or of lists of items by a field; see ``Session.loader``."""
+    checked_model(model)
+    if by is None:
+        if where != () or index is not None or descending or limit is not None:
+            raise OperationError(
+                f"a loader by key reads one {model.__name__} for each key; where=, index=, descending= and limit= "
+                f"belong to lists: name their field too, as in by={model.__name__}.some_field"
+            )
+        return Loader(_ByKey(runner, model, consistent_read=consistent_read))
+    query = Query(model).where(*([where] if isinstance(where, Condition) else where))
+    query = query if index is None else query.index(index)
+    query = query.descending() if descending else query
+    query = query if limit is None else query.limit(limit)
+    return Loader(_ByField(runner, query.consistent() if consistent_read else query, by))
+
+
+class _ByKey(Generic[M]):
+    """Items by their key."""
+
+    def __init__(self, runner: Runner, model: type[M], *, consistent_read: bool) -> None:
+        self._runner: Final = runner
+        self._model: Final = model
+        self._operation: Final = partial(Find[M], consistent_read=consistent_read)
+
+    def ask(self, key: Key, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, M | None]]]:
+        find: Find[M] = of_key(self._operation, self._model, key)
+        target = find.request(self._runner.context).target
+        return None if target is None else target.identity, partial(self._runner.execute, find)
+
+
+class _ByField(Generic[M]):
+    """Lists of items by the value of a field: one query for each."""
+
+    def __init__(self, runner: Runner, query: Query[M, M], by: Expr[Any]) -> None:
+        self._runner: Final = runner
+        self._query: Final = query
+        self._by: Final = by
+        self._path: Final = path_of(by)
+
+    def ask(self, key: object, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, list[M]]]]:
+        if key is None and None in self._path.reads_as_none:  # to a query it means absence, of which no key is made
+            raise EncodeError("None is no value of a key, so no item has it; load only what is not None").at(
+                self._path.spelled, model=self._path.owner.__name__
+            )
+        query = self._query.where(self._by == key)
+        try:
+            hash(key)
+        except TypeError:
+            raise OperationError(f"{key!r} cannot be a key of a loader: it can be changed") from None
+        return (type(key), key), partial(self._runner.execute, query)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
-from dynamap_async.errors import ItemValidationError, OperationError, ServiceError
+from dynamap_async.errors import BatchError, ItemFailure, ItemValidationError, OperationError, ServiceError
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
 from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import (
@@ -24,10 +24,12 @@ from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec
 from dynamap_async.request import Position, Request
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.hooks import SessionHooks, run_on_each
-from dynamap_async.session.sending import decoder, explain, readable, result_of
-from dynamap_async.session.stating import state
+from dynamap_async.session.numbers import Numbers
+from dynamap_async.session.results import decoder, explain, readable, result_of
 from dynamap_async.session.stream import ItemStream, PageDecoding, page_pace
-from dynamap_async.session.writing import Writing
+from dynamap_async.session.writes import Writes
+from dynamap_async.transport import statement_error
+from dynamap_async.wire import WireItem
 
 R = TypeVar("R")
 M = TypeVar("M")
@@ -43,18 +45,25 @@ Way: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
 class Runner:
     """An executor, and what a session adds to each operation."""
 
-    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks) -> None:
+    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, numbers: Numbers) -> None:
+        """Join what operations need.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+            hooks: what runs before writes and after reads.
+            numbers: where items that lack a number get one.
+        """
         self.executor = executor
         self.context = context
         self.hooks = hooks
-        self.writing: Writing = Writing(executor, context, hooks)
+        self.writes: Writes = Writes(executor, context, hooks, numbers)
+        self._numbers: Final = numbers
         self._ways: Final[dict[type, Way]] = {}
 
     def without_hooks(self) -> "Runner":
         """Return a runner that shares everything with this one and runs no hooks."""
-        other = Runner(self.executor, self.context, SessionHooks(off=True))
-        other.writing.numbers, other.writing.turns = self.writing.numbers, self.writing.turns
-        return other
+        return Runner(self.executor, self.context, SessionHooks(off=True), self._numbers)
 
     def execute(self, operation: Operation[R], /) -> Coroutine[Any, Any, R]:
         """Carry out an operation and return its result."""
@@ -64,7 +73,7 @@ class Runner:
     def _way_of(self, operation: Operation[Any]) -> Way:
         """Return how operations of a class are carried out; that is found out once for each class."""
         ways: tuple[tuple[Any, Way], ...] = (
-            (Write, self.writing.write),
+            (Write, self.writes.write),
             ((Transact, ThenGet), self._transact),
             (SingleRequest, self._single),
             ((Statement, Statements), self._state),
@@ -84,7 +93,34 @@ class Runner:
     async def _state(self, operation: Statement[Any] | Statements[Any]) -> Any:
         if isinstance(operation, Statement):
             return await self.statement(operation)
-        return await state(self.executor, self.context, self.hooks, operation)
+        if not operation.statements:
+            return []
+        request = operation.request(self.context)
+        responses = (await self.executor.send(request))["Responses"]
+        results: list[Any] = []
+        failures: list[ItemFailure] = []
+        for position, (statement, response) in enumerate(zip(operation.statements, responses, strict=True)):
+            error, found = statement_error(request, response), None
+            if error is not None:
+                failures.append(ItemFailure(position, statement, statement.failed(error)))
+            else:
+                try:
+                    found = await self._item_of(statement, request, response.get("Item"))
+                except ItemValidationError as invalid:
+                    failures.append(ItemFailure(position, statement, invalid))
+            results.append(found)
+        if failures:
+            raise BatchError(failures, total=len(results), results=results)
+        return results
+
+    async def _item_of(self, statement: Statement[Any], request: Request, item: WireItem | None) -> Any:
+        """Return the item that a statement brought back, after its hooks; None if it brought none."""
+        if not item:
+            return None
+        [found] = decoder(statement.decode, lambda: request)([item])
+        if isinstance(found, Model):
+            await self.hooks.read((found,))
+        return found
 
     async def _single(self, operation: SingleRequest[R]) -> R:
         # What ``send`` does, at one call less for each read (benchmarks: get_one).
@@ -105,7 +141,7 @@ class Runner:
         if not operation.parts:
             return operation.nothing()
         if isinstance(operation, TransactWrite):
-            return await self.writing.transact(operation)
+            return await self.writes.transact(operation)
         return await self._single(operation)
 
     def stream(self, query: Reads[M, ItemT]) -> ItemStream[ItemT]:
@@ -118,7 +154,7 @@ class Runner:
         return ItemStream(pages, decode, checkpoint=reading.checkpoint, hooks=hooks, skip=skip)
 
     def _skip(self, pages: AnyPages, reading: Reading[Any], items: Sequence[Any]) -> list[Any]:
-        """Return the items of a page that fit; others are read in the places of those that do not."""
+        """Return the valid items of a page; as many more are read as were left out."""
         skipped = [item for item in items if isinstance(item, InvalidItem)]
         if not skipped:
             return list(items)
@@ -144,16 +180,16 @@ class Runner:
         )
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
-        sifting: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
+        filters: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
         if reading.branches and not counting:
             in_turn = reading.plan.in_turn and reading.want is not None
             return self.executor.merged_pages(
-                reading, want=reading.want, begin=reading.begin, in_turn=in_turn, **sifting
+                reading, want=reading.want, begin=reading.begin, in_turn=in_turn, **filters
             )
         if reading.total:
-            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, **sifting)
+            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, **filters)
         want = 0 if reading.exhausted else reading.want
-        return self.executor.pages(reading.request, reading.position, want=want, start=reading.start, **sifting)
+        return self.executor.pages(reading.request, reading.position, want=want, start=reading.start, **filters)
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
         """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""

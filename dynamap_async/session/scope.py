@@ -11,7 +11,6 @@ import anyio
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
 from dynamap_async.executor import Account, Executor, Limits, enter, leave
-from dynamap_async.session.runner import Runner
 from dynamap_async.usage import Usage
 
 
@@ -24,10 +23,13 @@ class Allowance:
     """
 
     max_read_units: float | None = None
+    """The most read units, from 0 up."""
     max_write_units: float | None = None
+    """The most write units, from 0 up."""
     max_requests: int | None = None
+    """The most HTTP requests, repeated ones included."""
     timeout: float | None = None
-    """In seconds."""
+    """Seconds after which what is awaited directly inside of the scope is cancelled."""
     priority: Priority | None = None
     """None for that of the scope around it."""
 
@@ -58,6 +60,13 @@ class Scope:
     """
 
     def __init__(self, executor: Executor, name: str, allowance: Allowance) -> None:
+        """Describe a scope; sessions make these.
+
+        Args:
+            executor: whose requests are accounted for.
+            name: what errors call it.
+            allowance: what it may take, and how urgent it is.
+        """
         self.name: Final[str] = name
         """What errors call it."""
         self._executor: Final = executor
@@ -125,65 +134,3 @@ class Scope:
                 usage=self.usage,
             ) from error
         return handled
-
-
-class Scopes:
-    """What a session says of its usage, and its scopes."""
-
-    _runner: Runner
-
-    @property
-    def usage(self) -> Usage:
-        """What the session has used until now, as a value that does not change. Sends nothing."""
-        return self._runner.executor.ledger.usage()
-
-    @property
-    def unscoped_usage(self) -> Usage:
-        """The part of ``usage`` that was awaited outside of any scope."""
-        return self._runner.executor.ledger.own.usage()
-
-    def scope(
-        self,
-        name: str,
-        /,
-        *,
-        max_read_units: float | None = None,
-        max_write_units: float | None = None,
-        max_requests: int | None = None,
-        timeout: float | None = None,
-        priority: Priority | None = None,
-    ) -> Scope:
-        """Return a scope, for ``async with session.scope("GET /feed", max_read_units=50) as scope``.
-
-        What is awaited inside of it, in tasks that are begun there too, is accounted for in ``scope.usage``, and is
-        refused before it is sent where it would take more than the budget. What is not known before it is sent, such
-        as the size of an item that is read, is settled by the answer: an answered request is never refused, and the
-        next one is if the budget was overrun. Scopes can be nested; each request counts for all around it.
-
-        Args:
-            name: what errors call it, such as the name of a handler or a job.
-            max_read_units: the most read units.
-            max_write_units: the most write units.
-            max_requests: the most HTTP requests, repeated ones included. One that is shared with others counts.
-            timeout: seconds after which what is awaited directly inside of it is cancelled. Such a scope is left in
-                the task that entered it.
-            priority: how urgent it is; by default like the scope around it, and interactive outside of any.
-
-        Cost: none of its own.
-
-        Raises:
-            ConfigurationError: a limit is no number, or is negative, or the priority is none.
-        """
-        allowance = Allowance(
-            max_read_units=max_read_units,
-            max_write_units=max_write_units,
-            max_requests=max_requests,
-            timeout=timeout,
-            priority=priority,
-        )
-        return scope_of(self, name, allowance)
-
-
-def scope_of(session: Scopes, name: str, allowance: Allowance) -> Scope:
-    """Return a scope of a size that was checked before, as for each of many web requests."""
-    return Scope(session._runner.executor, name, allowance)  # noqa: SLF001 - a session is these scopes too

@@ -70,7 +70,7 @@ class SequentialReads:
     """
 
     def __init__(self, *, reads: int = 5) -> None:
-        """Begin.
+        """Describe what is found.
 
         Args:
             reads: how many must follow each other; 2 or more.
@@ -91,7 +91,11 @@ class SequentialReads:
         return tuple(self._found.values())
 
     def __call__(self, event: Event, /) -> None:
-        """Take note of an event."""
+        """Look at an event; sessions call this, as they call every observer.
+
+        Args:
+            event: what happened to a request.
+        """
         if isinstance(event, RequestQueued) and event.operation == "GetItem":
             self._queued(event)
         elif isinstance(event, RequestEnded):

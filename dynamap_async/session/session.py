@@ -4,49 +4,85 @@ from __future__ import annotations  # aiobotocore, which the annotations name, i
 
 import copy
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from decimal import Decimal
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from dynamap_async.codec import item_size
-from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, RetryPolicy
-from dynamap_async.errors import ConfigurationError
+from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
 from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
-from dynamap_async.expressions import Condition
-from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
-from dynamap_async.operations import Create, Delete, Find, Get, Old, Operation, Put
-from dynamap_async.session.counting import Counting
-from dynamap_async.session.declared import declared_limits
+from dynamap_async.expressions import Condition, Expr
+from dynamap_async.models import AfterRead, BeforeWrite, Index, Key, KeyValue, Model, definition_of
+from dynamap_async.operations import (
+    BatchExecuteStatement,
+    Create,
+    Delete,
+    ExecuteTransaction,
+    Find,
+    FindOf,
+    Get,
+    GetOf,
+    Old,
+    Operation,
+    Put,
+    Query,
+    Refresh,
+    Replace,
+    Reserve,
+    Save,
+    Scan,
+    Statement,
+    TransactFind,
+    TransactGet,
+    TransactWrite,
+    Write,
+    collection_spec,
+    update_spec,
+)
+from dynamap_async.planning import checked_model, positive
+from dynamap_async.session.bound import BoundQuery, BoundScan
+from dynamap_async.session.bound_collection import BoundCollection
+from dynamap_async.session.bound_statement import BoundStatement
+from dynamap_async.session.bound_update import BoundUpdate
+from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
+from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.hooks import SessionHooks
-from dynamap_async.session.loading import Loaders
-from dynamap_async.session.many import ManyItems
-from dynamap_async.session.queries import Queries
+from dynamap_async.session.loader import Loader, loader_of
+from dynamap_async.session.numbers import Increment, Numbers
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.saving import Saving
-from dynamap_async.session.scope import Scopes
-from dynamap_async.session.settings import check_settings, to_context
-from dynamap_async.session.statements import Statements
-from dynamap_async.session.transactions import Transactions
-from dynamap_async.session.updates import Updates
+from dynamap_async.session.scope import Allowance, Scope
+from dynamap_async.session.settings import check_settings, declared_limits, to_context, to_transport
+from dynamap_async.session.transaction import Transaction
 from dynamap_async.statistics import Statistics
-from dynamap_async.tables import Tables
-from dynamap_async.transport import Connection, Transport, WireTransport
+from dynamap_async.tables import Tables, check_period, table_in
+from dynamap_async.transport import Connection, Transport
+from dynamap_async.usage import Usage
 
 if TYPE_CHECKING:
     from dynamap_async.transport import AioClient, AioConfig, AioSession
 
 R = TypeVar("R")
-M = TypeVar("M", bound=Model)
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+T = TypeVar("T")
+ItemT = TypeVar("ItemT")
+K = TypeVar("K", bound=Key)
+M = TypeVar("M", bound=Model)
+MA = TypeVar("MA", bound=Model)
+MB = TypeVar("MB", bound=Model)
+MC = TypeVar("MC", bound=Model)
+MD = TypeVar("MD", bound=Model)
+ME = TypeVar("ME", bound=Model)
+N = TypeVar("N", int, Decimal, float)
 
 
-class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Statements, Saving, Scopes):
+class Session:
     """A connection to DynamoDB, for any number of tasks of one event loop.
 
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
@@ -110,12 +146,18 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         self._batching = batching or BatchPolicy()
         policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
         declared = partial(declared_limits, table_prefix)
-        chosen = _transport(connection, client, transport, policies["retry"])
+        chosen = to_transport(connection, client, transport, policies["retry"])
         self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
         context = to_context(table_prefix, cursor_secret, clock, chosen)
-        self._runner = Runner(self._executor, context, SessionHooks(before_write, after_read))
         self._close_timeout_seconds = close_timeout_seconds
-        self.tables = Tables(self._executor, self._runner.context)
+        self._numbers = Numbers(self._executor, context)
+        self._conflicts = Conflicts()
+        self._use(Runner(self._executor, context, SessionHooks(before_write, after_read), self._numbers))
+        self.tables = Tables(self._executor, context)
+
+    def _use(self, runner: Runner) -> None:
+        self._runner = runner
+        self._many = ManyItems(runner, self._batching)
 
     async def __aenter__(self) -> Self:
         """Open the session.
@@ -138,7 +180,7 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         Closing twice is no error.
         """
         await self._executor.close(self._close_timeout_seconds)
-        await self._runner.writing.numbers.ended()
+        await self._numbers.ended()
 
     def without_hooks(self) -> Self:
         """Return this session once more, but running no hooks, neither its own nor the models'.
@@ -146,8 +188,7 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         It shares everything else: ``await session.without_hooks().put(item)``. It is not opened or closed itself.
         """
         other = copy.copy(self)
-        runner = self._runner.without_hooks()
-        other._runner = runner  # noqa: SLF001 - a copy of this object
+        other._use(self._runner.without_hooks())  # noqa: SLF001 - a copy of this object
         return other
 
     def statistics(self) -> Statistics:
@@ -157,13 +198,76 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         """
         return self._executor.statistics()
 
+    @property
+    def usage(self) -> Usage:
+        """What the session has used until now, as a value that does not change. Sends nothing."""
+        return self._executor.ledger.usage()
+
+    @property
+    def unscoped_usage(self) -> Usage:
+        """The part of ``usage`` that was awaited outside of any scope."""
+        return self._executor.ledger.own.usage()
+
+    def scope(
+        self,
+        name: str,
+        /,
+        *,
+        max_read_units: float | None = None,
+        max_write_units: float | None = None,
+        max_requests: int | None = None,
+        timeout: float | None = None,
+        priority: Priority | None = None,
+    ) -> Scope:
+        """Return a scope, for ``async with session.scope("GET /feed", max_read_units=50) as scope``.
+
+        What is awaited inside of it, in tasks that are begun there too, is accounted for in ``scope.usage``, and is
+        refused before it is sent where it would take more than the budget. What is not known before it is sent, such
+        as the size of an item that is read, is settled by the answer: an answered request is never refused, and the
+        next one is if the budget was overrun. Scopes can be nested; each request counts for all around it.
+
+        Args:
+            name: what errors call it, such as the name of a handler or a job.
+            max_read_units: the most read units, from 0 up; None for any amount, as for the other limits.
+            max_write_units: the most write units, from 0 up.
+            max_requests: the most HTTP requests, repeated ones included. One that is shared with others counts.
+            timeout: seconds after which what is awaited directly inside of it is cancelled. Such a scope is left in
+                the task that entered it.
+            priority: how urgent it is; by default like the scope around it, and interactive outside of any.
+
+        Raises:
+            ConfigurationError: a limit is no number, or is negative, or the priority is none.
+
+        Cost:
+            None of its own.
+        """
+        allowance = Allowance(
+            max_read_units=max_read_units,
+            max_write_units=max_write_units,
+            max_requests=max_requests,
+            timeout=timeout,
+            priority=priority,
+        )
+        return Scope(self._executor, name, allowance)
+
     async def execute(self, operation: Operation[R], /) -> R:
         """Carry out an operation and return its result; every other method is sugar for this one.
 
+        Args:
+            operation: what to do: ``Get(...)``, ``Put(...)``, ``Query(...)`` and so on. It may be executed any number
+                of times.
+
         Raises:
+            OperationError: it is no operation, or DynamoDB would refuse it.
             ServiceError: DynamoDB refused it.
             TransportError: no answer came; ``outcome`` tells whether it can have been carried out.
             SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            That of the operation, which its class states.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
         """
         return await self._runner.execute(operation)
 
@@ -177,7 +281,31 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         consistent_read: bool = False,
         coalesce: bool = True,
     ) -> M:
-        """Read one item by its key; ItemNotFoundError if there is none. See ``Get``."""
+        """Read one item by its key; ItemNotFoundError if there is none. See ``Get``.
+
+        Args:
+            model: the item's model.
+            partition: the partition key's value.
+            sort: the sort key's value, where the table has one.
+            consistent_read: whether all writes answered before must be seen.
+            coalesce: whether the request may travel together with others, and be shared with equal ones.
+
+        Raises:
+            ItemNotFoundError: there is none.
+            ItemValidationError: the stored item does not fit the model.
+            EncodeError: a key value is of the wrong type, empty or too long.
+            OperationError: the number of key values does not fit the table's key.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One GetItem, or a part of a BatchGetItem with other reads that wait at the same time; half a read unit per
+            4 KB of the item, a whole one with ``consistent_read``; the minimum for an absent item.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+        """
         return await self._runner.execute(
             Get(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
@@ -192,10 +320,55 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
         consistent_read: bool = False,
         coalesce: bool = True,
     ) -> M | None:
-        """Read one item by its key; None if there is none. See ``Find``."""
+        """Read one item by its key; None if there is none. See ``Find``.
+
+        Args:
+            model: the item's model.
+            partition: the partition key's value.
+            sort: the sort key's value, where the table has one.
+            consistent_read: whether all writes answered before must be seen.
+            coalesce: whether the request may travel together with others, and be shared with equal ones.
+
+        Raises:
+            ItemValidationError: the stored item does not fit the model.
+            EncodeError: a key value is of the wrong type, empty or too long.
+            OperationError: the number of key values does not fit the table's key.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            As ``get``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+        """
         return await self._runner.execute(
             Find(model, partition, sort, consistent_read=consistent_read, coalesce=coalesce)
         )
+
+    async def refresh(self, item: M, /) -> M:
+        """Read an item again into the same instance; ItemNotFoundError if it is gone. See ``Refresh``.
+
+        Args:
+            item: the instance, which is returned; what was changed of it and not saved is lost.
+
+        Raises:
+            ItemNotFoundError: the item is gone.
+            ItemValidationError: the stored item does not fit the model.
+            EncodeError: a key value is of the wrong type, empty or too long.
+            OperationError: it is not an instance of a model, or its model is frozen.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One GetItem; a read unit per 4 KB of the item.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+        """
+        return await self._runner.execute(Refresh(item))
 
     @overload
     async def put(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M: ...
@@ -212,14 +385,238 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
     ) -> M | None:
         """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``.
 
-        ``returning="old"`` gives back the item that was replaced, None where there was none. See ``Old``.
+        Args:
+            item: the model instance, which is returned.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            returning: ``"old"`` gives back the item that was replaced, None where there was none. See ``Old``.
+
+        Raises:
+            ConditionalCheckFailedError: ``where`` does not hold.
+            VersionConflictError: the stored item has another version than the instance.
+            UniqueViolationError: another item has one of its unique values.
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: it is not an instance of a model, or ``read_first`` is missing.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One PutItem, or without conditions a part of a BatchWriteItem with other writes that wait at the same time;
+            one write unit per KB of the larger of the old and the new item, and the same for each index entry that
+            changes. With unique values one TransactWriteItems of twice the units, and with ``read_first`` one GetItem.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
         """
         put = Put(item, where=where, read_first=read_first)
         return await self._runner.execute(put if returning is None else Old(put, returning))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
-        """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``."""
+        """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``.
+
+        Args:
+            item: the model instance, which is returned.
+            where: what must hold besides.
+
+        Raises:
+            ConditionalCheckFailedError: there is an item with this key.
+            UniqueViolationError: another item has one of its unique values.
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: it is not an instance of a model.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One PutItem; one write unit per KB of the item, and the same for each index entry; a refused write is
+            charged too. With unique values one TransactWriteItems of twice the units. A number of ``autoincrement``
+            takes an UpdateItem more, shared by the items that wait for one.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+        """
         return await self._runner.execute(Create(item, where=where))
+
+    async def save(self, item: M, /, *, where: Condition | None = None) -> M:
+        """Write what changed of an item since it was read or written; nothing is sent if nothing did. See ``Save``.
+
+        Args:
+            item: the model instance, which is returned.
+            where: what must hold of the stored item.
+
+        Raises:
+            ItemNotFoundError: the item is gone.
+            ConditionalCheckFailedError: ``where`` does not hold, or an item that is new to the session exists already.
+            VersionConflictError: the stored item has another version than the instance.
+            UniqueViolationError: another item has one of its unique values.
+            EncodeError: a value cannot be stored.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: the item's key was changed, or the instance was read from a part of its item.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One UpdateItem; one write unit per KB of the larger of the old and the new item as a whole, and the same
+            for each index entry that changes. None if nothing changed. An item that is new to the session: as
+            ``create``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+        """
+        return await self._runner.execute(Save(item, where=where))
+
+    async def replace(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M:
+        """Write all of an item, whatever its stored version, and set the version past that one. See ``Replace``.
+
+        Args:
+            item: the model instance, which is returned.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+
+        Raises:
+            ConditionalCheckFailedError: ``where`` does not hold.
+            UniqueViolationError: another item has one of its unique values.
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: it is not an instance of a model, or ``read_first`` is missing.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One UpdateItem; one write unit per KB of the larger of the old and the new item, and the same for each
+            index entry that changes.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+        """
+        return await self._runner.execute(Replace(item, where=where, read_first=read_first))
+
+    @overload
+    def update(self, item: M, /) -> BoundUpdate[M, M]: ...
+    @overload
+    def update(self, model: type[M], partition: KeyValue, sort: KeyValue | None = None, /) -> BoundUpdate[M, M]: ...
+    def update(
+        self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /
+    ) -> BoundUpdate[Any, Any]:
+        """Begin an update of one item, named by an instance or by its key; await it when it says what to change.
+
+        ``await session.update(Tweet, "ada", 7).set(Tweet.text, "hi").add(Tweet.likes, 1)`` gives the item as it is
+        then. See ``Update``.
+
+        Args:
+            subject: the instance, or the model.
+            partition: the partition key's value, after a model.
+            sort: the sort key's value, where the table has one, after a model.
+
+        Raises:
+            EncodeError: a key value is of the wrong type, empty or too long.
+            OperationError: the number of key values does not fit the table's key.
+
+        Cost:
+            None before it is awaited. Then one UpdateItem; one write unit per KB of the larger of the old and the new
+            item, whatever is changed of it, and the same for each index entry that changes.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+        """
+        return BoundUpdate(self._runner, update_spec(subject, partition, sort))
+
+    @overload
+    async def increment(
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        field: Expr[N] | Expr[N | None],
+        /,
+        *,
+        by: N | int = 1,
+        upsert: bool = False,
+    ) -> N: ...
+    @overload
+    async def increment(
+        self,
+        model: type[Model],
+        partition: KeyValue,
+        sort: KeyValue,
+        field: Expr[N] | Expr[N | None],
+        /,
+        *,
+        by: N | int = 1,
+        upsert: bool = False,
+    ) -> N: ...
+    async def increment(
+        self, model: type[Model], partition: Any, /, *sort_and_field: Any, by: Any = 1, upsert: bool = False
+    ) -> Any:
+        """Add to a number of one item, and return what it is then.
+
+        ``likes = await session.increment(Tweet, "ada", 7, Tweet.likes)``. Other fields move with it as in an update by
+        key: the version is counted on, and ``on_update`` gives new values.
+
+        Increments at the same time all count. One whose answer was lost is not sent again, because it might count
+        twice; in a model with ``attr(write_id=True)`` it is recognised in the stored item, unless another writer has
+        come since. ``session.update(...).add(...).exactly_once()`` is sent again, at twice the write units.
+
+        Args:
+            model: the item's model.
+            partition: the partition key's value.
+            sort_and_field: the sort key's value, where the table has one; then the field.
+            by: what to add; negative numbers take away.
+            upsert: whether to make the item where there is none.
+
+        Raises:
+            ItemNotFoundError: there is no such item.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; its outcome says whether the number may have been counted.
+            ExpressionError: the field holds no number, or is another model's.
+            EncodeError: the amount or a key value is of the wrong type.
+            OperationError: the number of key values does not fit the table's key.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One UpdateItem; one write unit per KB of the item, and the same for each index entry that changes.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
+        """
+        increment = Increment(model, partition, *sort_and_field, by=by, upsert=upsert)
+        return increment.value(await self._runner.execute(increment.update), self._runner.context)
+
+    async def reserve(self, model: type[Model], count: int, partition: KeyValue | None = None, /) -> range:
+        """Take numbers from the counter of a model with ``attr(autoincrement=True)``, for items to be written later.
+
+        ``numbers = await session.reserve(Ticket, 100)``, then ``session.create(Ticket(number=numbers[0], ...))``. It
+        also moves the counter past numbers that were given by hand. See ``Reserve``.
+
+        Args:
+            model: a model with ``attr(autoincrement=True)``.
+            count: how many numbers, from 1 up.
+            partition: the partition key's value, where the sort key is numbered: each partition counts for itself.
+
+        Raises:
+            ModelDefinitionError: the model numbers nothing.
+            OperationError: the count is no whole number from 1 on, or the partition is missing or superfluous.
+            EncodeError: the partition key's value is of the wrong type.
+            ResourceNotFoundError: the library's own table does not exist.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One UpdateItem on the library's own table, one write unit, however many numbers.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
+        """
+        return await self._runner.execute(Reserve(model, count, partition))
 
     @overload
     async def delete(self, item: M, /, *, where: Condition | None = None, returning: Literal["old"]) -> M | None: ...
@@ -258,10 +655,606 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
     ) -> Any:
         """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``.
 
-        ``returning="old"`` gives back the item that was removed, None where there was none. See ``Old``.
+        Args:
+            target: the instance, or the model.
+            key: after a model, the partition key's value, and the sort key's where the table has one.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs for a key, and for
+                an instance that no session read or wrote.
+            returning: ``"old"`` gives back the item that was removed, None where there was none. See ``Old``.
+
+        Raises:
+            ConditionalCheckFailedError: ``where`` does not hold.
+            VersionConflictError: the stored item has another version than the instance.
+            EncodeError: a key value is of the wrong type, empty or too long.
+            ExpressionError: the condition is not about this model.
+            OperationError: the number of key values does not fit the table's key, or ``read_first`` is missing.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One DeleteItem, or without conditions a part of a BatchWriteItem with other writes that wait at the same
+            time; one write unit per KB of the item that was there, at least one. With unique values one
+            TransactWriteItems of twice the units, and with ``read_first`` one GetItem.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
         """
         delete = Delete(target, *key, where=where, read_first=read_first)
         return await self.execute(delete if returning is None else Old[Any](delete, returning))
+
+    async def retry_on_conflict(self, change: Callable[[], Awaitable[R]], /, *, attempts: int = 10) -> R:
+        """Read, change and write, again and again until nobody else wrote in between; return what ``change`` returns.
+
+        Only version conflicts are tried again, of single writes and of transactions. Tasks of one session that met a
+        conflict on the same item take turns from then on, so that they do not keep each other from writing; where it is
+        somebody else who writes, there is a random pause that doubles from 20 milliseconds to a second at most. A
+        conflict whose outcome is unknown is raised at once, because the write may have been done. With
+        ``attr(write_id=True)`` that is so only where another writer has come since; with ``ExactlyOnce(Save(item))``
+        there is no such doubt.
+
+        Args:
+            change: called for each attempt; it must read the item itself, and is awaited.
+            attempts: how many there are at most, from 1 up.
+
+        Raises:
+            VersionConflictError: that of the last attempt.
+            TransactionCanceledError: the same, where ``change`` is a transaction.
+            OperationError: ``attempts`` is less than 1.
+
+        Cost:
+            For each attempt what ``change`` does; a refused write is charged as if it had been done.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBMapper.OptimisticLocking.html
+        """
+        positive(attempts, "retry_on_conflict(attempts=...)")
+        return await self._conflicts.retry(change, attempts)
+
+    @overload
+    def query(self, model: type[M], /) -> BoundQuery[M, M]: ...
+    @overload
+    def query(self, a: type[MA], b: type[MB], /) -> BoundCollection[MA | MB, MA | MB]: ...
+    @overload
+    def query(self, a: type[MA], b: type[MB], c: type[MC], /) -> BoundCollection[MA | MB | MC, MA | MB | MC]: ...
+    @overload
+    def query(
+        self, a: type[MA], b: type[MB], c: type[MC], d: type[MD], /
+    ) -> BoundCollection[MA | MB | MC | MD, MA | MB | MC | MD]: ...
+    @overload
+    def query(
+        self, a: type[MA], b: type[MB], c: type[MC], d: type[MD], e: type[ME], /
+    ) -> BoundCollection[MA | MB | MC | MD | ME, MA | MB | MC | MD | ME]: ...
+    @overload
+    def query(
+        self,
+        a: type[Model],
+        b: type[Model],
+        c: type[Model],
+        d: type[Model],
+        e: type[Model],
+        f: type[Model],
+        /,
+        *more: type[Model],
+    ) -> BoundCollection[Model, Model]: ...
+    def query(self, *models: type[Model]) -> BoundQuery[Any, Any] | BoundCollection[Any, Any]:
+        """Begin a query on a model's table or indexes, or on several models of a shared ``Table``.
+
+        See ``Query`` and ``Collection``.
+
+        Args:
+            models: the model of the items; or two or more that share a ``Table``.
+
+        Raises:
+            OperationError: it is no model, or the models share no ``Table``.
+
+        Cost:
+            None before it is awaited or iterated over. Then one Query request per page of up to 1 MB; half a read unit
+            per 4 KB of all items evaluated (a whole unit with ``consistent``), rounded up per page. Whole items of an
+            index that does not hold them are completed from the table: one BatchGetItem per 100 items, and the units
+            of a ``get`` for each.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
+        """
+        if len(models) == 1:
+            # Without [Any, Any], which costs as much as the rest of the line (benchmarks: query_100).
+            query: BoundQuery[Any, Any] = BoundQuery(self._runner, Query(models[0]).spec)
+            return query
+        return BoundCollection[Any, Any](self._runner, collection_spec(models))
+
+    def scan(self, model: type[M], /) -> BoundScan[M, M]:
+        """Begin a scan of a model's whole table, or of an index. See ``Scan``.
+
+        Args:
+            model: the model of the items.
+
+        Raises:
+            OperationError: it is no model.
+
+        Cost:
+            None before it is awaited or iterated over. Then one Scan request per page of up to 1 MB; half a read unit
+            per 4 KB of everything in the table or index (a whole unit with ``consistent``).
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
+        """
+        return BoundScan(self._runner, Scan(model).spec)
+
+    @overload
+    async def get_many(
+        self, model: type[M], keys: Iterable[Key], /, *, consistent_read: bool = False
+    ) -> list[M | None]: ...
+    @overload
+    async def get_many(self, finds: Iterable[Find[M]], /) -> list[M | None]: ...
+    async def get_many(
+        self, first: Any, keys: Iterable[Any] | None = None, /, *, consistent_read: bool = False
+    ) -> list[Any]:
+        """Read any number of items: by the keys of one model, or by ``Find`` operations on several.
+
+        Args:
+            first: the model, or the operations.
+            keys: of a model: each the partition key's value, or a tuple of both values.
+            consistent_read: whether all writes answered before must be seen; a ``Find`` has its own.
+
+        Returns:
+            One entry per key, in the order given, None where there is no item. Equal keys are asked for once; each
+            place has an instance of its own.
+
+        Raises:
+            BatchError: some could not be read; ``results`` has all others.
+            OperationError: these are no keys, or no ``Find`` operations.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One BatchGetItem for each 100 distinct keys (a GetItem for one alone), up to 64 at a time; none for no
+            keys; read units as ``find``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+        """
+        return await self._many.get(first, keys, consistent_read=consistent_read)
+
+    @overload
+    def each(self, model: type[M], keys: Iterable[K], /, *, consistent_read: bool = False) -> Answers[K, M | None]: ...
+    @overload
+    def each(self, finds: Iterable[Find[M]], /) -> Answers[Find[M], M | None]: ...
+    def each(
+        self, first: Any, keys: Iterable[Any] | None = None, /, *, consistent_read: bool = False
+    ) -> Answers[Any, Any]:
+        """Read any number of items and give them out as they arrive, as pairs of key and item (None where absent).
+
+        See ``Answers``.
+
+        Args:
+            first: the model, or ``Find`` operations on several.
+            keys: of a model: each the partition key's value, or a tuple of both values. They may be endless, and are
+                read only as far as pairs are taken.
+            consistent_read: whether all writes answered before must be seen; a ``Find`` has its own.
+
+        Raises:
+            OperationError: these are no keys, or no ``Find`` operations.
+            SessionStateError: the session is not open.
+
+        Cost:
+            As ``get_many``, as far as pairs are taken.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+        """
+        return self._many.each(first, keys, consistent_read=consistent_read)
+
+    async def put_many(
+        self,
+        items: Iterable[Model] | AsyncIterable[Model],
+        /,
+        *,
+        progress: Progress | None = None,
+        read_first: bool = False,
+    ) -> int:
+        """Write any number of items, replacing stored ones, in bounded memory.
+
+        Args:
+            items: of any models. Of equal keys the later item stays.
+            progress: called now and then with the number of items done, failed ones included.
+            read_first: whether to read each stored item first, which a model with ``Unique`` needs; such items are
+                written one by one, up to 64 at a time.
+
+        Returns:
+            How many were written: all.
+
+        Raises:
+            BatchError: some could not be written; it names each, and all others were written. An exception of
+                ``items`` or ``progress`` ends the call as it ends a ``Batch``.
+            OperationError: these are not several items.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One BatchWriteItem for each 25 items, up to 64 at a time; write units as ``put``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+        """
+        return await self._many.put(items, progress, read_first=read_first)
+
+    @overload
+    async def delete_many(
+        self,
+        items: Iterable[Model] | AsyncIterable[Model],
+        /,
+        *,
+        progress: Progress | None = None,
+        read_first: bool = False,
+    ) -> int: ...
+    @overload
+    async def delete_many(
+        self,
+        model: type[Model],
+        keys: Iterable[Key] | AsyncIterable[Key],
+        /,
+        *,
+        progress: Progress | None = None,
+        read_first: bool = False,
+    ) -> int: ...
+    async def delete_many(
+        self, first: Any, keys: Any = None, /, *, progress: Progress | None = None, read_first: bool = False
+    ) -> int:
+        """Remove any number of items, given as instances, or as a model and keys, in bounded memory.
+
+        Args:
+            first: the instances, or the model.
+            keys: of a model: each the partition key's value, or a tuple of both values.
+            progress: called now and then with the number of items done, failed ones included.
+            read_first: whether to read each stored item first; see ``Delete``.
+
+        Returns:
+            How many are gone, those included that did not exist.
+
+        Raises:
+            BatchError: some could not be removed; it names each, and all others are gone.
+            OperationError: these are not several items or keys.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One BatchWriteItem for each 25 items, up to 64 at a time; write units as ``delete``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+        """
+        return await self._many.delete(first, keys, progress, read_first=read_first)
+
+    def batch(self) -> Batch:
+        """Return a bulk load, to be used as ``async with session.batch() as batch``. See ``Batch``.
+
+        Raises:
+            SessionStateError: the session is not open.
+
+        Cost:
+            One BatchWriteItem for each 25 items that are given to it, up to 64 at a time; write units as ``put`` and
+            ``delete``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+        """
+        return self._many.batch()
+
+    @overload
+    def loader(self, model: type[M], /, *, consistent_read: bool = False) -> Loader[Key, M | None]: ...
+    @overload
+    def loader(
+        self,
+        model: type[M],
+        /,
+        *,
+        by: Expr[T],
+        where: Condition | Sequence[Condition] = (),
+        index: Index[M] | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        consistent_read: bool = False,
+    ) -> Loader[T, list[M]]: ...
+    def loader(
+        self,
+        model: type[M],
+        /,
+        *,
+        by: Expr[Any] | None = None,
+        where: Condition | Sequence[Condition] = (),
+        index: Index[M] | None = None,
+        descending: bool = False,
+        limit: int | None = None,
+        consistent_read: bool = False,
+    ) -> Loader[Any, Any]:
+        """Return a new loader, for one web request: of items by their key, or ``by=`` a field that many items share.
+
+        Args:
+            model: the model of the items.
+            by: the field whose value is the key; its table or an index must have it as partition key. Each key is then
+                one Query, and its value a list.
+            where: what else must hold of the items.
+            index: the index to go through, whatever the planner would choose.
+            descending: whether the sort key's largest value comes first.
+            limit: at most how many items each key gives, from 1 up; without one, all.
+            consistent_read: whether all writes answered before must be seen; indexes other than local ones cannot.
+
+        Raises:
+            OperationError: the settings contradict each other, or the service would refuse them.
+            ExpressionError: ``by`` is no field.
+
+        Cost:
+            None by itself; see ``Loader.load``. Queries of different keys are under way at the same time, as many as
+            the session has connections.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+        """
+        settings: dict[str, Any] = {"index": index, "descending": descending, "limit": limit}
+        return loader_of(self._runner, model, by, where=where, **settings, consistent_read=consistent_read)
+
+    def transaction(self, *, client_request_token: str | None = None) -> Transaction:
+        """Return a transaction, to be used as ``async with session.transaction() as tx``. See ``Transaction``.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this transaction: carried out again with the same
+                token within ten minutes, it succeeds and writes nothing.
+
+        Raises:
+            OperationError: the token is empty or too long.
+            SessionStateError: the session is not open.
+
+        Cost:
+            As ``transact_write``, at the end of the block.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
+        return Transaction(self._runner, client_request_token=client_request_token)
+
+    async def transact_write(
+        self, actions: Iterable[Write[Any]], /, *, client_request_token: str | None = None
+    ) -> None:
+        """Carry out ``Put``, ``Update``, ``Delete``, ``Check`` and other writes, all or none. See ``TransactWrite``.
+
+        Args:
+            actions: up to 100, in any order, each on another item; without any nothing is sent.
+            client_request_token: 1 to 36 characters that stand for this transaction: carried out again with the same
+                token within ten minutes, it succeeds and writes nothing.
+
+        Raises:
+            TransactionCanceledError: one of them could not be carried out, so none was; ``reasons`` tells why.
+            OperationError: these are no writes, more than 100, two about one item, or over 4 MB together; or the
+                token is empty or too long.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One TransactWriteItems; two write units per KB of each item, twice what the writes alone take, and the same
+            for a check. A cancelled transaction is charged too.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
+        await self._runner.execute(TransactWrite(actions, client_request_token=client_request_token))
+
+    @overload
+    async def transact_get(self, a: GetOf[MA], /) -> tuple[MA]: ...
+    @overload
+    async def transact_get(self, a: GetOf[MA], b: GetOf[MB], /) -> tuple[MA, MB]: ...
+    @overload
+    async def transact_get(self, a: GetOf[MA], b: GetOf[MB], c: GetOf[MC], /) -> tuple[MA, MB, MC]: ...
+    @overload
+    async def transact_get(
+        self, a: GetOf[MA], b: GetOf[MB], c: GetOf[MC], d: GetOf[MD], /
+    ) -> tuple[MA, MB, MC, MD]: ...
+    @overload
+    async def transact_get(
+        self, a: GetOf[MA], b: GetOf[MB], c: GetOf[MC], d: GetOf[MD], e: GetOf[ME], /
+    ) -> tuple[MA, MB, MC, MD, ME]: ...
+    @overload
+    async def transact_get(self, *gets: GetOf[MA]) -> tuple[MA, ...]: ...
+    async def transact_get(self, *gets: Any) -> tuple[Any, ...]:
+        """Read up to 100 items as they are at one moment; ItemNotFoundError if one is absent. See ``TransactGet``.
+
+        Args:
+            gets: each a ``Get``, or a tuple of a model and its key values.
+
+        Returns:
+            The items, in the order asked for.
+
+        Raises:
+            ItemNotFoundError: one of them is absent.
+            TransactionCanceledError: they could not be read as of one moment.
+            OperationError: these are no reads, or more than 100, or the number of key values does not fit.
+            EncodeError: a key value is of the wrong type, empty or too long.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One TransactGetItems; two read units per 4 KB of each item, at least two.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
+        """
+        found: tuple[Any, ...] = await self._runner.execute(TransactGet(*gets))
+        return found
+
+    @overload
+    async def transact_find(self, a: FindOf[MA], /) -> tuple[MA | None]: ...
+    @overload
+    async def transact_find(self, a: FindOf[MA], b: FindOf[MB], /) -> tuple[MA | None, MB | None]: ...
+    @overload
+    async def transact_find(
+        self, a: FindOf[MA], b: FindOf[MB], c: FindOf[MC], /
+    ) -> tuple[MA | None, MB | None, MC | None]: ...
+    @overload
+    async def transact_find(
+        self, a: FindOf[MA], b: FindOf[MB], c: FindOf[MC], d: FindOf[MD], /
+    ) -> tuple[MA | None, MB | None, MC | None, MD | None]: ...
+    @overload
+    async def transact_find(
+        self, a: FindOf[MA], b: FindOf[MB], c: FindOf[MC], d: FindOf[MD], e: FindOf[ME], /
+    ) -> tuple[MA | None, MB | None, MC | None, MD | None, ME | None]: ...
+    @overload
+    async def transact_find(self, *finds: FindOf[MA]) -> tuple[MA | None, ...]: ...
+    async def transact_find(self, *finds: Any) -> tuple[Any, ...]:
+        """Read up to 100 items as they are at one moment; None for each that is absent. See ``TransactFind``.
+
+        Args:
+            finds: each a ``Find``, or a tuple of a model and its key values.
+
+        Returns:
+            The items, in the order asked for.
+
+        Raises:
+            TransactionCanceledError: they could not be read as of one moment.
+            OperationError: these are no reads, or more than 100, or the number of key values does not fit.
+            EncodeError: a key value is of the wrong type, empty or too long.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            As ``transact_get``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
+        """
+        found: tuple[Any, ...] = await self._runner.execute(TransactFind(*finds))
+        return found
+
+    @overload
+    def execute_statement(
+        self,
+        statement: str,
+        parameters: Sequence[object] = (),
+        /,
+        *,
+        into: type[M],
+        consistent_read: bool = False,
+        limit: int | None = None,
+        page_size: int | None = None,
+    ) -> BoundStatement[M]: ...
+    @overload
+    def execute_statement(
+        self,
+        statement: str,
+        parameters: Sequence[object] = (),
+        /,
+        *,
+        into: None = None,
+        consistent_read: bool = False,
+        limit: int | None = None,
+        page_size: int | None = None,
+    ) -> BoundStatement[dict[str, Any]]: ...
+    def execute_statement(
+        self,
+        statement: str,
+        parameters: Sequence[object] = (),
+        /,
+        *,
+        into: Any = None,
+        consistent_read: bool = False,
+        limit: int | None = None,
+        page_size: int | None = None,
+    ) -> BoundStatement[Any]:
+        """Carry out a PartiQL statement: await it for a list, or iterate over it. See ``Statement``.
+
+        Args:
+            statement: the text, of up to 8,192 characters, which names the full table name: see ``table_name``.
+            parameters: the values that stand for its question marks, in order.
+            into: the model that items become; without it they are dicts of plain values.
+            consistent_read: whether all writes answered before must be seen.
+            limit: most items to give out, from 1 up.
+            page_size: most items that one request evaluates, whether they fit or not; from 1 up.
+
+        Raises:
+            EncodeError: a parameter cannot be stored.
+            OperationError: the text is empty or too long, or a number is below 1.
+            DuplicateItemError: an INSERT found an item of the same key; raised when it is awaited.
+            ConditionalCheckFailedError: the WHERE of an UPDATE or DELETE fits no item; raised when it is awaited.
+
+        Cost:
+            None before it is awaited or iterated over. Then one ExecuteStatement for each page of up to 1 MB; a SELECT
+            without equality on the partition key reads, and pays for, the whole table.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
+        """
+        options: dict[str, Any] = {"consistent_read": consistent_read, "limit": limit, "page_size": page_size}
+        made: Statement[Any] = Statement(statement, parameters, into=into, **options)
+        return self._runner.statement(made)
+
+    async def batch_execute_statement(self, statements: Iterable[Statement[ItemT]], /) -> list[ItemT | None]:
+        """Carry out up to 25 statements in one call, each for itself. See ``BatchExecuteStatement``.
+
+        Args:
+            statements: each about one item; either all of them read, or all write.
+
+        Returns:
+            For each statement the item that it brought back, or None.
+
+        Raises:
+            BatchError: some failed; it names each, and carries the results of the others.
+            OperationError: these are no statements, or more than 25, or reads among writes.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One BatchExecuteStatement; the units of each statement.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
+        """
+        return await self._runner.execute(BatchExecuteStatement(statements))
+
+    async def execute_transaction(
+        self, statements: Iterable[Statement[ItemT]], /, *, client_request_token: str | None = None
+    ) -> list[ItemT | None]:
+        """Carry out up to 100 statements, all or none. See ``ExecuteTransaction``.
+
+        Args:
+            statements: SELECT statements, or INSERT, UPDATE, DELETE and EXISTS statements, each about another item.
+            client_request_token: 1 to 36 characters that stand for this transaction: carried out again with the same
+                token within ten minutes, it succeeds and writes nothing.
+
+        Returns:
+            For each statement the item that it brought back, or None.
+
+        Raises:
+            TransactionCanceledError: nothing was done; ``reasons`` tells for each statement what it met with.
+            OperationError: these are no statements, or more than 100, or reads among writes; or the token is empty or
+                too long.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came; ``outcome`` tells whether it can have been written.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One ExecuteTransaction; twice the units of each statement. A cancelled transaction is charged too.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html
+        """
+        return await self._runner.execute(ExecuteTransaction(statements, client_request_token=client_request_token))
+
+    def table_name(self, model: type[Model], /, *, period: KeyValue | None = None) -> str:
+        """Return the full name of a model's table, the session's prefix included, as statements have to spell it.
+
+        Args:
+            model: the model.
+            period: where the model has one table per period, a value of the field that tells the period.
+
+        Raises:
+            ModelDefinitionError: the model has no table.
+            OperationError: the period is missing, or superfluous.
+            EncodeError: the period is of the wrong type.
+        """
+        check_period((checked_model(model),), period)
+        schema = table_in(definition_of(model), "named in a statement", period)
+        return schema.prefixed(self._runner.context.table_prefix).name
 
     @overload
     async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...
@@ -284,28 +1277,27 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
 
         The first failure ends the others and is raised as itself; a cancellation ends all.
 
-        Cost: that of each; single-item requests share batch calls, and all share the session's connections.
-        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
+        Args:
+            awaitables: queries, updates, calls of this session, and other awaitables.
 
         Raises:
             OperationError: one of them cannot be awaited.
+
+        Cost:
+            That of each; single-item requests share batch calls, and all share the session's connections.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
         """
         return tuple(await together(awaitables))
 
 
-def _transport(
-    connection: Connection, client: AioClient | None, transport: Transport | None, retry: RetryPolicy
-) -> Transport:
-    given = [each for each in (client, transport) if each is not None]
-    if given and (connection != Connection() or len(given) > 1):
-        raise ConfigurationError(
-            "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
-            "credentials, aio_session and aio_config, and give one of the two"
-        )
-    if client is not None:
-        from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
+def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:
+    """Return a scope of a size that was checked before, as for each of many web requests.
 
-        return ClientTransport(client)
-    if transport is not None:
-        return transport
-    return WireTransport(connection, attempt_timeout_seconds=retry.attempt_timeout_seconds)
+    Args:
+        session: the session.
+        name: what errors call it.
+        allowance: what it may take.
+    """
+    return Scope(session._executor, name, allowance)  # noqa: SLF001 - as ``Session.scope`` does

@@ -1,17 +1,21 @@
-"""The settings of a session that are its own: what cannot be one is named where it is given, with a remedy.
+"""The settings of a session: what they are checked for, and what the session makes of them.
 
 Those of its connection are checked by ``Connection``, observers and hooks where they are told.
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
-from dynamap_async.errors import ConfigurationError
+from dynamap_async.errors import ConfigurationError, ModelDefinitionError
 from dynamap_async.executor import is_async
-from dynamap_async.models import warn_caller
+from dynamap_async.models import Model, definition_of, warn_caller
 from dynamap_async.planning import Context
-from dynamap_async.transport import Transport, WireTransport
+from dynamap_async.schema import TableSchema
+from dynamap_async.transport import Connection, Transport, WireTransport
+
+if TYPE_CHECKING:
+    from dynamap_async.transport import AioClient
 
 _POLICIES: Final = {
     "batching": (BatchPolicy, "BatchPolicy(enabled=False)"),
@@ -67,3 +71,66 @@ def _to_secret(given: object) -> bytes | None:
             UserWarning,
         )
     return secret
+
+
+def to_transport(
+    connection: Connection, client: "AioClient | None", transport: Transport | None, retry: RetryPolicy
+) -> Transport:
+    """Return what a session sends through.
+
+    Args:
+        connection: the settings of a connection of its own.
+        client: a client of aiobotocore, instead.
+        transport: another transport, instead.
+        retry: how long an attempt may take.
+
+    Raises:
+        ConfigurationError: several of them are given.
+    """
+    given = [each for each in (client, transport) if each is not None]
+    if given and (connection != Connection() or len(given) > 1):
+        raise ConfigurationError(
+            "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
+            "credentials, aio_session and aio_config, and give one of the two"
+        )
+    if client is not None:
+        from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore
+
+        return ClientTransport(client)
+    if transport is not None:
+        return transport
+    return WireTransport(connection, attempt_timeout_seconds=retry.attempt_timeout_seconds)
+
+
+def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], float | None]:
+    """Return the units a second that models declare of a table and its global indexes, for reads and for writes.
+
+    Args:
+        prefix: stands before every table name.
+        table: the table's full name.
+    """
+    limits: dict[tuple[str | None, bool], float | None] = {}
+    if table.startswith(prefix):
+        for schema in _schemas(Model, table.removeprefix(prefix)):
+            throughputs = {None: schema.throughput} | {
+                index.name: index.throughput or schema.throughput
+                for index in schema.indexes
+                if index.kind.has_throughput
+            }
+            for index, throughput in throughputs.items():
+                if throughput is not None:
+                    limits |= {(index, False): float(throughput.read), (index, True): float(throughput.write)}
+    return limits
+
+
+def _schemas(model: type[Model], table: str) -> Iterator[TableSchema]:
+    """Return what each model says of the table of this name, before the prefix."""
+    for subclass in model.__subclasses__():
+        try:
+            definition = definition_of(subclass)
+        except ModelDefinitionError:
+            pass  # a class that is wrong says so where it is used, not where others are
+        else:
+            if definition.is_in(table):
+                yield definition.require_table("paced")
+        yield from _schemas(subclass, table)

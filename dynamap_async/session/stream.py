@@ -95,6 +95,15 @@ class ItemStream(Generic[ItemT]):
         hooks: Sequence[AfterRead] = (),
         skip: Callable[[Sequence[ItemT]], object] | None = None,
     ) -> None:
+        """Describe the stream; queries make these.
+
+        Args:
+            pages: where the items come from.
+            decode: makes the items of a part of a page.
+            checkpoint: returns the text of the positions of a scan in segments.
+            hooks: what runs on each item before it is given out.
+            skip: told of the items of each page, where those that do not fit are left out.
+        """
         self._pages = pages
         self._hooks = hooks
         self._decode = decode
@@ -118,6 +127,9 @@ class ItemStream(Generic[ItemT]):
             ServiceError: DynamoDB refused the request of a page; the next call asks for the same page again.
             TransportError: no answer came; the next call asks for the same page again.
             SessionStateError: another task is waiting for an item of this stream.
+
+        Cost:
+            None for most items: the request of a page is sent when the one before it is given out.
         """
         if self._advancing:
             raise SessionStateError("two tasks take items from one stream at once; give each task a stream of its own")

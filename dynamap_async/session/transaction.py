@@ -41,6 +41,12 @@ class TransactionUpdate(Updatable[M], Generic[M]):
     __slots__ = ("_replace", "_stands")
 
     def __init__(self, spec: UpdateSpec, change: Callable[[Update[M, Any]], None]) -> None:
+        """Describe an update; transactions make these.
+
+        Args:
+            spec: what is changed until now.
+            change: called with the update whenever a method changes it.
+        """
         self._stands = spec
         self._replace = change
 
@@ -60,18 +66,25 @@ class TransactionUpdate(Updatable[M], Generic[M]):
 class Transaction:
     """Writes and checks that are carried out all or not at all: ``async with session.transaction() as tx``.
 
-    Its methods only take note, and are not awaited; items are taken as they are then, but those with hooks or a number
-    at the end of the block, when the hooks have run. Leaving the block sends them, and raises what ``TransactWrite``
-    raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and timestamps of the
-    instances move on then, not before. An exception inside the block sends nothing. A block without actions sends
-    nothing either.
+    Its methods only record what to do, and are not awaited; items are taken as they are then, but those with hooks or a
+    number at the end of the block, when the hooks have run. Leaving the block sends them, and raises what
+    ``TransactWrite`` raises: TransactionCanceledError if one of them could not be done, and so none was. Versions and
+    timestamps of the instances move on then, not before. An exception inside the block sends nothing. A block without
+    actions sends nothing either.
 
-    Cost: as ``TransactWrite``.
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    Cost:
+        As ``TransactWrite``: one TransactWriteItems; two write units per KB of each item, and the same for a check.
+
+    Source:
+        https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
     """
 
     def __init__(self, runner: Runner, *, client_request_token: str | None = None) -> None:
-        """Begin with nothing; sessions make transactions.
+        """Begin a transaction; sessions make these.
+
+        Args:
+            runner: the session's.
+            client_request_token: 1 to 36 characters that stand for this transaction; see ``Session.transaction``.
 
         Raises:
             OperationError: the token is empty or too long.
@@ -90,19 +103,92 @@ class Transaction:
         return tuple(self._actions)
 
     def put(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None:
-        """Write an item, replacing the stored one. See ``Put``."""
+        """Write an item, replacing the stored one. See ``Put``.
+
+        Args:
+            item: the model instance.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: it is not an instance of a model, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
         self._take(Put(item, where=where, read_first=read_first))
 
     def create(self, item: Model, /, *, where: Condition | None = None) -> None:
-        """Write an item that must not exist yet. See ``Create``."""
+        """Write an item that must not exist yet. See ``Create``.
+
+        Args:
+            item: the model instance.
+            where: what must hold besides.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: it is not an instance of a model, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
         self._take(Create(item, where=where))
 
     def save(self, item: Model, /, *, where: Condition | None = None) -> None:
-        """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``."""
+        """Write what changed of an item; one in which nothing changed must still be as it was. See ``Save``.
+
+        Args:
+            item: the model instance.
+            where: what must hold of the stored item.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: the item's key was changed, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
         self._take(Save(item, where=where))
 
     def replace(self, item: Model, /, *, where: Condition | None = None) -> None:
-        """Write an item whatever version is stored. See ``Replace``."""
+        """Write an item whatever version is stored. See ``Replace``.
+
+        Args:
+            item: the model instance.
+            where: what must hold of the stored item.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            ExpressionError: the condition is not about this model.
+            OperationError: it is not an instance of a model, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
         self._take(Replace(item, where=where))
 
     @overload
@@ -119,7 +205,26 @@ class Transaction:
         read_first: bool = False,
     ) -> None: ...
     def delete(self, target: Any, /, *key: Any, where: Condition | None = None, read_first: bool = False) -> None:
-        """Remove an item, given as an instance or as model and key. See ``Delete``."""
+        """Remove an item, given as an instance or as model and key. See ``Delete``.
+
+        Args:
+            target: the instance, or the model.
+            key: after a model, the partition key's value, and the sort key's where the table has one.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first; see ``Delete``.
+
+        Raises:
+            EncodeError: a key value is of the wrong type, empty or too long.
+            ExpressionError: the condition is not about this model.
+            OperationError: the number of key values does not fit, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
         self._take(Delete(target, *key, where=where, read_first=read_first))
 
     @overload
@@ -129,7 +234,23 @@ class Transaction:
         self, model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
     ) -> TransactionUpdate[MA]: ...
     def update(self, subject: Any, /, *key: Any) -> TransactionUpdate[Any]:
-        """Change parts of an item, given as an instance or as model and key; the methods say how. See ``Update``."""
+        """Change parts of an item, given as an instance or as model and key; the methods say how. See ``Update``.
+
+        Args:
+            subject: the instance, or the model.
+            key: after a model, the partition key's value, and the sort key's where the table has one.
+
+        Raises:
+            EncodeError: a key value is of the wrong type, empty or too long.
+            OperationError: the number of key values does not fit, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+        """
         update: Update[Any, Any] = Update(subject, *key)
         self._take(update)
         return TransactionUpdate(update.spec, partial(self._change, len(self._actions) - 1))
@@ -141,15 +262,43 @@ class Transaction:
     def check(
         self, model: type[Model], partition: KeyValue, sort: KeyValue | None = None, /, *, where: Condition
     ) -> None:
-        """Demand something of an item that the transaction does not write. See ``Check``."""
+        """Demand something of an item that the transaction does not write. See ``Check``.
+
+        Args:
+            model: the item's model.
+            partition: the partition key's value.
+            sort: the sort key's value, where the table has one.
+            where: what must hold of the stored item.
+
+        Raises:
+            EncodeError: a key value is of the wrong type, empty or too long.
+            ExpressionError: the condition is not about this model.
+            OperationError: the number of key values does not fit, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of the stored item, at least two, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConditionCheck.html
+        """
         self._take(Check(model, partition, sort, where=where))
 
     def add(self, action: Write[Any], /) -> None:
         """Take any write or check as it is.
 
+        Args:
+            action: a ``Put``, ``Update``, ``Delete``, ``Check`` or other write.
+
         Raises:
-            OperationError: it is no write, or there are 100 already.
-            SessionStateError: the block was not entered, or was left.
+            OperationError: it is no write, or there are 100 actions already.
+            SessionStateError: the block was not entered, or was left, or the session is closed.
+
+        Cost:
+            Two write units per KB of its item, as a part of the transaction.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
         self._check()
         check_action(len(self._actions), action)

@@ -40,6 +40,12 @@ class Tables:
     """The tables of a session; every table name gets the session's prefix."""
 
     def __init__(self, executor: Executor, context: Context) -> None:
+        """Join what requests need; sessions make these.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+        """
         self._executor = executor
         self._prefix = context.table_prefix
 
@@ -172,8 +178,8 @@ class Tables:
         """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
 
         Args:
-            model: the model, or the shared table.
-            period: where the model has a table for each period: any value of the field that the period is made of.
+            model: the model, or the shared ``Table``.
+            period: where the model has one table per period, a value of the field that tells the period.
 
         Cost: one DescribeTable; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
@@ -184,8 +190,8 @@ class Tables:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
 
         Args:
-            model: the model, or the shared table.
-            period: where the model has a table for each period: any value of the field that the period is made of.
+            model: the model, or the shared ``Table``.
+            period: where the model has one table per period, a value of the field that tells the period.
 
         Raises:
             ResourceNotFoundError: the table does not exist.

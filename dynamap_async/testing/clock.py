@@ -36,6 +36,9 @@ class FrozenClock:
         Args:
             at: the time to show, aware or in epoch seconds; None for the time that it shows now.
 
+        Args:
+            at: an aware time, or epoch seconds; None for the time that it is.
+
         Raises:
             ValueError: the time has no time zone.
         """
@@ -49,7 +52,7 @@ class FrozenClock:
         """Move on by a time span or by seconds, or back by negative ones, and stand still there.
 
         Args:
-            by: a time span, or seconds.
+            by: a time span, or seconds; negative ones move back.
         """
         self._seconds = self() + (by.total_seconds() if isinstance(by, timedelta) else by)
 

@@ -63,6 +63,9 @@ class LocalEngine(Engine):
         Args:
             tables: full table names.
 
+        Args:
+            tables: their full names.
+
         Raises:
             ConfigurationError: the engine is not running.
         """

@@ -6,7 +6,6 @@ Renew the file with `python tests/architecture/test_public_api.py`, and review t
 import ast
 import importlib
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -126,55 +125,8 @@ def test_every_public_name_has_a_docstring(module_name: str) -> None:
     assert missing == []
 
 
-FIELD_SPECIFIERS = [
-    *("attr", "template", "include", "path", "fields", "after_read", "before_write"),
-    *("GlobalIndex", "LocalIndex", "Table", "Unique"),
-]
-"""What the body of a model's class is written with."""
-
-
-def callables(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any], str]]:
-    """Yield the public functions, classes and methods of a module: name, what has the signature, and docstring."""
-    for name in public_names(module):
-        value = getattr(module, name)
-        if inspect.isfunction(value):
-            yield name, value, value.__doc__ or ""
-        elif inspect.isclass(value):
-            own = inspect.isfunction(value.__init__) and value.__init__.__module__.startswith("dynamap_async")
-            if own:
-                yield name, value.__init__, f"{inspect.cleandoc(value.__doc__ or '')}\n\n{value.__init__.__doc__ or ''}"
-            for key in dir(value):
-                method = inspect.unwrap(getattr(value, key)) if not key.startswith("_") else None
-                if inspect.isfunction(method) and method.__module__.startswith("dynamap_async"):
-                    yield f"{name}.{key}", method, method.__doc__ or ""
-
-
 def parameters(function: Callable[..., Any]) -> set[str]:
     return set(inspect.signature(function).parameters) - {"self", "cls"}
-
-
-def documented(docstring: str) -> set[str]:
-    """Return the names that the sections `Args:` of a docstring explain."""
-    sections = re.findall(r"^( *)Args:\n((?:\1 {4}.*\n|\n)*)", docstring + "\n", re.MULTILINE)
-    return {
-        name for indent, text in sections for name in re.findall(rf"^{indent} {{4}}\*{{0,2}}(\w+):", text, re.MULTILINE)
-    }
-
-
-@pytest.mark.parametrize("module_name", PUBLIC_MODULES)
-def test_arguments_that_are_documented_exist(module_name: str) -> None:
-    invented = {
-        name: documented(docstring) - parameters(function)
-        for name, function, docstring in callables(importlib.import_module(module_name))
-    }
-    assert {name: names for name, names in invented.items() if names} == {}
-
-
-@pytest.mark.parametrize("name", FIELD_SPECIFIERS)
-def test_everything_that_a_field_is_declared_with_documents_each_argument(name: str) -> None:
-    (found,) = (each for each in callables(importlib.import_module("dynamap_async")) if each[0] == name)
-    _, function, docstring = found
-    assert documented(docstring) == parameters(function)
 
 
 @pytest.mark.parametrize("name", ["attr", "template"])

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Priority, Session, SortKey, Throughput, attr
-from dynamap_async.session import flow
+from dynamap_async.session.bulk import flow
 
 
 class Reading(Model, table="readings", throughput=Throughput(read=1000, write=1000)):

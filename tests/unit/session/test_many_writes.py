@@ -19,7 +19,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.models import definition_of
 from dynamap_async.planning import Context
-from dynamap_async.session.item_chunks import PlainPuts
+from dynamap_async.session.bulk import PlainPuts
 from dynamap_async.session.runner import Runner
 
 
@@ -60,9 +60,8 @@ async def test_n_items_are_one_call_for_each_twenty_five(open_session, service, 
 
 def test_our_own_transport_is_given_the_json_of_items_and_others_the_items(readings):
     [reading] = readings(1)
-    puts = [
-        PlainPuts(definition_of(type(reading)), Runner(None, Context(splices=each), None)) for each in (False, True)
-    ]
+    runners = [Runner(None, Context(splices=each), None, None) for each in (False, True)]
+    puts = [PlainPuts(definition_of(type(reading)), runner) for runner in runners]
     whole, spliced = (each.entry(each.part(reading))["PutRequest"]["Item"] for each in puts)
     assert (type(whole), type(spliced)) == (dict, orjson.Fragment)
     assert orjson.dumps(spliced) == orjson.dumps(whole)

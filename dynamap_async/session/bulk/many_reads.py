@@ -13,11 +13,11 @@ from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
-from dynamap_async.session.asked import Asked
-from dynamap_async.session.flow import Flow
-from dynamap_async.session.key_chunks import SLICE_ITEMS, KeyBook, KeyChunk, KeyedReads
+from dynamap_async.session.bulk.flow import Flow
+from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyBook, KeyChunk, KeyedReads
+from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.sending import outcome
 from dynamap_async.turns import Pace
 from dynamap_async.wire import Body, WireItem
 

@@ -1,4 +1,4 @@
-"""Numbers: takes them from counters, as many at a time as are waited for.
+"""Numbers: those of new items, taken from counters, as many at a time as are waited for; and counting up a field.
 
 Invariant: a number is given to one caller at most; an allocation whose answer was lost, and one for a caller that was
 cancelled meanwhile, leave a gap.
@@ -8,12 +8,15 @@ import asyncio
 from contextvars import Context as ContextVariables
 from typing import Any, Final
 
+from dynamap_async.codec import encode_any
 from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, own_instance
-from dynamap_async.models import Definition, Role
-from dynamap_async.operations import Reserve, TransactWrite, Write, counter_of
+from dynamap_async.expressions import path_of
+from dynamap_async.models import Definition, Model, Role
+from dynamap_async.operations import Reserve, TransactWrite, Update, Write, counter_of
 from dynamap_async.planning import Context
-from dynamap_async.session.sending import result_of
+from dynamap_async.session.results import result_of
+from dynamap_async.transport import damaged
 
 MOST_COLLISIONS: Final = 50
 """How many successive numbers may belong to items that were written with explicit values."""
@@ -99,7 +102,7 @@ def _partition(write: Write[Any]) -> tuple[Any, ...]:
 
 
 def collided(write: Write[Any], error: ConditionalCheckFailedError) -> bool:
-    """Return whether a write failed because an item has the number that its counter gave it.
+    """Return True if a write failed because an item has the number that its counter gave it.
 
     After a lost answer it may be the item itself that is there: then it is no collision, or it would be written twice.
     """
@@ -107,7 +110,7 @@ def collided(write: Write[Any], error: ConditionalCheckFailedError) -> bool:
 
 
 def all_collided(transaction: TransactWrite, error: TransactionCanceledError | ConditionalCheckFailedError) -> bool:
-    """Return whether a transaction was cancelled only because numbers of its items belong to other items."""
+    """Return True if a transaction was cancelled only because numbers of its items belong to other items."""
     if isinstance(error, ConditionalCheckFailedError):  # a transaction of one write, which explains its error as such
         return collided(transaction.actions[0], error)
     failures = error.failures
@@ -120,9 +123,56 @@ def all_collided(transaction: TransactWrite, error: TransactionCanceledError | C
 
 
 def too_many(collisions: int, error: Exception, *writes: Write[Any]) -> bool:
-    """Return whether there were too many successive collisions; then the error says what to do."""
+    """Return True if there were too many successive collisions; then the error says what to do."""
     if collisions < MOST_COLLISIONS:
         return False
     models = dict.fromkeys(write.definition.model.__name__ for write in writes if write.needs_number)
     error.add_note(_REMEDY.format(count=collisions, model=next(iter(models), "")))
     return True
+
+
+class Increment:
+    """An addition to a number of one item, whose result is the new number."""
+
+    def __init__(self, model: type[Model], partition: Any, *sort_and_field: Any, by: Any, upsert: bool) -> None:
+        """Describe the addition.
+
+        Args:
+            model: the item's model.
+            partition: the partition key's value.
+            sort_and_field: the sort key's value, where the table has one; then the field.
+            by: what to add.
+            upsert: whether to make the item where there is none.
+
+        Raises:
+            ExpressionError: the field holds no number, or is another model's.
+            EncodeError: the amount or a key value is of the wrong type.
+            OperationError: the number of key values does not fit the table's key.
+        """
+        field: Any = sort_and_field[-1] if sort_and_field else None
+        update = Update(model, partition, *sort_and_field[:-1]).add(field, by)
+        self._definition: Final = update.definition
+        self._field: Final = field
+        self.update: Final[Update[Any, dict[str, Any]]] = (update.upsert() if upsert else update).returning("changed")
+        """The operation."""
+
+    def value(self, changed: dict[str, Any], context: Context) -> Any:
+        """Return the new number.
+
+        Args:
+            changed: the result of the operation.
+            context: that in which it was carried out.
+
+        Raises:
+            DamagedResponseError: the answer does not hold it.
+        """
+        path = path_of(self._field)
+        try:
+            value: Any = changed[self._definition.field_names[path.attribute]]
+            for step in path.steps[1:]:
+                # Of a list, the answer holds only the elements that were changed.
+                value = value[step] if isinstance(step, str) else value[0]
+        except (LookupError, TypeError) as error:
+            request = self.update.request(context)
+            raise damaged(request, f"the answer does not say what {path.spelled} is now") from error
+        return value if len(path.steps) == 1 else path.converter.decode(encode_any(value))

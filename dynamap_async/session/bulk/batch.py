@@ -17,9 +17,8 @@ from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import Delete, Put, Write
 from dynamap_async.request import Request
-from dynamap_async.session.asked import Asked
-from dynamap_async.session.flow import Flow
-from dynamap_async.session.item_chunks import (
+from dynamap_async.session.bulk.flow import Flow
+from dynamap_async.session.bulk.item_chunks import (
     PlainDeletes,
     PlainDeletesByKey,
     PlainPuts,
@@ -27,9 +26,10 @@ from dynamap_async.session.item_chunks import (
     PlainWriting,
     WriteChunk,
 )
-from dynamap_async.session.lines import Lines
+from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.sending import outcome
+from dynamap_async.session.writes import Writes
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -46,12 +46,19 @@ class Batch:
     If an exception leaves the block, what was not sent yet is withdrawn and what was sent is waited for; a cancelled
     block does not wait.
 
-    Cost: one BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+    Cost:
+        One BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
+
+    Source:
+        https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
     """
 
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
-        """Begin with nothing; sessions make batches.
+        """Begin a batch; sessions make these.
+
+        Args:
+            runner: the session's.
+            policy: how many items share a call.
 
         Raises:
             SessionStateError: the session is not open.
@@ -64,7 +71,7 @@ class Batch:
             done=self._note,
             done_chunk=self._note_chunk,
         )
-        self._writing = runner.writing
+        self._writes = runner.writes
         self._puts = PlainWriting(runner, PlainPuts)
         self._deletes = PlainWriting(runner, PlainDeletes)
         self._deletes_by_key = PlainWriting(runner, PlainDeletesByKey)
@@ -75,7 +82,7 @@ class Batch:
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
-        self._lines: Final = Lines(runner.writing)
+        self._queues: Final = _Queues(runner.writes)
         self._open = False
         self._entered = False
 
@@ -105,6 +112,12 @@ class Batch:
             EncodeError: the item cannot be stored; it is not accepted, and the batch goes on.
             OperationError: the model has unique fields, and ``read_first`` is missing.
             SessionStateError: the block was left, or the session is closed.
+
+        Cost:
+            A share of a BatchWriteItem; write units as ``Put``. With unique values requests of its own.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         self._check()
         if (part := self._puts.of_instance(item)) is not None:
@@ -130,6 +143,12 @@ class Batch:
             EncodeError: a key value is of the wrong type; nothing is accepted, and the batch goes on.
             OperationError: the model has unique fields, and ``read_first`` is missing.
             SessionStateError: the block was left, or the session is closed.
+
+        Cost:
+            A share of a BatchWriteItem; write units as ``Delete``. With unique values requests of its own.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         self._check()
         part = self._deletes_by_key.part(key, target) if key else self._deletes.of_instance(target)
@@ -144,9 +163,9 @@ class Batch:
         self._flow.executor.check_open()
 
     async def _ready(self, operation: Write[Any]) -> Write[Any]:
-        if not (operation.guarded or self._writing.prepares(operation)):
+        if not (operation.guarded or self._writes.prepares(operation)):
             return operation
-        return await self._flow.hold(self._writing.hooked(operation))
+        return await self._flow.hold(self._writes.hooked(operation))
 
     async def _give(self, subject: Any, operation: Write[Any]) -> None:
         alone = operation.needs_number or operation.guarded
@@ -174,7 +193,7 @@ class Batch:
             self._flow.add_part(asked, self._flow.origin())
 
     def _accepts(self, part: PlainWrite | None) -> bool:
-        """Accept a plain write of a many-item call where there is room, as there is as a rule; tell whether it was."""
+        """Accept a plain write of a many-item call if there is room, as there is as a rule; return False if not."""
         flow = self._flow
         if part is None or self._in_line or flow.full:
             return False
@@ -200,7 +219,7 @@ class Batch:
     async def _follow(self, subject: Any, operation: Write[Any]) -> None:
         """Have an item written that has no number yet, or unique values: those that wait for numbers get them together.
 
-        Without a number it has no key yet, so it stands in nobody's line, and its size is not known.
+        Without a number it has no key yet, so it follows no other write, and its size is not known.
         """
         table = operation.definition.require_table("written").name
         numberless = Request(operation="PutItem", body={}, table=table)
@@ -208,7 +227,7 @@ class Batch:
         async with self._room():
             self._check()
             asked = Asked(self._given, subject, operation, request, elsewhere=True)
-            self._flow.follow(asked, self._lines.begin(operation, request))
+            self._flow.follow(asked, self._queues.begin(operation, request))
             self._given += 1
         await self._flow.pace()
 
@@ -236,13 +255,22 @@ class Batch:
         progress: Progress | None,
         plain: Callable[[T], PlainWrite | None],
     ) -> None:
-        """Accept everything and wait for it; what cannot be stored fails without stopping its neighbours.
+        """Accept everything and wait for it, as ``Session.put_many`` does; what cannot be stored fails alone.
 
         Args:
             subjects: what the call was given.
             operation: returns the operation on each.
             progress: see ``Progress``.
             plain: returns the plain write of each, if it has one.
+
+        Raises:
+            SessionStateError: the block was left, or the session is closed.
+
+        Cost:
+            One BatchWriteItem for each 25 items; write units as ``Put`` and ``Delete``.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         told = 0
         if isinstance(subjects, AsyncIterable):
@@ -274,7 +302,7 @@ class Batch:
     async def _attempt(self, subject: T, operation: Callable[[T], Write[Any]]) -> None:
         try:
             asked = operation(subject)
-            if asked.guarded or self._writing.prepares(asked):
+            if asked.guarded or self._writes.prepares(asked):
                 asked = await self._ready(asked)
         except Exception as error:  # noqa: BLE001 - what cannot be stored, or what a hook refuses, fails alone
             self._failures.append(ItemFailure(self._given, subject, error))
@@ -327,3 +355,29 @@ class Batch:
             )
         elif self._failures:
             raise BatchError(self._failures, total=self._given)
+
+
+class _Queues:
+    """The writes of one bulk load that take several requests each: those of one item follow each other.
+
+    Invariant: a queue is forgotten when the last write in it has ended.
+    """
+
+    def __init__(self, writes: Writes) -> None:
+        self._writes: Final = writes
+        self._last: Final[dict[str, asyncio.Task[Any]]] = {}
+
+    def begin(self, operation: Write[Any], request: Request) -> asyncio.Task[Any]:
+        """Begin a write behind those of the same item; one without a number has no key yet, so it follows none."""
+        if request.target is None:
+            return asyncio.create_task(self._writes.after_hooks(operation))
+        identity = request.target.identity
+        task = asyncio.create_task(self._behind(self._last.get(identity), operation))
+        self._last[identity] = task
+        task.add_done_callback(lambda _: self._last.pop(identity) if self._last.get(identity) is task else None)
+        return task
+
+    async def _behind(self, earlier: asyncio.Task[Any] | None, operation: Write[Any]) -> None:
+        if earlier is not None:
+            await asyncio.wait((earlier,))
+        await self._writes.after_hooks(operation)

@@ -17,7 +17,7 @@ from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
-from dynamap_async.session.asked import Asked, FlowChunk, Origin, Part
+from dynamap_async.session.bulk.parts import Asked, FlowChunk, Origin, Part
 from dynamap_async.turns import SLICE_SECONDS, next_turn
 from dynamap_async.wire import Body
 

@@ -15,7 +15,7 @@ from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import put_of_encoded
 from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request
-from dynamap_async.session.asked import Asked, FlowChunk, Part
+from dynamap_async.session.bulk.parts import Asked, FlowChunk, Part
 from dynamap_async.session.runner import Runner
 from dynamap_async.wire import Body, WireKey
 

@@ -14,11 +14,11 @@ from dynamap_async.errors import BatchError, DynamapError, ItemFailure, SessionS
 from dynamap_async.executor import own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
-from dynamap_async.session.asked import Asked
-from dynamap_async.session.flow import Flow
-from dynamap_async.session.key_chunks import SLICE_ITEMS, KeyedReads, KeyPart, PartsChunk
+from dynamap_async.session.bulk.flow import Flow
+from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyedReads, KeyPart, PartsChunk
+from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.sending import outcome
 from dynamap_async.turns import Pace
 from dynamap_async.wire import Body
 
@@ -35,8 +35,11 @@ class Answers(Generic[T, R]):
     the end of ``async with`` withdraws what was not sent. What fails does not stop the others: BatchError follows after
     the last pair.
 
-    Cost: one BatchGetItem for each 100 distinct keys; read units as ``Find``.
-    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+    Cost:
+        One BatchGetItem for each 100 distinct keys; read units as ``Find``.
+
+    Source:
+        https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
     """
 
     def __init__(
@@ -47,7 +50,18 @@ class Answers(Generic[T, R]):
         operation: Callable[[T], SingleRequest[R]],
         keyed: KeyedReads | None = None,
     ) -> None:
-        """Describe what to ask for; sessions make these."""
+        """Describe what to ask for; sessions make these.
+
+        Args:
+            runner: the session's.
+            policy: how many keys share a call.
+            subjects: keys or operations, any number.
+            operation: returns the operation that reads each.
+            keyed: how the items of one model are read in chunks, if the subjects are keys of one.
+
+        Raises:
+            SessionStateError: the session is not open.
+        """
         runner.executor.check_open()
         self._answered: deque[tuple[Asked[R], asyncio.Future[Body]]] = deque()
         self._chunks: deque[tuple[PartsChunk, asyncio.Future[Body]]] = deque()
@@ -83,6 +97,9 @@ class Answers(Generic[T, R]):
         Raises:
             BatchError: all pairs were given out, and some keys failed; it names each.
             SessionStateError: the session is closed, or another task is waiting for a pair.
+
+        Cost:
+            None for most pairs; as many requests are under way as the class tells.
         """
         if self._advancing:
             raise SessionStateError("two tasks take answers from one iterator at once; give each task its own")
@@ -188,7 +205,7 @@ class Answers(Generic[T, R]):
             self._failures.append(ItemFailure(position, subject, error))
 
     async def aclose(self) -> None:
-        """Give out nothing more; what was not sent is withdrawn."""
+        """Give out nothing more; what was not sent is withdrawn. Closing twice is no error."""
         self._closed = self._exhausted = True
         self._failures = []
         self._answered.clear()

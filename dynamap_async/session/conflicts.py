@@ -1,23 +1,19 @@
-"""Saving: a session's ``save``, ``refresh``, ``replace``, and the retrying of what met another's version."""
+"""Conflicts: a change that met another writer's version is tried again, tasks of one session in turns."""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 import anyio
 
 from dynamap_async.errors import TransactionCanceledError, VersionConflictError
-from dynamap_async.expressions import Condition
 from dynamap_async.models import Model, definition_of
-from dynamap_async.operations import Refresh, Replace, Save
-from dynamap_async.planning import positive
 from dynamap_async.request import identity_of
-from dynamap_async.session.runner import Runner
 
 R = TypeVar("R")
-M = TypeVar("M", bound=Model)
 
 _CONFLICTS: Final = (VersionConflictError, TransactionCanceledError)
 """What a version that was not the expected one ends in."""
@@ -27,45 +23,24 @@ _LONGEST_SECONDS: Final = 1.0
 _IN_TURN: Final = ContextVar("dynamap_in_turn", default=False)
 
 
-class Saving:
-    """What a session does with items that it read before."""
+class Conflicts:
+    """Who of a session's tasks may change an item next, after a conflict on it."""
 
-    _runner: Runner
+    def __init__(self) -> None:
+        self._turns: Final[WeakValueDictionary[str, asyncio.Lock]] = WeakValueDictionary()
+        """Item, or table -> the lock of those that met a conflict on it."""
 
-    async def save(self, item: M, /, *, where: Condition | None = None) -> M:
-        """Write what changed of an item since it was read or written; nothing is sent if nothing did. See ``Save``."""
-        return await self._runner.execute(Save(item, where=where))
-
-    async def replace(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M:
-        """Write all of an item, whatever its stored version, and set the version past that one. See ``Replace``."""
-        return await self._runner.execute(Replace(item, where=where, read_first=read_first))
-
-    async def refresh(self, item: M, /) -> M:
-        """Read an item again into the same instance; ItemNotFoundError if it is gone. See ``Refresh``."""
-        return await self._runner.execute(Refresh(item))
-
-    async def retry_on_conflict(self, change: Callable[[], Awaitable[R]], /, *, attempts: int = 10) -> R:
-        """Read, change and write, again and again until nobody else wrote in between; return what ``change`` returns.
-
-        Only version conflicts are tried again, of single writes and of transactions. Tasks of one session that met a
-        conflict on the same item take turns from then on, so that they do not keep each other from writing; where it is
-        somebody else who writes, there is a random pause that doubles from 20 milliseconds to a second at most. A
-        conflict whose outcome is unknown is raised at once, because the write may have been done. With
-        ``attr(write_id=True)`` that is so only where another writer has come since; with ``ExactlyOnce(Save(item))``
-        there is no such doubt.
+    async def retry(self, change: Callable[[], Awaitable[R]], attempts: int) -> R:
+        """Call a change until it meets no conflict, and return its result.
 
         Args:
-            change: called for each attempt; it must read the item itself, and is awaited.
-            attempts: how many there are at most.
+            change: what reads, changes and writes.
+            attempts: how many there are at most, from 1 up.
 
         Raises:
             VersionConflictError: that of the last attempt.
-            OperationError: ``attempts`` is less than 1.
-
-        Cost: for each attempt what ``change`` does; a refused write is charged as if it had been done.
-        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/DynamoDBMapper.OptimisticLocking.html
+            TransactionCanceledError: the same, of a transaction.
         """
-        positive(attempts, "retry_on_conflict(attempts=...)")
         try:
             return await change()
         except _CONFLICTS as error:
@@ -76,8 +51,7 @@ class Saving:
             place = _place(error)
         if _IN_TURN.get():
             return await _repeat(change, attempts)  # two that wait inside each other's turn would wait for ever
-        turn = self._runner.writing.turns.setdefault(place, asyncio.Lock())
-        async with turn:
+        async with self._turns.setdefault(place, asyncio.Lock()):
             token = _IN_TURN.set(True)
             try:
                 return await _repeat(change, attempts)

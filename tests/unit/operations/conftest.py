@@ -96,14 +96,20 @@ class Scripted:
 
 
 @pytest.fixture
-def executed():
-    """Return a function: operation and DynamoDB's answers, one for each request -> result."""
+def answered():
+    """Return a function: what to await of a session, and DynamoDB's answers, one for each request -> result."""
 
-    async def execute(operation, answers):
+    async def run(call, answers):
         transport = Scripted(answers)
         async with Session(transport=transport) as session:
-            result = await session.execute(operation)
+            result = await call(session)
         assert not transport.answers
         return result
 
-    return lambda operation, *answers: asyncio.run(execute(operation, answers))
+    return lambda call, *answers: asyncio.run(run(call, answers))
+
+
+@pytest.fixture
+def executed(answered):
+    """Return a function: operation, and DynamoDB's answers, one for each request -> result."""
+    return lambda operation, *answers: answered(lambda session: session.execute(operation), *answers)

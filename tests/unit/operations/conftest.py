@@ -79,8 +79,8 @@ class Scripted:
 
     max_connections = 8
 
-    def __init__(self, answers):
-        self.answers = list(answers)
+    def __init__(self, requests, answers):
+        self.requests, self.answers = requests, list(answers)
 
     async def open(self):
         pass
@@ -89,6 +89,7 @@ class Scripted:
         pass
 
     async def send(self, request):
+        self.requests.append(request)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -96,11 +97,17 @@ class Scripted:
 
 
 @pytest.fixture
-def answered():
+def requests():
+    """Return a list of the requests that were sent."""
+    return []
+
+
+@pytest.fixture
+def answered(requests):
     """Return a function: what to await of a session, and DynamoDB's answers, one for each request -> result."""
 
     async def run(call, answers):
-        transport = Scripted(answers)
+        transport = Scripted(requests, answers)
         async with Session(transport=transport) as session:
             result = await call(session)
         assert not transport.answers

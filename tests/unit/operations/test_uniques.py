@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Unique, attr
+from dynamap_async import Attr, Delete, Model, PartitionKey, Put, Unique, Update, attr
 from dynamap_async.errors import (
     CancellationReason,
     ConditionalCheckFailedError,
@@ -139,6 +139,9 @@ def test_a_delete_that_reads_first_releases_all_values(answered, requests):
         lambda session: session.put(User(id="ann")),
         lambda session: session.delete(User, "ann"),
         lambda session: session.update(User, "ann").set(User.email, "b"),
+        lambda session: session.execute(Put(User(id="ann"))),
+        lambda session: session.execute(Delete(User, "ann")),
+        lambda session: session.execute(Update(User, "ann").set(User.email, "b")),
     ],
 )
 def test_a_write_that_cannot_know_the_old_values_is_refused_before_anything_is_sent(answered, requests, write):

@@ -98,6 +98,16 @@ async def test_a_cut_answer_teaches_the_size_of_a_table(transport, padded, open_
     assert asked(transport)[2:] == [55, 45]
 
 
+async def test_the_size_of_a_table_stays_known_while_others_are_read(transport, padded, open_session, model):
+    answers = padded({"readings": 300_000, "blobs": 200})
+    async with open_session(retry=ONCE) as session:
+        await session.get(model, "s", 0)
+        await session.get(Blob, "0")
+        await together(*(session.get(model, "s", n) for n in range(100, 200)))
+    assert answers.cut == 0
+    assert asked(transport) == [1, 1, 55, 45]
+
+
 async def test_small_items_of_another_table_still_fill_their_calls(transport, padded, open_session, model):
     padded({"readings": 300_000, "blobs": 200})
     async with open_session(retry=ONCE) as session:

@@ -313,3 +313,11 @@ async def test_statistics_stay_when_the_session_is_closed(transport, open_sessio
         await session.find(model, "s", 1)
         open_still = session.statistics()
     assert session.statistics() == open_still
+
+
+async def test_a_bulk_load_tells_of_one_waiter_for_each_item(observed, events, transport, service, model):
+    transport.otherwise = service
+    async with observed() as session:
+        await session.put_many(model(sensor="s", at=n) for n in range(25))
+    [sent] = of(RequestSent, events)
+    assert sorted(sent.waiter_ids) == [event.waiter_id for event in of(RequestQueued, events)] == [*range(1, 26)]

@@ -219,3 +219,17 @@ async def test_a_read_has_no_outcome_to_be_unknown(transport):
     with pytest.raises(ThrottledError) as caught:
         await sent(transport.script(lost(), *(service(ThrottledError) for _ in range(3))), GET)
     assert not caught.value.outcome_unknown
+
+
+async def test_an_answer_to_a_second_attempt_pays_back_what_the_attempt_cost(
+    open_session, transport, service, throttled, model
+):
+    service.fill(1)
+    transport.otherwise = service
+    async with open_session(retry=RetryPolicy(budget=1)) as session:
+        for _ in range(3):
+            transport.script(throttled())
+            await session.get(model, "s", 0)
+            transport.script(throttled())
+            await session.put(model(sensor="s", at=0))
+    assert len(transport.requests) == 12

@@ -193,6 +193,14 @@ async def test_the_page_after_an_overrun_is_refused(open_session, transport, tab
     assert len(transport.requests) == 2
 
 
+async def test_what_was_set_aside_for_a_page_is_free_again_once_it_is_answered(open_session, transport, table, model):
+    pages = table(40)
+    transport.otherwise = lambda request: {**pages(request), "ConsumedCapacity": of("readings", 1.0)}
+    async with open_session() as session, session.scope("list", max_read_units=5) as scope:
+        assert len(await session.query(model).where(model.sensor == "s")) == 40
+    assert units(scope.usage) == (5.0, 0.0)
+
+
 async def test_a_bulk_load_counts_for_the_scope_that_it_was_begun_in(open_session, prices, model):
     async with open_session() as session, session.scope("load") as scope:
         await session.put_many(model(sensor="s", at=n) for n in range(60))

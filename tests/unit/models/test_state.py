@@ -310,6 +310,20 @@ def test_elements_of_a_list_keep_their_unknown_members_wherever_they_move():
     assert changes(item, definition) == {"stops": {"L": [new[0], stop("a"), stop("b", 5), stop("c"), new[1]]}}
 
 
+def test_an_element_that_comes_to_equal_another_keeps_its_own_unknown_members():
+    class Route(Model, table="routes"):
+        pk: PartitionKey[str]
+        stops: Attr[list[Street]]
+
+    def stop(name, tip):
+        return {"M": {"name": {"S": name}, "number": {"N": "1"}, "tip": {"S": tip}}}
+
+    definition = definition_of(Route)
+    [item] = definition.items.decode([{"pk": {"S": "p"}, "stops": {"L": [stop("a", "first"), stop("b", "second")]}}])
+    item.stops[1].name = "a"
+    assert changes(item, definition) == {"stops": {"L": [stop("a", "first"), stop("a", "second")]}}
+
+
 def test_the_work_for_a_changed_list_grows_with_its_length_only():
     compared = 0
 

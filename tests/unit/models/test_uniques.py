@@ -55,6 +55,18 @@ def test_numbers_of_38_digits_that_differ_in_the_last_have_two_guards():
     assert len({constraint.guard({"tenant": {"N": number}, "code": {"B": "IQ=="}}) for number in numbers}) == 2
 
 
+def test_a_field_of_every_type_that_a_key_may_have_can_be_unique():
+    class Badge(Model, table="badges"):
+        id: PartitionKey[str]
+        code: Attr[str | int | bytes]
+        by_code = Unique("code")
+
+    definition = definition_of(Badge)
+    [constraint] = definition.uniques
+    named = {constraint.guard(definition.items.encode(Badge(id="1", code=code))) for code in ("1", 1, b"1")}
+    assert len(named) == 3
+
+
 def test_a_constraint_is_no_field_and_is_reached_through_the_class():
     assert User.by_code.fields == ("tenant", "code")
     assert set(User.model_fields) == {"id", "email", "tenant", "code"}

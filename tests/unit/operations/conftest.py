@@ -1,5 +1,6 @@
-"""A model with every kind of index, and a way to plan a query without a session."""
+"""A model with every kind of index, and ways to plan a query without a session and to execute without a service."""
 
+import asyncio
 from datetime import datetime
 
 import pytest
@@ -12,6 +13,7 @@ from dynamap_async import (
     Model,
     PartitionKey,
     Query,
+    Session,
     SortKey,
     attr,
     include,
@@ -70,3 +72,51 @@ def plain():
 def planned():
     """Return a function: model and conditions -> plan."""
     return lambda model, *conditions: Query(model).where(*conditions).explain()
+
+
+class Scripted:
+    """A transport that gives one answer after the other, and raises those that are errors."""
+
+    max_connections = 8
+
+    def __init__(self, requests, answers):
+        self.requests, self.answers = requests, list(answers)
+
+    async def open(self):
+        pass
+
+    async def close(self):
+        pass
+
+    async def send(self, request):
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def requests():
+    """Return a list of the requests that were sent."""
+    return []
+
+
+@pytest.fixture
+def answered(requests):
+    """Return a function: what to await of a session, and DynamoDB's answers, one for each request -> result."""
+
+    async def run(call, answers):
+        transport = Scripted(requests, answers)
+        async with Session(transport=transport) as session:
+            result = await call(session)
+        assert not transport.answers
+        return result
+
+    return lambda call, *answers: asyncio.run(run(call, answers))
+
+
+@pytest.fixture
+def executed(answered):
+    """Return a function: operation, and DynamoDB's answers, one for each request -> result."""
+    return lambda operation, *answers: answered(lambda session: session.execute(operation), *answers)

@@ -21,6 +21,7 @@ from dynamap_async import (
     SortKey,
     Table,
     TimeToLive,
+    UnknownItem,
     Update,
     attr,
 )
@@ -246,6 +247,18 @@ def test_an_update_is_of_its_own_kind_only_and_an_upsert_stores_it():
     expression, condition = update(Update(Customer, "7", "1").set(Customer.size, "L").upsert())
     assert "if_not_exists" in expression
     assert condition.startswith("attribute_not_exists(")
+
+
+def stored(kind: str | None) -> dict[str, Any]:
+    item = {"pk": {"S": "7"}, "sk": {"S": "1"}}
+    return item if kind is None else {**item, "kind": {"S": kind}}
+
+
+@pytest.mark.parametrize("kind", ["refund", None, "session"])
+def test_an_item_of_no_model_that_is_asked_for_is_given_as_it_is_stored(answered: Any, kind: str | None):
+    page = {"Items": [stored("order"), stored(kind)], "Count": 2}
+    found = answered(lambda session: session.query(Order, Customer).where(Order.pk == "7").unknown("raw"), page)
+    assert found == [Order(pk="7", sk="1"), UnknownItem(kind, stored(kind))]
 
 
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {

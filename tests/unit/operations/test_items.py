@@ -22,12 +22,15 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import (
+    ConditionalCheckFailedError,
     EncodeError,
     ExpressionError,
     ItemNotFoundError,
     ItemTooLargeError,
     ModelDefinitionError,
     OperationError,
+    Outcome,
+    RequestTimeoutError,
 )
 from dynamap_async.planning import Context
 
@@ -256,3 +259,20 @@ def test_an_operation_can_be_sent_again_and_under_another_prefix():
     get = Get(Note, "ada", 0)
     assert body(get) == body(get)
     assert get.request(Context()).table == "notes"
+
+
+async def save_what_is_gone(session):
+    note = await session.get(Note, "ada", 1)
+    note.text = "new"
+    await session.save(note)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_save_of_a_deleted_item_says_whether_it_may_have_been_saved_before(answered, lost):
+    refusal = ConditionalCheckFailedError("failed", service_code="x", operation="UpdateItem", table="notes", status=400)
+    timeout = RequestTimeoutError("late", outcome=Outcome.UNKNOWN, operation="UpdateItem", table="notes")
+    stored = {"pk": {"S": "ada"}, "sk": {"N": "1"}, "body": {"S": "old"}}
+    with pytest.raises(ItemNotFoundError, match=r"there is no Note with owner='ada', number=1 any more") as caught:
+        answered(save_what_is_gone, {"Item": stored}, *[timeout] * lost, refusal)
+    assert caught.value.outcome_unknown is lost
+    assert any("may have been saved before" in note for note in getattr(caught.value, "__notes__", [])) is lost

@@ -4,7 +4,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dynamap_async import ALL, KEYS_ONLY, Attr, GlobalIndex, LocalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
+from dynamap_async import (
+    ALL,
+    KEYS_ONLY,
+    Attr,
+    GlobalIndex,
+    LocalIndex,
+    Model,
+    PartitionKey,
+    Query,
+    Scan,
+    SortKey,
+    attr,
+    include,
+)
 from dynamap_async.errors import (
     AmbiguousIndexError,
     EncodeError,
@@ -127,6 +140,17 @@ def test_equal_candidates_are_ranked_by_projection():
         wide = GlobalIndex(partition_key="c", projection=ALL)
 
     assert planned(Query(Ranked).where(Ranked.c == "x").select(Ranked.a))[0] == "wide"
+
+
+def test_an_index_of_all_attributes_is_preferred_to_one_of_some_that_suffices():
+    class Ranked(Model, table="ranked"):
+        id: PartitionKey[str]
+        city: Attr[str]
+        size: Attr[int]
+        by_some = GlobalIndex(partition_key="city", projection=include("size"))
+        by_all = GlobalIndex(partition_key="city")
+
+    assert Query(Ranked).where(Ranked.city == "x").select(Ranked.size).explain().index == "by_all"
 
 
 def test_most_conditions_in_the_key_win():

@@ -615,18 +615,29 @@ def test_a_family_reads_what_the_keys_of_all_its_members_begin_with() -> None:
     assert shown(plan.key_conditions, "Puppy") == ["pk == 'KEEPER#x'", "sk == 'ANIMAL#PUPPY#Rex'"]
 
 
+LISTS = Table("lists", partition_key="pk", sort_key="sk")
+
+
+class Cart(Model, table=LISTS, kind="cart"):
+    customer_id: Attr[str]
+    number: Attr[int]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer_id}")
+    sk: SortKey[str] = template("CART#{number:03d}")
+
+
+class Wish(Model, table=LISTS, kind="wish"):
+    customer_id: Attr[str]
+    name: Attr[str]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer_id}")
+    sk: SortKey[str] = template("WISH#{name}")
+
+
 def limits(query: Any) -> list[int | None]:
     reading = query.reading(Context())
     return [reading.request(None, remaining).body.get("Limit") for remaining in (1, None)]
 
 
 def test_a_model_alone_in_its_namespace_reads_no_more_than_is_wanted() -> None:
-    class Cart(Model, table=SHOP, kind="cart"):
-        customer_id: Attr[str]
-        number: Attr[int]
-        pk: PartitionKey[str] = template("CUSTOMER#{customer_id}")
-        sk: SortKey[str] = template("CART#{number:03d}")
-
     query = Query(Cart).where(Cart.customer_id == "7")
     assert limits(query) == [1, None]
     assert limits(query.where(Cart.number > 5)) == [1, None]
@@ -660,12 +671,6 @@ def test_a_model_alone_in_its_partitions_reads_no_more_than_is_wanted() -> None:
 
 
 def test_a_filter_of_the_program_leaves_the_limit_out_too() -> None:
-    class Wish(Model, table=SHOP, kind="wish"):
-        customer_id: Attr[str]
-        name: Attr[str]
-        pk: PartitionKey[str] = template("CUSTOMER#{customer_id}")
-        sk: SortKey[str] = template("WISH#{name}")
-
     query = Query(Wish).where(Wish.customer_id == "7")
     assert limits(query) == [1, None]
     assert query.explain().hazards == ()

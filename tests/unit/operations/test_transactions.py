@@ -322,3 +322,7 @@ def test_read_behind_a_write_is_consistent_and_of_its_item(write):
     body = ExactlyOnce(write).then_get().get().request(CONTEXT).body
     assert body["Key"] == {"user": {"S": "a"}, "number": {"N": "1"}}
     assert body["ConsistentRead"] is True
+
+
+def test_a_read_of_no_item_gives_none_without_a_request(executed):
+    assert executed(TransactGet()) == ()

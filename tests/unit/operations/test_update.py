@@ -27,6 +27,7 @@ from dynamap_async.errors import (
     ExpressionError,
     ItemNotFoundError,
     OperationError,
+    RequestRejectedError,
     VersionConflictError,
 )
 from dynamap_async.planning import Context
@@ -463,6 +464,35 @@ def test_another_version_is_a_conflict():
 def test_the_own_condition_of_an_upsert_that_fails_is_no_missing_item():
     error = note().set(Note.text, "x").where(Note.likes > 1).upsert().failed(refusal())
     assert type(error) is ConditionalCheckFailedError
+
+
+def rejected(message):
+    return RequestRejectedError(
+        message, service_code="ValidationException", operation="UpdateItem", table="notes", status=400
+    )
+
+
+WRONG_TYPE = "An operand in the update expression has an incorrect data type"
+
+
+def test_what_cannot_be_added_to_what_is_stored_comes_with_the_remedy(executed):
+    with pytest.raises(RequestRejectedError, match=WRONG_TYPE) as caught:
+        executed(note().add(Note.tags, {"y"}), rejected(WRONG_TYPE))
+    [remedy] = caught.value.__notes__
+    assert remedy.endswith("if that is what Note.tags holds, give it a value first: .set(Note.tags, value)")
+
+
+@pytest.mark.parametrize(
+    ("update", "message"),
+    [
+        (note().add(Note.tags, {"y"}), "Item size to update has exceeded the maximum allowed size"),
+        (note().set(Note.text, "y"), WRONG_TYPE),
+    ],
+)
+def test_other_rejections_of_updates_come_as_they_are(executed, update, message):
+    with pytest.raises(RequestRejectedError, match=message) as caught:
+        executed(update, rejected(message))
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_changed_value_of_another_stored_type_is_refused_by_its_key():

@@ -36,9 +36,6 @@ class FrozenClock:
         Args:
             at: the time to show, aware or in epoch seconds; None for the time that it shows now.
 
-        Args:
-            at: an aware time, or epoch seconds; None for the time that it is.
-
         Raises:
             ValueError: the time has no time zone.
         """

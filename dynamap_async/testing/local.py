@@ -63,9 +63,6 @@ class LocalEngine(Engine):
         Args:
             tables: full table names.
 
-        Args:
-            tables: their full names.
-
         Raises:
             ConfigurationError: the engine is not running.
         """

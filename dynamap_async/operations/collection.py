@@ -78,7 +78,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: they do not.
         """
-        self.spec: ReadSpec = collection_spec(models)
+        self._spec = collection_spec(models)
 
     @overload
     def unknown(self, become: Literal["raw"], /) -> "Collection[M, ItemT | UnknownItem]": ...
@@ -93,7 +93,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return Collection[Any, Any].of(with_unknown(self.spec, become))
+        return Collection[Any, Any].of(with_unknown(self._spec, become))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "Collection[M, ItemT | InvalidItem]": ...
@@ -111,7 +111,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(with_invalid(self._spec, become))
 
 
 def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:

@@ -19,12 +19,6 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    spec: ReadSpec
-
-    @property
-    def _spec(self) -> ReadSpec:
-        return self.spec
-
     @property
     def _context(self) -> Context:
         return Context()
@@ -36,7 +30,7 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
     def of(cls, spec: ReadSpec) -> Self:
         """Return the query that asks what a spec says."""
         query = object.__new__(cls)
-        query.spec = spec
+        query._spec = spec
         return query
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> list[ItemT]:
@@ -45,21 +39,21 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     def page(self, *, size: int, after: str | None = None) -> Operation[Page[ItemT]]:
         """Return the operation that reads one page of exactly ``size`` items, or fewer at the end."""
-        page: PageOf[ItemT] = PageOf(self.spec, size, after)
+        page: PageOf[ItemT] = PageOf(self._spec, size, after)
         return page
 
     def count(self) -> Operation[int]:
         """Return the operation that counts the items, up to the limit if there is one."""
-        return Count(self.spec)
+        return Count(self._spec)
 
     def first(self) -> Operation[ItemT | None]:
         """Return the operation that reads the first item, or None."""
-        return First(revised(self.spec, limit=1))
+        return First(revised(self._spec, limit=1))
 
     def one(self) -> Operation[ItemT]:
         """Return the operation that reads the only item, and raises if there is none or more than one."""
-        return One(revised(self.spec, limit=min(self.spec.limit or 2, 2)))
+        return One(revised(self._spec, limit=min(self._spec.limit or 2, 2)))
 
     def one_or_none(self) -> Operation[ItemT | None]:
         """Return the operation that reads the only item or None, and raises if there is more than one."""
-        return OneOrNone(revised(self.spec, limit=min(self.spec.limit or 2, 2)))
+        return OneOrNone(revised(self._spec, limit=min(self._spec.limit or 2, 2)))

@@ -70,18 +70,22 @@ class ThenGet(Operation[R_co], Generic[R_co]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
     """
 
-    __slots__ = ("write",)
+    __slots__ = ("_write",)
 
     def __init__(self, write: ExactlyOnce[Any]) -> None:
-        self.write: ExactlyOnce[Any] = write
+        self._write = write
+
+    @property
+    def write(self) -> ExactlyOnce[Any]:
         """What is done first."""
+        return self._write
 
     def __repr__(self) -> str:
-        return f"{self.write!r}.then_get()"
+        return f"{self._write!r}.then_get()"
 
     def get(self) -> Operation[R_co]:
         """Return the read; of a new item that gets its key by being written, only after that."""
-        write = self.write.actions[0]
+        write = self._write.actions[0]
         definition = write.definition
         if write.item is not None:
             values = [getattr(write.item, field.name) for field in definition.key_fields()]

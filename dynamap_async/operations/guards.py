@@ -48,7 +48,7 @@ class Taking:
     stored: WireItem
 
 
-class Claim(Put[Guard]):
+class Claim(Put[Guard, Guard]):
     """Take a unique value for an item; refused where it is another item's."""
 
     __slots__ = ("_taking",)

@@ -1,11 +1,22 @@
-"""What an operation is: an immutable value that knows its request and how to read the answer, and does no I/O."""
+"""What an operation is: an immutable value that knows its request and how to read the answer, and does no I/O.
 
+Operations are equal if they ask the same. Those of an instance compare the instance, which is mutable, by its own
+equality, and beside it what they took from it; it has no part in the hash. No public attribute can be assigned. The
+private slots are written while an operation is made, and never afterwards: ``__setattr__`` does not refuse it, since
+that would make ``Get`` and ``Put`` half as dear again.
+"""
+
+import ast
+import copyreg
+import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cache
+from typing import Any, Generic, Self, TypeVar
 
 from dynamap_async.errors import ServiceError
-from dynamap_async.models import Model
+from dynamap_async.expressions import Path
+from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -17,6 +28,22 @@ class Operation(ABC, Generic[R_co]):
     """Something to be asked of DynamoDB. ``await session.execute(operation)`` gives its result."""
 
     __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return _members_of(self) == _members_of(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), _hashable(_members_of(self))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (type(self), _members_of(self))
+
+    def _with_members(self, **members: Any) -> Self:
+        """Return the same operation with other values in some of its slots."""
+        other: Self = _made(type(self), {**_members_of(self), **members})
+        return other
 
 
 class SingleRequest(Operation[R_co]):
@@ -46,3 +73,59 @@ class SingleRequest(Operation[R_co]):
     def read(self, result: Any) -> Sequence[Model]:
         """Return the instances of a result of this operation that were read, for the hooks that follow a read."""
         return ()
+
+
+@cache
+def _slots(kind: Any) -> tuple[str, ...]:
+    return tuple(name for base in kind.__mro__ for name in vars(base).get("__slots__", ()))
+
+
+def _members_of(operation: Any) -> dict[str, Any]:
+    kind: Any = type(operation)
+    return {name: getattr(operation, name) for name in _slots(kind) if hasattr(operation, name)}
+
+
+def _made(kind: type[Any], members: Mapping[str, Any]) -> Any:
+    operation = object.__new__(kind)
+    for name, value in members.items():
+        setattr(operation, name, value)
+    return operation
+
+
+def _hashable(value: object) -> Hashable:
+    """Return something that can be hashed, equal for equal values."""
+    if isinstance(value, Mapping):
+        return frozenset((name, _hashable(each)) for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    try:
+        hash(value)
+    except TypeError:
+        if not dataclasses.is_dataclass(value):
+            return type(value).__qualname__  # an instance of a model, most often
+        return tuple(_hashable(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return value
+
+
+def _path_at(owner: type[Model], spelled: str) -> Path:
+    """Return the path that a program spells so, behind the name of the model."""
+    parts: list[Any] = []
+    node = ast.parse(spelled, mode="eval").body
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Attribute(value=inner, attr=part):
+                parts.append(part)
+            case ast.Subscript(value=inner, slice=index):
+                parts.append(ast.literal_eval(index))
+            case _:
+                raise ValueError(f"{spelled!r} is no path")
+        node = inner
+    path = definition_of(owner).path(node.id)
+    for part in reversed(parts):
+        path = path.child(part)
+    return dataclasses.replace(path, spelled=spelled)
+
+
+# Both hold functions that are made for a model; where an operation is unpickled, the model's class gives them anew.
+copyreg.pickle(Path, lambda path: (_path_at, (path.owner, path.spelled)))
+copyreg.pickle(Definition, lambda definition: (definition_of, (definition.model,)))

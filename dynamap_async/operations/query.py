@@ -9,7 +9,7 @@ from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
 from dynamap_async.operations.ends import Reads
 from dynamap_async.operations.refining import Segmentable, reading_into, selecting
-from dynamap_async.planning import Invalid, InvalidItem, ReadSpec, begun, checked_model, with_invalid
+from dynamap_async.planning import Invalid, InvalidItem, begun, checked_model, with_invalid
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
@@ -39,7 +39,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = begun(checked_model(model))
+        self._spec = begun(checked_model(model))
 
     def into(self, card: type[CardT], /) -> "Query[M, CardT]":
         """Return the query whose items are read into another model, made of some of this one's fields.
@@ -50,7 +50,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: the card has a field that this model does not have, or that has another type here.
         """
-        return Query[M, CardT].of(reading_into(self.spec, card))
+        return Query[M, CardT].of(reading_into(self._spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "Query[M, tuple[A]]": ...
@@ -80,7 +80,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
     ) -> "Query[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "Query[Any, Any]":
         """Return the query whose items are tuples of these fields only."""
-        return self._with(selecting(self.spec, fields))
+        return self._with(selecting(self._spec, fields))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "Query[M, ItemT | InvalidItem]": ...
@@ -98,7 +98,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(with_invalid(self._spec, become))
 
 
 @final
@@ -118,11 +118,11 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = begun(checked_model(model), scan=True)
+        self._spec = begun(checked_model(model), scan=True)
 
     def into(self, card: type[CardT], /) -> "Scan[M, CardT]":
         """Return the scan whose items are read into another model. See ``Query.into``."""
-        return Scan[M, CardT].of(reading_into(self.spec, card))
+        return Scan[M, CardT].of(reading_into(self._spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "Scan[M, tuple[A]]": ...
@@ -152,7 +152,7 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     ) -> "Scan[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "Scan[Any, Any]":
         """Return the scan whose items are tuples of these fields only. See ``Query.select``."""
-        return self._with(selecting(self.spec, fields))
+        return self._with(selecting(self._spec, fields))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "Scan[M, ItemT | InvalidItem]": ...
@@ -160,4 +160,4 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     def invalid(self, become: Literal["error", "skip"], /) -> "Scan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "Scan[Any, Any]":
         """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``."""
-        return self._with(with_invalid(self.spec, become))
+        return self._with(with_invalid(self._spec, become))

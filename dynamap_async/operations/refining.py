@@ -31,10 +31,15 @@ class Refinable(Generic[M]):
 
     __slots__ = ()
 
+    _spec: ReadSpec
+
+    @property
+    def spec(self) -> ReadSpec:
+        """What is asked."""
+        return self._spec
+
     if TYPE_CHECKING:
 
-        @property
-        def _spec(self) -> ReadSpec: ...
         @property
         def _context(self) -> Context: ...
         def _with(self, spec: ReadSpec) -> Self: ...

@@ -16,7 +16,7 @@ M = TypeVar("M", bound=Model)
 
 
 @final
-class Replace(Put[M], Generic[M]):
+class Replace(Put[M, M], Generic[M]):
     """Write every field of an item, whatever the stored item is, and set its version past the stored one.
 
     For repairs and imports, which must win: no version is checked, and whoever holds an older version gets a

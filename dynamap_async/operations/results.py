@@ -27,18 +27,22 @@ class Page(Generic[T_co]):
 class Paged(Operation[R_co]):
     """An operation of one or more requests, each for the next page."""
 
-    __slots__ = ("spec",)
+    __slots__ = ("_spec",)
 
     def __init__(self, spec: ReadSpec) -> None:
-        self.spec: ReadSpec = spec
+        self._spec = spec
+
+    @property
+    def spec(self) -> ReadSpec:
         """What is read."""
+        return self._spec
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.spec})"
+        return f"{type(self).__name__}({self._spec})"
 
     def reading(self, context: Context) -> Reading[Any]:
         """Return the planned requests."""
-        return plan_reading(self.spec, context)
+        return plan_reading(self._spec, context)
 
 
 class PagedOperation(Paged[R_co]):
@@ -75,7 +79,7 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
         Raises:
             CursorError: the cursor is of another query.
         """
-        return resume(plan_reading(self.spec, context), self._after)
+        return resume(plan_reading(self._spec, context), self._after)
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> Page[R]:
         """Return the page, with the cursor of the next."""
@@ -90,7 +94,7 @@ class Count(Paged[int]):
 
     def reading(self, context: Context) -> Reading[Any]:
         """Return the requests, which bring back counts only."""
-        return plan_reading(self.spec, context, counting=True)
+        return plan_reading(self._spec, context, counting=True)
 
 
 @final
@@ -117,7 +121,7 @@ class OneOrNone(PagedOperation[R | None], Generic[R]):
         Raises:
             MultipleItemsFoundError: there are more.
         """
-        item: R | None = _only(items, self.spec)
+        item: R | None = _only(items, self._spec)
         return item
 
 
@@ -134,9 +138,9 @@ class One(PagedOperation[R], Generic[R]):
             ItemNotFoundError: there is none.
             MultipleItemsFoundError: there are more.
         """
-        item: R | None = _only(items, self.spec)
+        item: R | None = _only(items, self._spec)
         if item is None:
-            model = self.spec.name
+            model = self._spec.name
             raise ItemNotFoundError(f"no {model} fits the query; one_or_none() gives None instead", model=model)
         return item
 

@@ -45,7 +45,7 @@ M = TypeVar("M", bound=Model)
 
 
 @final
-class Save(Put[M], Generic[M]):
+class Save(Put[M, M], Generic[M]):
     """Write what changed of an item since a session read or wrote it. The result is the item itself.
 
     In-place changes of lists, sets, dicts and nested models count; a value set to what it was does not. Only changed
@@ -108,12 +108,12 @@ class Save(Put[M], Generic[M]):
             return self._stored if self._before is None else None
         return changed(Known(dict(before), {}), self._changes)
 
-    def encode(self) -> None:
+    def _encode(self) -> None:
         """Take the instance as it is now, and find what changed."""
         self._before, self._changes = None, {}
         definition = self._definition
         if not is_remembered(self._item):
-            super().encode()
+            super()._encode()
             self._expected = None if definition.version is None else 0
             return
         definition.validation.before_save(self._item, "saved")

@@ -47,7 +47,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
     """
 
-    __slots__ = ("_consistent", "_definition", "_parameters", "limit", "page_size", "text")
+    __slots__ = ("_consistent", "_definition", "_limit", "_page_size", "_parameters", "_text")
 
     @overload
     def __init__(
@@ -98,18 +98,30 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
             EncodeError: a parameter cannot be stored.
             OperationError: the text is empty or too long, a number is below 1, or ``into`` is no model.
         """
-        self.text: str = _checked_text(text)
-        """The statement as it is sent."""
-        self.limit: int | None = None if limit is None else positive(limit, "limit")
-        """Most items to give out; None gives all."""
-        self.page_size: int | None = None if page_size is None else positive(page_size, "page_size")
-        """Most items that one request evaluates."""
+        self._text = _checked_text(text)
+        self._limit = None if limit is None else positive(limit, "limit")
+        self._page_size = None if page_size is None else positive(page_size, "page_size")
         self._parameters = _encoded(parameters)
         self._consistent = consistent_read
         self._definition: Definition[Any] | None = None if into is None else definition_of(checked_model(into))
 
     def __repr__(self) -> str:
-        return f"Statement({self.text!r}, {len(self._parameters)} parameters)"
+        return f"Statement({self._text!r}, {len(self._parameters)} parameters)"
+
+    @property
+    def text(self) -> str:
+        """The statement as it is sent."""
+        return self._text
+
+    @property
+    def limit(self) -> int | None:
+        """Most items to give out; None gives all."""
+        return self._limit
+
+    @property
+    def page_size(self) -> int | None:
+        """Most items that one request evaluates."""
+        return self._page_size
 
     @property
     def model(self) -> type[Model] | None:
@@ -124,17 +136,17 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
     @property
     def reads(self) -> bool:
         """Whether the statement is a SELECT."""
-        return _READS.match(self.text) is not None
+        return _READS.match(self._text) is not None
 
     @property
     def checks(self) -> bool:
         """Whether the statement is an EXISTS, the condition check of a transaction."""
-        return _CHECKS.match(self.text) is not None
+        return _CHECKS.match(self._text) is not None
 
     @property
     def table(self) -> str:
         """The table that the statement names first, for messages; empty if none is found."""
-        found = _TABLE.search(self.text)
+        found = _TABLE.search(self._text)
         return "" if found is None else found[1]
 
     def request(self, context: Context, start: WireKey | None = None, remaining: int | None = None) -> Request:
@@ -146,8 +158,8 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
             remaining: how many items are still wanted; DynamoDB counts others, so it is not told.
         """
         body = self.part()
-        if self.page_size is not None:
-            body["Limit"] = self.page_size
+        if self._page_size is not None:
+            body["Limit"] = self._page_size
         if start is not None:
             body[_NEXT] = start[_NEXT].get("S")
         return Request(
@@ -156,12 +168,12 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
 
     def part(self) -> dict[str, Any]:
         """Return what the statement says, alone or among others."""
-        body: dict[str, Any] = {"Statement": self.text}
+        body: dict[str, Any] = {"Statement": self._text}
         if self._parameters:  # an empty list is refused
             body["Parameters"] = self._parameters
         if self._consistent:
             body["ConsistentRead"] = True
-        if _GUARDED.match(self.text):
+        if _GUARDED.match(self._text):
             body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return body
 

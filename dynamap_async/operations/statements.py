@@ -20,36 +20,40 @@ ItemT = TypeVar("ItemT", default=dict[str, Any])
 class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
     """Several statements in one call."""
 
-    __slots__ = ("statements",)
+    __slots__ = ("_statements",)
 
     most: ClassVar[int]
     """How many there may be."""
 
     def __init__(self, statements: Iterable[Statement[ItemT]], /) -> None:
-        self.statements: tuple[Statement[ItemT], ...] = tuple(statements)
-        """The statements, in order."""
-        for position, statement in enumerate(self.statements):
+        self._statements = tuple(statements)
+        for position, statement in enumerate(self._statements):
             _check_part(position, statement)
-        if len(self.statements) > self.most:
+        if len(self._statements) > self.most:
             raise OperationError(
-                f"{len(self.statements)} statements, and one {type(self).__name__} takes {self.most}; they are not "
+                f"{len(self._statements)} statements, and one {type(self).__name__} takes {self.most}; they are not "
                 "split, because you decide which belong together"
             )
-        if any(each.reads for each in self.statements) and not all(each.reads for each in self.statements):
+        if any(each.reads for each in self._statements) and not all(each.reads for each in self._statements):
             raise OperationError("statements that travel together all read or all write; send the reads on their own")
 
+    @property
+    def statements(self) -> tuple[Statement[ItemT], ...]:
+        """The statements, in order."""
+        return self._statements
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}([{', '.join(map(repr, self.statements))}])"
+        return f"{type(self).__name__}([{', '.join(map(repr, self._statements))}])"
 
     @property
     def table(self) -> str:
         """The tables that the statements name, for messages."""
-        return ", ".join(dict.fromkeys(each.table for each in self.statements if each.table))
+        return ", ".join(dict.fromkeys(each.table for each in self._statements if each.table))
 
     @property
     def writes(self) -> bool:
         """Whether the statements may change data."""
-        return any(each.writes for each in self.statements)
+        return any(each.writes for each in self._statements)
 
     @abstractmethod
     def request(self, context: Context) -> Request:
@@ -76,7 +80,7 @@ class BatchExecuteStatement(Statements[ItemT]):
         """Return the BatchExecuteStatement request."""
         return Request(
             operation="BatchExecuteStatement",
-            body={"Statements": [each.part() for each in self.statements]},
+            body={"Statements": [each.part() for each in self._statements]},
             table=self.table,
             writes=self.writes,
             resendable=not self.writes,
@@ -115,7 +119,7 @@ class ExecuteTransaction(Statements[ItemT]):
 
     def request(self, context: Context) -> Request:
         """Return the ExecuteTransaction request; sent again as it is, it writes once."""
-        parts = [each.part() for each in self.statements]
+        parts = [each.part() for each in self._statements]
         for part in parts:
             part.pop("ConsistentRead", None)  # a transaction always reads consistently, and does not know the member
         return Request(

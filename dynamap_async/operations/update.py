@@ -69,7 +69,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
     """
 
-    __slots__ = ("_execution", "spec")
+    __slots__ = ("_execution", "_spec")
 
     kind: WriteKind | None = "update"
 
@@ -94,23 +94,18 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit.
         """
-        self.spec: UpdateSpec = update_spec(subject, partition, sort)
-        """What is asked."""
+        self._spec = update_spec(subject, partition, sort)
         self._execution = None
 
     def __repr__(self) -> str:
-        return f"Update({self.spec})"
+        return f"Update({self._spec})"
 
     @classmethod
     def of(cls, spec: UpdateSpec) -> Self:
         """Return the update that asks what a spec says."""
         update = object.__new__(cls)
-        update.spec, update._execution = spec, None
+        update._spec, update._execution = spec, None
         return update
-
-    @property
-    def _spec(self) -> UpdateSpec:
-        return self.spec
 
     def _with(self, spec: UpdateSpec) -> Self:
         return type(self).of(spec)
@@ -133,22 +128,22 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Raises:
             OperationError: there is no such result.
         """
-        return self._with(returning(self.spec, values))
+        return self._with(returning(self._spec, values))
 
     @property
     def definition(self) -> Definition[Any]:
         """The model of the item."""
-        return self.spec.definition
+        return self._spec.definition
 
     @property
     def item(self) -> Model | None:
         """The instance that names the item, if one does."""
-        return self.spec.item
+        return self._spec.item
 
     @property
     def expected_version(self) -> int | None:
         """The version that the stored item must have, 0 for none; None where it is not checked."""
-        return self.spec.expected
+        return self._spec.expected
 
     @property
     def guarded(self) -> bool:
@@ -156,12 +151,14 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         if not self.definition.uniques:
             return False
         unique = unique_attributes(self.definition)
-        return (self.spec.upserts and bool(unique)) or any(each.path.attribute in unique for each in self.spec.actions)
+        return (self._spec.upserts and bool(unique)) or any(
+            each.path.attribute in unique for each in self._spec.actions
+        )
 
     @property
     def reads_first(self) -> bool:
         """Whether to read what is stored before the write, where the instance does not tell."""
-        return self.spec.reads_first
+        return self._spec.reads_first
 
     @property
     def brings_back(self) -> bool:
@@ -170,22 +167,22 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Raises:
             OperationError: it is something that nobody can tell after a transaction.
         """
-        if self.spec.returns in ("old", "changed"):
+        if self._spec.returns in ("old", "changed"):
             raise OperationError(
                 f"an update of a unique field is a transaction, which gives back nothing; drop "
-                f'returning("{self.spec.returns}"), or read the item before'
+                f'returning("{self._spec.returns}"), or read the item before'
             )
-        return self.spec.returns == "new"
+        return self._spec.returns == "new"
 
     @property
     def is_encoded(self) -> bool:
         """Whether the same is sent each time: neither functions of the model nor an instance have a part in it."""
-        spec = self.spec
+        spec = self._spec
         return self._execution is not None or not (spec.item is not None or spec.upserts or spec.definition.assigned)
 
     def encoded(self) -> Self:
         """Return the same update for one execution: all values that it sends are decided."""
-        return self._decided_as(self.spec, _decided(self.spec))
+        return self._decided_as(self._spec, _decided(self._spec))
 
     def _decided_as(self, spec: UpdateSpec, execution: _Decided | None) -> Self:
         own = self._with(spec)
@@ -194,9 +191,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def before(self) -> Stored | Unknown:
         """Return what is known of the stored item: what was stored when the instance was read or written."""
-        if self.spec.item is None or not is_whole(self.spec.item):
+        if self._spec.item is None or not is_whole(self._spec.item):
             return UNKNOWN
-        return known(self.spec.item, self.definition).item
+        return known(self._spec.item, self.definition).item
 
     def after(self, before: Stored) -> Stored:
         """Return the unique attributes, and the key, as they are stored after the update.
@@ -204,14 +201,14 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Raises:
             OperationError: the update does not give one of them a constant, so only DynamoDB will know its value.
         """
-        if before is None and not self.spec.upserts:
+        if before is None and not self._spec.upserts:
             return None
-        actions = (self._execution or _decided(self.spec)).actions
-        return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self.spec.key}
+        actions = (self._execution or _decided(self._spec)).actions
+        return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self._spec.key}
 
     def on_condition(self, *conditions: Condition) -> Self:
         """Return the same update with more conditions."""
-        return self._decided_as(revised(self.spec, conditions=(*self.spec.conditions, *conditions)), self._execution)
+        return self._decided_as(revised(self._spec, conditions=(*self._spec.conditions, *conditions)), self._execution)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
@@ -230,7 +227,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             OperationError: the update changes nothing, or may make an item that could not be read.
             ExpressionError: it is larger than the service accepts.
         """
-        spec = self.spec
+        spec = self._spec
         table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
         asked, stored = self._execution or _decided(spec)
         actions: Sequence[Action] = stored
@@ -262,7 +259,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def result(self, response: Body, context: Context) -> R:
         """Return what was asked for: the item as it is then, as it was before, or what was changed of it."""
-        spec = self.spec
+        spec = self._spec
         stored: WireItem | None = response.get("Attributes")
         if spec.returns == "new" and stored is not None:
             return cast("R", self._moved_on(stored))
@@ -279,11 +276,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Otherwise (numbers added, elements appended, parts of fields) it keeps its values and its version, so that the
         next write of it is refused until it is read again. So does one of a frozen model, always.
         """
-        item = self.spec.item
+        item = self._spec.item
         frozen = item is None or item.model_config.get("frozen")
-        found = None if frozen else known_after((self._execution or _decided(self.spec)).stored)
+        found = None if frozen else known_after((self._execution or _decided(self._spec)).stored)
         if item is not None and found is not None:
-            move_on(item, self.spec.definition, found)
+            move_on(item, self._spec.definition, found)
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item that was read, if the answer held one."""
@@ -291,9 +288,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def failed(self, error: ServiceError) -> Exception:
         """Return the error with the stored item; that of an update of nothing says that there is no item."""
-        explained = super().failed(explained_misfit(error, self.spec.actions))
+        explained = super().failed(explained_misfit(error, self._spec.actions))
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
-        return self._not_found(error) if missing and not self.spec.upserts else explained
+        return self._not_found(error) if missing and not self._spec.upserts else explained
 
     @property
     def takes_unversioned(self) -> bool:
@@ -302,11 +299,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def wire_key(self) -> WireKey:
         """Return the key of the item."""
-        return self.spec.key
+        return self._spec.key
 
     def _not_found(self, error: ServiceError) -> ItemNotFoundError:
-        definition = self.spec.definition
-        name, key = definition.model.__name__, key_values(definition, self.spec.key)
+        definition = self._spec.definition
+        name, key = definition.model.__name__, key_values(definition, self._spec.key)
         spelled = ", ".join(f"{field}={value!r}" for field, value in key.items())
         found = ItemNotFoundError(
             f"there is no {name} with {spelled}, so nothing was updated; .upsert() makes one", model=name, key=key
@@ -315,16 +312,16 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return found
 
     def _moved_on(self, stored: WireItem) -> Model:
-        fresh: Model = self.spec.definition.items.decode([stored])[0]
-        item = self.spec.item
+        fresh: Model = self._spec.definition.items.decode([stored])[0]
+        item = self._spec.item
         if item is None or item.model_config.get("frozen"):
             return fresh
         take_over(item, fresh)
         return item
 
     def _changed(self, stored: WireItem) -> dict[str, Any]:
-        definition = self.spec.definition
-        in_part = {action.path.attribute for action in self.spec.actions if len(action.path.steps) > 1}
+        definition = self._spec.definition
+        in_part = {action.path.attribute for action in self._spec.actions if len(action.path.steps) > 1}
         try:
             return {
                 name: decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
@@ -332,4 +329,4 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
                 if (name := definition.field_names.get(attribute)) is not None
             }
         except DecodeError as error:
-            raise definition.items.failure({**stored, **self.spec.key}, error) from error
+            raise definition.items.failure({**stored, **self._spec.key}, error) from error

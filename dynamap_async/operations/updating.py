@@ -82,10 +82,15 @@ class Updatable(Generic[M]):
 
     __slots__ = ()
 
+    _spec: UpdateSpec
+
+    @property
+    def spec(self) -> UpdateSpec:
+        """What is asked."""
+        return self._spec
+
     if TYPE_CHECKING:
 
-        @property
-        def _spec(self) -> UpdateSpec: ...
         def _with(self, spec: UpdateSpec) -> Self: ...
 
     @overload

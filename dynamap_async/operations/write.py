@@ -2,14 +2,16 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ItemKindError,
     ItemValidationError,
+    OperationError,
     ServiceError,
     VersionConflictError,
 )
@@ -19,7 +21,7 @@ from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
 from dynamap_async.planning import Context, explained
 from dynamap_async.request import Request, Target, WriteId
-from dynamap_async.wire import AttributeValue, WireItem, WireKey
+from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -30,6 +32,10 @@ _ACTIONS: Final = {
     "DeleteItem": "Delete",
     "ConditionCheck": "ConditionCheck",
 }
+
+
+Returns: TypeAlias = Literal["old"] | None
+"""What a put or a delete gives back: its usual result, or the item as it was before."""
 
 
 class Unknown(Enum):
@@ -227,6 +233,65 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
         "ConditionExpression": render_condition(condition, placeholders),
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+def checked_returns(write: Write[Any], returns: Returns, *, has_old: bool) -> Returns:
+    """Return what a write gives back.
+
+    Args:
+        write: it.
+        returns: what the caller asked for.
+        has_old: whether it replaces or removes an item.
+
+    Raises:
+        OperationError: there is no such result.
+    """
+    if returns not in (None, "old"):
+        raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
+    if returns is not None and not has_old:
+        name = type(write).__name__
+        raise OperationError(f"{name} has no returning=; what it finds is not replaced. Put and Delete have it")
+    return returns
+
+
+def asking_for_old(request: Request, *, resendable: bool) -> Request:
+    """Return the request of a put or a delete that gives back the item as it was before, on its own.
+
+    Args:
+        request: the request of the write.
+        resendable: whether the version guards it, so that the item is not that of an earlier sending.
+    """
+    return replace(
+        request,
+        body={**request.body, "ReturnValues": "ALL_OLD"},
+        batchable=False,
+        resendable=resendable,
+        write_id=None,  # the item that it left does not tell the one before
+    )
+
+
+def old_item(write: Write[Any], response: Body) -> Any:
+    """Return the item as it was before a write; None where there was none.
+
+    Raises:
+        ItemValidationError: it does not fit its model; the write was done all the same.
+    """
+    stored: WireItem | None = response.get("Attributes")
+    if not stored:
+        return None
+    try:
+        return write.definition.items.decode([stored])[0]
+    except ItemValidationError as error:
+        error.add_note(f"the {write.kind} was done; it is the old item that does not fit")
+        raise
+
+
+def no_old_item(write: Write[Any]) -> OperationError:
+    """Return the error of a write with unique values that was asked for the item as it was before."""
+    return OperationError(
+        f"a {write.kind} of a {write.definition.model.__name__} with unique values is a transaction, which gives "
+        'back nothing; drop returning="old", and read the item before'
+    )
 
 
 def write_request(

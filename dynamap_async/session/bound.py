@@ -40,7 +40,7 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: the card has a field that this model does not have, or that has another type here.
         """
-        return BoundQuery[M, CardT](self._runner, reading_into(self.spec, card))
+        return BoundQuery[M, CardT](self._runner, reading_into(self._spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "BoundQuery[M, tuple[A]]": ...
@@ -70,7 +70,7 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
     ) -> "BoundQuery[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
         """Return the query whose items are tuples of these fields only."""
-        return self._with(selecting(self.spec, fields))
+        return self._with(selecting(self._spec, fields))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "BoundQuery[M, ItemT | InvalidItem]": ...
@@ -88,7 +88,7 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(with_invalid(self._spec, become))
 
 
 class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
@@ -98,7 +98,7 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
 
     def into(self, card: type[CardT], /) -> "BoundScan[M, CardT]":
         """Return the scan whose items are read into another model. See ``BoundQuery.into``."""
-        return BoundScan[M, CardT](self._runner, reading_into(self.spec, card))
+        return BoundScan[M, CardT](self._runner, reading_into(self._spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "BoundScan[M, tuple[A]]": ...
@@ -128,7 +128,7 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     ) -> "BoundScan[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "BoundScan[Any, Any]":
         """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``."""
-        return self._with(selecting(self.spec, fields))
+        return self._with(selecting(self._spec, fields))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "BoundScan[M, ItemT | InvalidItem]": ...
@@ -136,4 +136,4 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
         """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``."""
-        return self._with(with_invalid(self.spec, become))
+        return self._with(with_invalid(self._spec, become))

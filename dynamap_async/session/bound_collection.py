@@ -33,7 +33,7 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return BoundCollection[Any, Any](self._runner, with_unknown(self.spec, become))
+        return BoundCollection[Any, Any](self._runner, with_unknown(self._spec, become))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | InvalidItem]": ...
@@ -51,7 +51,7 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(with_invalid(self.spec, become))
+        return self._with(with_invalid(self._spec, become))
 
     async def grouped(self) -> Grouped:
         """Read the items and return them by model: ``(await collection.grouped())[Order]`` is a list of orders."""

@@ -20,20 +20,15 @@ ItemT = TypeVar("ItemT", default=M)
 class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     """What bound queries, scans and entity collections have in common: the results that they can end in."""
 
-    __slots__ = ("_runner", "spec")
+    __slots__ = ("_runner", "_spec")
 
     def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
         super().__init__()
         self._runner = runner
-        self.spec: ReadSpec = spec
-        """What is asked."""
+        self._spec = spec
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.spec}>"
-
-    @property
-    def _spec(self) -> ReadSpec:
-        return self.spec
+        return f"<{type(self).__name__} {self._spec}>"
 
     @property
     def _context(self) -> Context:
@@ -45,7 +40,7 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     @property
     def _query(self) -> Reads[M, ItemT]:
         reads: type[Reads[M, ItemT]] = Reads  # the name alone: an alias costs more than the query (query_100)
-        return reads.of(self.spec)
+        return reads.of(self._spec)
 
     def _run(self) -> Coroutine[Any, Any, list[ItemT]]:
         return self._runner.execute(self._query)

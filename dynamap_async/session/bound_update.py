@@ -43,26 +43,21 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     ``Update`` has the errors and the cost.
     """
 
-    __slots__ = ("_begun", "_runner", "_settled", "spec")
+    __slots__ = ("_begun", "_runner", "_settled", "_spec")
 
     def __init__(self, runner: "Runner", spec: UpdateSpec) -> None:
         super().__init__()
         self._begun = False
         self._settled = False  # begun, closed, or refined into another one
         self._runner = runner
-        self.spec: UpdateSpec = spec
-        """What is asked."""
+        self._spec = spec
 
     def __repr__(self) -> str:
-        return f"<BoundUpdate {self.spec}>"
+        return f"<BoundUpdate {self._spec}>"
 
     def __del__(self) -> None:
         if not getattr(self, "_settled", True):
-            warnings.warn(f"the update of {self.spec} was never awaited", RuntimeWarning, stacklevel=1, source=self)
-
-    @property
-    def _spec(self) -> UpdateSpec:
-        return self.spec
+            warnings.warn(f"the update of {self._spec} was never awaited", RuntimeWarning, stacklevel=1, source=self)
 
     def _with(self, spec: UpdateSpec) -> Self:
         return type(self)(self._runner, spec)
@@ -72,7 +67,7 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
             raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another update")
         self._settled = self._begun = True
         update: type[Update[M, R]] = Update  # the name alone, which costs less than an alias
-        return self._runner.execute(update.of(self.spec))
+        return self._runner.execute(update.of(self._spec))
 
     def close(self) -> None:
         """End it as a coroutine; for event loops."""

@@ -16,7 +16,7 @@ from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition
 from dynamap_async.models import AfterRead, BeforeWrite, KeyValue, Model
-from dynamap_async.operations import Create, Delete, Find, Get, Old, Operation, Put
+from dynamap_async.operations import Create, Delete, Find, Get, Operation, Put
 from dynamap_async.session.counting import Counting
 from dynamap_async.session.declared import declared_limits
 from dynamap_async.session.hooks import SessionHooks
@@ -212,10 +212,11 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
     ) -> M | None:
         """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``.
 
-        ``returning="old"`` gives back the item that was replaced, None where there was none. See ``Old``.
+        ``returning="old"`` gives back the item that was replaced, None where there was none. See ``Put``.
         """
-        put = Put(item, where=where, read_first=read_first)
-        return await self._runner.execute(put if returning is None else Old(put, returning))
+        if returning is None:
+            return await self._runner.execute(Put(item, where=where, read_first=read_first))
+        return await self._runner.execute(Put(item, where=where, read_first=read_first, returning=returning))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``."""
@@ -258,10 +259,11 @@ class Session(Queries, ManyItems, Loaders, Transactions, Updates, Counting, Stat
     ) -> Any:
         """Remove an item, given as an instance or as model and key; no error if it does not exist. See ``Delete``.
 
-        ``returning="old"`` gives back the item that was removed, None where there was none. See ``Old``.
+        ``returning="old"`` gives back the item that was removed, None where there was none. See ``Delete``.
         """
-        delete = Delete(target, *key, where=where, read_first=read_first)
-        return await self.execute(delete if returning is None else Old[Any](delete, returning))
+        if returning is None:
+            return await self.execute(Delete(target, *key, where=where, read_first=read_first))
+        return await self.execute(Delete(target, *key, where=where, read_first=read_first, returning=returning))
 
     @overload
     async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...

@@ -38,22 +38,18 @@ class TransactionUpdate(Updatable[M], Generic[M]):
     other updates it is no value: there is one, and it ends with the block.
     """
 
-    __slots__ = ("_replace", "_stands")
+    __slots__ = ("_replace", "_spec")
 
     def __init__(self, spec: UpdateSpec, change: Callable[[Update[M, Any]], None]) -> None:
-        self._stands = spec
+        self._spec = spec
         self._replace = change
 
     def __repr__(self) -> str:
-        return f"<TransactionUpdate {self._stands}>"
-
-    @property
-    def _spec(self) -> UpdateSpec:
-        return self._stands
+        return f"<TransactionUpdate {self._spec}>"
 
     def _with(self, spec: UpdateSpec) -> Self:
         self._replace(Update[M, Any].of(spec))
-        self._stands = spec
+        self._spec = spec
         return self
 
 

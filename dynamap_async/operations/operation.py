@@ -12,14 +12,14 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from dynamap_async.errors import ServiceError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning import Context
-from dynamap_async.request import Request
-from dynamap_async.wire import Body
+from dynamap_async.request import Request, Target
+from dynamap_async.wire import Body, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -73,6 +73,58 @@ class SingleRequest(Operation[R_co]):
     def read(self, result: Any) -> Sequence[Model]:
         """Return the instances of a result of this operation that were read, for the hooks that follow a read."""
         return ()
+
+
+_MEMBERS: Final = frozenset(
+    {
+        "TableName",
+        "Key",
+        "Item",
+        "UpdateExpression",
+        "ConditionExpression",
+        "ProjectionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "ReturnValuesOnConditionCheckFailure",
+    }
+)
+
+
+class Part(NamedTuple):
+    """What a transaction says of one of its items."""
+
+    action: dict[str, Any]
+    """The name of what is done -> its members."""
+    target: Target
+    """The item."""
+    table: str
+    """The full table name."""
+    conditional: bool
+    """Whether a condition guards it."""
+
+
+def part_of(name: str, request: Request) -> Part:
+    """Return a request as part of a transaction, which knows fewer members than a call of its own.
+
+    Args:
+        name: what it is called there.
+        request: it.
+    """
+    body, target = request.body, request.target
+    assert target is not None, f"{request.operation} is not about one item"  # noqa: S101 - by its type
+    action = {member: value for member, value in body.items() if member in _MEMBERS}
+    return Part({name: action}, target, request.table, request.conditional)
+
+
+def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
+    """Return a wire key as field name -> Python value."""
+    fields = (definition.fields[definition.field_names[name]] for name in key)
+    return {field.name: field.of_stored(key[field.stored]) for field in fields}
+
+
+def shown_key(key: Mapping[str, Any]) -> str:
+    """Return a key as messages show it: ``user_id='ada', tweet_id=7``."""
+    return ", ".join(f"{name}={value!r}" for name, value in key.items())
 
 
 @cache

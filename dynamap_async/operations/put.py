@@ -19,8 +19,8 @@ from dynamap_async.models import (
     remember,
 )
 from dynamap_async.operations.exactly_once import ExactlyOnce
+from dynamap_async.operations.operation import Part
 from dynamap_async.operations.stamps import carried_version, same_version, stamped
-from dynamap_async.operations.transact import Part
 from dynamap_async.operations.write import (
     UNKNOWN,
     Returns,

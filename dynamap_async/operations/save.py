@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.codec import anything, item_size
-from dynamap_async.errors import ConditionalCheckFailedError, ItemNotFoundError, OperationError, ServiceError
+from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError
 from dynamap_async.expressions import (
     Action,
     Comparison,
@@ -35,7 +35,7 @@ from dynamap_async.operations.put import Put
 from dynamap_async.operations.resharding import shards_as_before
 from dynamap_async.operations.rewriting import parts_as_before
 from dynamap_async.operations.stamps import carried_version, same_version, stamped
-from dynamap_async.operations.write import Stored, condition_members, write_request
+from dynamap_async.operations.write import Stored, condition_members, not_found, write_request
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, is_stored, not_stored
 from dynamap_async.request import Request, Target, identity_of
@@ -188,20 +188,6 @@ def _without_version(definition: Definition[Any], expected: int | None) -> tuple
         return ()
     path = definition.path(definition.version.name)
     return (Function("attribute_not_exists", path) | Comparison("=", path, Value({"N": "0"})),)
-
-
-def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
-    """Return the error that says that the item of an instance does not exist any more."""
-    model = definition.model.__name__
-    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
-    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
-    found = ItemNotFoundError(
-        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
-    )
-    if error is not None and error.outcome_unknown:
-        found.outcome_unknown = True
-        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
-    return found
 
 
 def update_request(

@@ -1,8 +1,8 @@
 """What transactions share: several items, each once, within the service's limits, done or refused as one."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
 
 from dynamap_async.errors import (
     CancellationReason,
@@ -15,40 +15,12 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 from dynamap_async.limits import TRANSACTION_ACTIONS
-from dynamap_async.models import Definition
-from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.request import Request, Target
-from dynamap_async.wire import WireKey
+from dynamap_async.operations.operation import Part, SingleRequest, shown_key
+from dynamap_async.request import Target
 
 R_co = TypeVar("R_co", covariant=True)
 
-_MEMBERS: Final = frozenset(
-    {
-        "TableName",
-        "Key",
-        "Item",
-        "UpdateExpression",
-        "ConditionExpression",
-        "ProjectionExpression",
-        "ExpressionAttributeNames",
-        "ExpressionAttributeValues",
-        "ReturnValuesOnConditionCheckFailure",
-    }
-)
 _REMEDY: Final = "Read the items again, decide, and write then."
-
-
-class Part(NamedTuple):
-    """What a transaction says of one of its items."""
-
-    action: dict[str, Any]
-    """The name of what is done -> its members."""
-    target: Target
-    """The item."""
-    table: str
-    """The full table name."""
-    conditional: bool
-    """Whether a condition guards it."""
 
 
 class Transact(SingleRequest[R_co]):
@@ -120,33 +92,9 @@ def _refuse_twice(parts: Sequence[Part]) -> None:
             )
 
 
-def part_of(name: str, request: Request) -> Part:
-    """Return a request as part of a transaction, which knows fewer members than a call of its own.
-
-    Args:
-        name: what it is called there.
-        request: it.
-    """
-    body, target = request.body, request.target
-    assert target is not None, f"{request.operation} is not about one item"  # noqa: S101 - by its type
-    action = {member: value for member, value in body.items() if member in _MEMBERS}
-    return Part({name: action}, target, request.table, request.conditional)
-
-
 def tables_of(parts: Sequence[Part]) -> str:
     """Return the names of the tables of a transaction's parts, each once."""
     return ", ".join(dict.fromkeys([part.table for part in parts]))
-
-
-def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
-    """Return a wire key as field name -> Python value."""
-    fields = (definition.fields[definition.field_names[name]] for name in key)
-    return {field.name: field.of_stored(key[field.stored]) for field in fields}
-
-
-def shown_key(key: Mapping[str, Any]) -> str:
-    """Return a key as messages show it: ``user_id='ada', tweet_id=7``."""
-    return ", ".join(f"{name}={value!r}" for name, value in key.items())
 
 
 def _of_transaction(reason: CancellationReason, error: TransactionCanceledError) -> CancellationReason:

@@ -10,6 +10,7 @@ from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ItemKindError,
+    ItemNotFoundError,
     ItemValidationError,
     OperationError,
     ServiceError,
@@ -17,8 +18,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
 from dynamap_async.models import Definition, Model, WriteKind
-from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
+from dynamap_async.operations.operation import Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.planning import Context, explained
 from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
@@ -327,3 +327,17 @@ def write_request(
         conditional=bool(members),
         write_id=write_id,
     )
+
+
+def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
+    """Return the error that says that the item of an instance does not exist any more."""
+    model = definition.model.__name__
+    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
+    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    found = ItemNotFoundError(
+        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
+    )
+    if error is not None and error.outcome_unknown:
+        found.outcome_unknown = True
+        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
+    return found

@@ -4,7 +4,7 @@ from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Model
-from dynamap_async.operations.ends import Reads
+from dynamap_async.operations.query import Reads
 from dynamap_async.planning import (
     Invalid,
     InvalidItem,

@@ -1,15 +1,16 @@
-"""Removing one item."""
+"""Removing one item; and ``Old``, another spelling of ``returning="old"``."""
 
 from collections.abc import Sequence
-from typing import Any, Generic, Literal, Self, cast, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, final, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
-from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.stamps import carried_version, same_version
+from dynamap_async.operations.automatic_values import carried_version, same_version
+from dynamap_async.operations.put import Put
+from dynamap_async.operations.transactions import ExactlyOnce
 from dynamap_async.operations.write import (
     UNKNOWN,
     Returns,
@@ -229,3 +230,43 @@ def delete_of_key(definition: Definition[Any], key: WireKey, item: Model | None)
     delete: Delete[None] = Delete.__new__(Delete)
     delete._take(definition, key, item)  # noqa: SLF001 - of this module
     return delete
+
+
+@final
+class Old(Put[M, M | None], Generic[M]):
+    """Carry out a ``Put`` or a ``Delete``, and give back the item as it was before; None where there was none.
+
+    ``Old(Put(item))`` is ``Put(item, returning="old")``, and gives that: an instance of the class of the write.
+
+    Cost: as the write alone, but as a request of its own: it does not share a BatchWriteItem.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self, write: Put[M], returning: Literal["old"] = "old", /) -> None: ...
+        @overload
+        def __init__(self, write: Delete[Any], returning: Literal["old"] = "old", /) -> None: ...
+        def __init__(self, write: Any, returning: Literal["old"] = "old", /) -> None: ...
+
+    else:
+
+        def __new__(cls, write: Any, returning: Any = "old", /) -> Any:
+            """Return the write, which gives back the old item.
+
+            Args:
+                write: the put or the delete.
+                returning: what to give back: there is nothing else than ``"old"``.
+
+            Raises:
+                OperationError: it is neither a ``Put`` nor a ``Delete``, or has no such result.
+            """
+            if type(write) not in (Put, Delete) or write.returns is not None:
+                raise OperationError(
+                    f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "
+                    "other writes find is not replaced"
+                )
+            return write._with_members(_returns=checked_returns(write, returning, has_old=True))  # noqa: SLF001 - a write

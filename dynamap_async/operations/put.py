@@ -18,9 +18,9 @@ from dynamap_async.models import (
     has_value,
     remember,
 )
-from dynamap_async.operations.exactly_once import ExactlyOnce
+from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
 from dynamap_async.operations.operation import Part
-from dynamap_async.operations.stamps import carried_version, same_version, stamped
+from dynamap_async.operations.transactions import ExactlyOnce
 from dynamap_async.operations.write import (
     UNKNOWN,
     Returns,

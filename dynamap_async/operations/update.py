@@ -1,6 +1,6 @@
 """Changing parts of one item."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overload
 
@@ -12,20 +12,32 @@ from dynamap_async.errors import (
     DecodeError,
     ItemNotFoundError,
     OperationError,
+    RequestRejectedError,
     ServiceError,
 )
-from dynamap_async.expressions import Action, Condition, is_repeatable
+from dynamap_async.expressions import (
+    Action,
+    Add,
+    Call,
+    Condition,
+    Delete,
+    Mould,
+    Path,
+    Placeholders,
+    Set,
+    Sum,
+    is_repeatable,
+    render_update,
+    update_shape_and_values,
+)
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
-from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
-from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.misfits import explained_misfit
+from dynamap_async.operations.implied_actions import completed, guards, known_after, move_on, value_of
+from dynamap_async.operations.key_changes import is_attribute, parts_as_read, resharded, shards_as_read
 from dynamap_async.operations.operation import key_values
-from dynamap_async.operations.rendered import rendered
-from dynamap_async.operations.resharding import resharded, shards_as_read
-from dynamap_async.operations.rewriting import is_attribute, parts_as_read
-from dynamap_async.operations.unique_after import unique_after, unique_attributes
-from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
-from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
+from dynamap_async.operations.transactions import ExactlyOnce
+from dynamap_async.operations.unique_values import unique_after, unique_attributes
+from dynamap_async.operations.updatable import Returning, Updatable, UpdateSpec, returning, update_spec
+from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members
 from dynamap_async.operations.write_ids import write_id_of_update
 from dynamap_async.planning import Context, revised
 from dynamap_async.request import Request, Target
@@ -34,6 +46,64 @@ from dynamap_async.wire import Body, WireItem, WireKey
 M = TypeVar("M")
 R = TypeVar("R", default=M)
 MA = TypeVar("MA", bound=Model)
+
+_REFUSALS: Final = ("incorrect data type", "incorrect operand type")
+"""How the service and the local engines word it, in small letters."""
+
+
+def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceError:
+    """Return the error of an update, with the remedy where a stored NULL, or a list for a set, is not added to."""
+    paths = list(dict.fromkeys(_changed_in_place(actions)))
+    if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
+        first = paths[0]
+        error.add_note(
+            "where absence would read back as something else, None is stored as NULL, and an empty set as NULL or as a "
+            "list: DynamoDB adds nothing to these, nor takes anything from them; if that is what "
+            f"{' or '.join(map(str, paths))} holds, give it a value first: .set({first}, value)"
+        )
+    return error
+
+
+def _changed_in_place(actions: Iterable[Action]) -> Iterable[Path]:
+    for action in actions:
+        match action:
+            case Add(path=path) | Delete(path=path) | Set(path=path, source=Sum() | Call(name="list_append")):
+                yield path
+            case _:
+                pass
+
+
+def rendered(
+    definition: Definition[Any], actions: Sequence[Action], conditions: tuple[Condition, ...]
+) -> dict[str, Any]:
+    """Return the members of an UpdateItem request that its actions and conditions make.
+
+    What is rendered is kept with the model and filled with other values the next time, at a third of the cost
+    (benchmarks: update_one).
+
+    Raises:
+        ExpressionError: an expression is larger than the service accepts.
+    """
+    try:
+        shape, values = update_shape_and_values(actions, conditions)
+    except KeyError:
+        return _rendered_anew(actions, conditions)
+    mould: Mould | None = definition.compiled.get(shape)
+    if mould is not None and (filled := mould.filled(values)) is not None:
+        return filled
+    members = _rendered_anew(actions, conditions)
+    if mould is None:
+        mould = Mould.of(members, values)
+        definition.compiled.keep(shape, mould, mould.kept_bytes)
+    return members
+
+
+def _rendered_anew(actions: Sequence[Action], conditions: tuple[Condition, ...]) -> dict[str, Any]:
+    placeholders = Placeholders()
+    expression = render_update(actions, placeholders)
+    checks = condition_members(conditions, placeholders)
+    return {"UpdateExpression": expression, **checks, **placeholders.to_wire()}
+
 
 _RETURN_VALUES: Final[dict[Returning, str]] = {
     "new": "ALL_NEW",

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from dynamap_async.expressions import Action, Remove, Set, Value
 from dynamap_async.models import Definition
-from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.request import WriteId
 from dynamap_async.wire import AttributeValue, WireItem
 

@@ -24,7 +24,7 @@ from dynamap_async.operations import (
     UpdateSpec,
     Write,
 )
-from dynamap_async.operations.transact_write import check_action
+from dynamap_async.operations.transactions import check_action
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")

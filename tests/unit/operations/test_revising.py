@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning.plan import Plan
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading

@@ -1,33 +1,79 @@
-"""Guards: items in the library's own table that keep unique values unique, written in one transaction with the item.
+"""Unique values: guards in the library's own table, written in one transaction with the item that has the value.
 
 Invariant: for each value of a constraint there is at most one guard, and it names the item that has the value.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
 from dynamap_async.codec import decode_any, encode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    OperationError,
     ServiceError,
     TransactionCanceledError,
     UniqueViolationError,
 )
-from dynamap_async.expressions import Comparison, Condition, Function, Value
+from dynamap_async.expressions import Action, Call, Comparison, Condition, Function, Path, Remove, Set, Value
 from dynamap_async.models import Attr, Definition, UniqueFields, key_text
 from dynamap_async.operations.delete import Delete
+from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.operations.own_table import OwnItem
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.transact_write import TransactWrite
-from dynamap_async.operations.unique_after import unique_attributes
+from dynamap_async.operations.transactions import TransactWrite
 from dynamap_async.operations.write import Stored, Write
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
-from dynamap_async.wire import Body, WireItem, WireKey
+from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 R = TypeVar("R")
+
+
+def unique_attributes(definition: Definition[Any]) -> frozenset[str]:
+    """Return the stored names of all unique fields."""
+    return frozenset(field.stored for constraint in definition.uniques for field in constraint.fields)
+
+
+def unique_after(definition: Definition[Any], actions: Sequence[Action], before: WireItem) -> WireItem:
+    """Return the unique attributes as an update leaves them.
+
+    Args:
+        definition: the model.
+        actions: all that the update does.
+        before: what is stored until then; nothing for an item that the update makes.
+
+    Raises:
+        OperationError: one gets no constant, so only DynamoDB will know its value.
+    """
+    names = unique_attributes(definition)
+    found: WireItem = {name: value for name, value in before.items() if name in names}
+    for action in actions:
+        name = action.path.attribute
+        if name in names:
+            value = _value(definition, action, before.get(name))
+            found.pop(name, None)
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _value(definition: Definition[Any], action: Action, stored: AttributeValue | None) -> AttributeValue | None:
+    match action:
+        case Remove():
+            return None
+        case Set(source=Value(stored=value)):
+            return value
+        case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as looked, Value(stored=value)))) if (
+            looked == path
+        ):
+            return value if stored is None else stored
+        case _:
+            field = f"{definition.model.__name__}.{action.path.spelled}"
+            raise OperationError(
+                f"{field} is unique, so the update has to say its value, as in set({field}, value); or read the item, "
+                "change it and save it"
+            )
 
 
 class Guard(OwnItem, defer_build=True):

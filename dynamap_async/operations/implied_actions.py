@@ -24,10 +24,9 @@ from dynamap_async.models import (
     remember,
     stored_empty,
 )
-from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, started_keys
-from dynamap_async.operations.stamps import begun, touched
-from dynamap_async.operations.unchanged import absent_value
-from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.operations.automatic_values import begun, touched
+from dynamap_async.operations.key_changes import absent_value, keys_rewritten, parts_of_key, started_keys
+from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning import of_own_kind
 from dynamap_async.wire import AttributeValue, WireItem
 

@@ -119,7 +119,7 @@ class Delete(Write[R], Generic[R]):
         self._definition.require_table("deleted")
         self._expected: int | None = None
         self._read_first = read_first
-        self._returns = returning and checked_returns(self, returning, has_old=True)
+        self._returns: Returns = None if returning is None else checked_returns(returning)
         if self._item is None:
             check_written_by_key(self._definition, deletes=True)
             self._key = self._definition.key(values)
@@ -269,4 +269,4 @@ class Old(Put[M, M | None], Generic[M]):
                     f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "
                     "other writes find is not replaced"
                 )
-            return write._with_members(_returns=checked_returns(write, returning, has_old=True))  # noqa: SLF001 - a write
+            return write._with_members(_returns=checked_returns(returning))  # noqa: SLF001 - a write

@@ -10,7 +10,7 @@ import ast
 import copyreg
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
@@ -129,11 +129,12 @@ def shown_key(key: Mapping[str, Any]) -> str:
 
 @cache
 def _slots(kind: Any) -> tuple[str, ...]:
-    return tuple(name for base in kind.__mro__ for name in vars(base).get("__slots__", ()))
+    bases: tuple[Any, ...] = kind.__mro__
+    return tuple(name for base in bases for name in base.__dict__.get("__slots__", ()))
 
 
 def _members_of(operation: Any) -> dict[str, Any]:
-    kind: Any = type(operation)
+    kind: Any = operation.__class__
     return {name: getattr(operation, name) for name in _slots(kind) if hasattr(operation, name)}
 
 
@@ -144,17 +145,18 @@ def _made(kind: type[Any], members: Mapping[str, Any]) -> Any:
     return operation
 
 
-def _hashable(value: object) -> Hashable:
+def _hashable(value: Any) -> Any:
     """Return something that can be hashed, equal for equal values."""
-    if isinstance(value, Mapping):
+    kind: Any = value.__class__
+    if issubclass(kind, Mapping):
         return frozenset((name, _hashable(each)) for name, each in value.items())
-    if isinstance(value, list | tuple):
+    if issubclass(kind, list | tuple):
         return tuple(map(_hashable, value))
     try:
         hash(value)
     except TypeError:
         if not dataclasses.is_dataclass(value):
-            return type(value).__qualname__  # an instance of a model, most often
+            return str(kind.__qualname__)  # an instance of a model, most often
         return tuple(_hashable(getattr(value, field.name)) for field in dataclasses.fields(value))
     return value
 

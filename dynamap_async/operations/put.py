@@ -39,6 +39,7 @@ from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
 M = TypeVar("M", bound=Model)
+MA = TypeVar("MA", bound=Model)
 R = TypeVar("R", default=M)
 
 
@@ -77,15 +78,16 @@ class Put(Write[R], Generic[M, R]):
     _json: bytes
     _stamps: dict[str, Any]
     _expected: int | None
+    _returns: Returns
 
     @overload
     def __init__(
-        self: "Put[M, M]", item: M, /, *, where: Condition | None = None, read_first: bool = False
+        self: "Put[MA, MA]", item: MA, /, *, where: Condition | None = None, read_first: bool = False
     ) -> None: ...
     @overload
     def __init__(
-        self: "Put[M, M | None]",
-        item: M,
+        self: "Put[MA, MA | None]",
+        item: MA,
         /,
         *,
         where: Condition | None = None,
@@ -93,7 +95,7 @@ class Put(Write[R], Generic[M, R]):
         returning: Literal["old"],
     ) -> None: ...
     def __init__(
-        self, item: M, /, *, where: Condition | None = None, read_first: bool = False, returning: Returns = None
+        self, item: Any, /, *, where: Condition | None = None, read_first: bool = False, returning: Returns = None
     ) -> None:
         """Take the item as it is now; later changes of the instance are not written.
 
@@ -111,14 +113,15 @@ class Put(Write[R], Generic[M, R]):
             OperationError: it is not an instance of a model, or there is no such result.
             ExpressionError: the condition is not about this model.
         """
-        checked_model(type(item))
-        self._item = item
+        model: type[M] = type(item)
+        checked_model(model)
+        self._item: M = item
         self._number: dict[str, int] = {}
         self._read_first = read_first
-        self._returns = returning and checked_returns(self, returning, has_old=type(self) is Put)
-        self._definition: Definition[M] = definition_of(type(item))
+        self._returns = None if returning is None else checked_returns(returning)
+        self._definition: Definition[M] = definition_of(model)
         self._definition.require_table("written")
-        self._conditions = () if where is None else stored_conditions(type(item), (where,))
+        self._conditions = () if where is None else stored_conditions(model, (where,))
         if not self._definition.prepares:
             self._encode()
 
@@ -312,6 +315,22 @@ class Create(Put[M, M], Generic[M]):
     __slots__ = ()
 
     kind: WriteKind | None = "create"
+
+    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+        """Take the item as ``Put`` does.
+
+        Args:
+            item: the model instance to write.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            OperationError: it is not an instance of a model.
+            ExpressionError: the condition is not about this model.
+        """
+        super().__init__(item, where=where, read_first=read_first)
 
     def before(self) -> None:
         """None: there must be no item."""

@@ -266,6 +266,22 @@ class Replace(Put[M, M], Generic[M]):
 
     __slots__ = ()
 
+    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+        """Take the item as ``Put`` does.
+
+        Args:
+            item: the model instance to write.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            OperationError: it is not an instance of a model.
+            ExpressionError: the condition is not about this model.
+        """
+        super().__init__(item, where=where, read_first=read_first)
+
     @property
     def expected_version(self) -> None:
         """None: any version is replaced."""

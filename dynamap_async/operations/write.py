@@ -235,22 +235,14 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
     }
 
 
-def checked_returns(write: Write[Any], returns: Returns, *, has_old: bool) -> Returns:
-    """Return what a write gives back.
-
-    Args:
-        write: it.
-        returns: what the caller asked for.
-        has_old: whether it replaces or removes an item.
+def checked_returns(returns: Returns) -> Returns:
+    """Return what a put or a delete gives back.
 
     Raises:
         OperationError: there is no such result.
     """
     if returns not in (None, "old"):
         raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
-    if returns is not None and not has_old:
-        name = type(write).__name__
-        raise OperationError(f"{name} has no returning=; what it finds is not replaced. Put and Delete have it")
     return returns
 
 

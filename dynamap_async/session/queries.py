@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dynamap_async.models import Model
 from dynamap_async.operations import Query, Scan, collection_spec
-from dynamap_async.session.bound import BoundQuery, BoundScan
-from dynamap_async.session.bound_collection import BoundCollection
+from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
 
 if TYPE_CHECKING:
     from dynamap_async.session.runner import Runner

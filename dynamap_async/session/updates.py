@@ -4,7 +4,7 @@ from typing import Any, TypeVar, overload
 
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations import update_spec
-from dynamap_async.session.bound_update import BoundUpdate
+from dynamap_async.session.bound_writes import BoundUpdate
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M", bound=Model)

@@ -1,4 +1,4 @@
-"""Updates bound to a session: the same builder, to be awaited once."""
+"""Writes bound to a session, each to be awaited once: updates, and a write that is done exactly once."""
 
 import warnings
 from collections.abc import Coroutine
@@ -7,15 +7,62 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.operations import Returning, Updatable, Update, UpdateSpec, returning
-from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
+from dynamap_async.operations import ExactlyOnce, Operation, Returning, Updatable, Update, UpdateSpec, returning
 from dynamap_async.session.coroutine import BoundCoroutine
+
+M = TypeVar("M")
+R = TypeVar("R", default=M)
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from dynamap_async.session.runner import Runner
 
-M = TypeVar("M")
-R = TypeVar("R", default=M)
+
+class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
+    """A write, done once whatever answers get lost, that belongs to a session. The result is None.
+
+    Like a coroutine it is awaited once, and warns when it is dropped without. ``ExactlyOnce`` has the errors and the
+    cost.
+    """
+
+    __slots__ = ("_operation", "_runner", "_settled", "_write")
+
+    def __init__(self, runner: "Runner", write: ExactlyOnce[M], operation: Operation[T]) -> None:
+        super().__init__()
+        self._runner = runner
+        self._write = write
+        self._operation = operation
+        self._settled = False
+
+    def __repr__(self) -> str:
+        return f"<BoundExactlyOnce {self._operation!r}>"
+
+    def __del__(self) -> None:
+        if not getattr(self, "_settled", True):
+            warnings.warn(f"{self._operation!r} was never awaited", RuntimeWarning, stacklevel=1, source=self)
+
+    def then_get(self) -> "BoundExactlyOnce[M, M]":
+        """Return the same, with a consistent read of the item behind it, whose result is the item.
+
+        Cost: one GetItem more; a read unit per 4 KB.
+        """
+        self._settled = True
+        return BoundExactlyOnce(self._runner, self._write, self._write.then_get())
+
+    def _run(self) -> Coroutine[Any, Any, T]:
+        if self._settled:
+            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another write")
+        self._settled = True
+        return self._runner.execute(self._operation)
+
+    def close(self) -> None:
+        """End it as a coroutine; for event loops."""
+        self._settled = True
+        super().close()
+
+
+if TYPE_CHECKING:
+    from dynamap_async.session.runner import Runner
 
 
 class _Refining:

@@ -113,9 +113,9 @@ class Put(Write[R], Generic[M, R]):
             OperationError: it is not an instance of a model, or there is no such result.
             ExpressionError: the condition is not about this model.
         """
-        model: type[M] = type(item)
-        checked_model(model)
         self._item: M = item
+        model: type[M] = type(self._item)
+        checked_model(model)
         self._number: dict[str, int] = {}
         self._read_first = read_first
         self._returns = None if returning is None else checked_returns(returning)

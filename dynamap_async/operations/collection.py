@@ -115,7 +115,11 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
 
 
 def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:
-    """Return the spec of a query on several models; errors are those of ``Collection``."""
+    """Return the spec of a query on several models; errors are those of ``Collection``.
+
+    Args:
+        models: two or more models that share a ``Table``.
+    """
     if len(models) < 2:
         raise OperationError("an entity collection has two models or more; write Query(Model) for one")
     checked = checked_collection([checked_model(model) for model in models])
@@ -124,6 +128,10 @@ def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:
 
 def with_unknown(spec: ReadSpec, become: Unknown) -> ReadSpec:
     """Return the spec that does this with items of no known model.
+
+    Args:
+        spec: what is asked.
+        become: what becomes of items of no known model.
 
     Raises:
         OperationError: there is no such choice.

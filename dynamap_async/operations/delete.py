@@ -156,7 +156,11 @@ class Delete(Write[R], Generic[R]):
         return self._expected
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions."""
+        """Return the same write with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
         return self._with_members(_conditions=(*self._conditions, *conditions))
 
     @property
@@ -192,10 +196,18 @@ class Delete(Write[R], Generic[R]):
         return known(self._item, self._definition).item
 
     def after(self, before: Stored) -> None:
-        """None: the item is gone."""
+        """None: the item is gone.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
 
     def request(self, context: Context) -> Request:
-        """Return the DeleteItem request."""
+        """Return the DeleteItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         table = context.table_prefix + self._definition.table_name(self._key, "deleted")
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
         target = Target(self._key, identity_of(table, self._key))
@@ -203,11 +215,20 @@ class Delete(Write[R], Generic[R]):
         return request if self._returns is None else asking_for_old(request, resendable=self._expected is not None)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[Any]:
-        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
+        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
+        """
         return ExactlyOnce(self, client_request_token=client_request_token)
 
     def result(self, response: Body, context: Context) -> R:
         """Return the item that was removed, if it was asked for.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
             ItemValidationError: it does not fit its model; it was removed all the same.
@@ -215,7 +236,11 @@ class Delete(Write[R], Generic[R]):
         return cast("R", None if self._returns is None else old_item(self, response))
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the item that was removed, if it was asked for and there was one."""
+        """Return the item that was removed, if it was asked for and there was one.
+
+        Args:
+            result: the result of the operation.
+        """
         return () if result is None else (result,)
 
 
@@ -250,12 +275,8 @@ class Old(Put[M, M | None], Generic[M]):
         def __init__(self, write: Put[M], returning: Literal["old"] = "old", /) -> None: ...
         @overload
         def __init__(self, write: Delete[Any], returning: Literal["old"] = "old", /) -> None: ...
-        def __init__(self, write: Any, returning: Literal["old"] = "old", /) -> None: ...
-
-    else:
-
-        def __new__(cls, write: Any, returning: Any = "old", /) -> Any:
-            """Return the write, which gives back the old item.
+        def __init__(self, write: Any, returning: Literal["old"] = "old", /) -> None:
+            """Take the write.
 
             Args:
                 write: the put or the delete.
@@ -264,6 +285,11 @@ class Old(Put[M, M | None], Generic[M]):
             Raises:
                 OperationError: it is neither a ``Put`` nor a ``Delete``, or has no such result.
             """
+
+    else:
+
+        def __new__(cls, write: Any, returning: Any = "old", /) -> Any:
+            """Return the write itself, which gives back the old item."""
             if type(write) not in (Put, Delete) or write.returns is not None:
                 raise OperationError(
                     f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "

@@ -109,7 +109,12 @@ class Find(_Read[M_co, M_co | None], Generic[M_co]):
     __slots__ = ()
 
     def result(self, response: Body, context: Context) -> M_co | None:
-        """Return the item, or None; an expired one is none where the model hides them."""
+        """Return the item, or None; an expired one is none where the model hides them.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return self._found(response, context)
 
 
@@ -130,6 +135,10 @@ class Get(_Read[M, M], Generic[M]):
 
     def result(self, response: Body, context: Context) -> M:
         """Return the item.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
             ItemNotFoundError: there is none.
@@ -155,6 +164,9 @@ class Refresh(SingleRequest[M], Generic[M]):
     def __init__(self, item: M, /) -> None:
         """Name the instance; its key says which item.
 
+        Args:
+            item: the instance.
+
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: it is not an instance of a model, or its model is frozen.
@@ -175,11 +187,19 @@ class Refresh(SingleRequest[M], Generic[M]):
         return f"Refresh({self._item!r})"
 
     def request(self, context: Context) -> Request:
-        """Return the GetItem request."""
+        """Return the GetItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return self._find.request(context)
 
     def result(self, response: Body, context: Context) -> M:
         """Return the same instance with the stored values.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
             ItemNotFoundError: the item does not exist any more.
@@ -191,5 +211,9 @@ class Refresh(SingleRequest[M], Generic[M]):
         return self._item
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the instance, for the hooks that follow a read."""
+        """Return the instance, for the hooks that follow a read.
+
+        Args:
+            result: the result of the operation.
+        """
         return (result,)

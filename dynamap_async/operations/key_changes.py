@@ -157,7 +157,11 @@ def parts_as_before(definition: Definition[Any], before: WireItem, changes: Chan
 
 
 def parts_of_key(spec: UpdateSpec) -> dict[str, Any]:
-    """Return field name -> value of what an item's key tells beside itself: the parts of its templates."""
+    """Return field name -> value of what an item's key tells beside itself: the parts of its templates.
+
+    Args:
+        spec: what is asked.
+    """
     keys = {field.name for field in spec.definition.key_fields()}
     told = _of_key(spec.definition, spec.key)
     return {name: value for name, value in told.items() if name not in keys}
@@ -196,7 +200,12 @@ def started_keys(
 
 
 def is_attribute(definition: Definition[Any], action: Action) -> bool:
-    """Return whether an action is about an attribute that is stored; other fields are in computed keys only."""
+    """Return whether an action is about an attribute that is stored; other fields are in computed keys only.
+
+    Args:
+        definition: the model.
+        action: one that changes a field.
+    """
     name = definition.field_names.get(action.path.attribute)
     return name is None or definition.fields[name].is_stored
 
@@ -278,7 +287,12 @@ def _held(spec: UpdateSpec, key: str, unknown: Sequence[str], changed: str) -> d
 
 
 def stored_of(item: Model, definition: Definition[Any]) -> WireItem:
-    """Return the item of an instance as it is stored; of one that no session read or wrote, as it would be."""
+    """Return the item of an instance as it is stored; of one that no session read or wrote, as it would be.
+
+    Args:
+        item: the instance.
+        definition: the model.
+    """
     if is_whole(item):
         return known(item, definition).stored
     return definition.items.encode_values(vars(item))

@@ -53,7 +53,11 @@ class SingleRequest(Operation[R_co]):
 
     @abstractmethod
     def request(self, context: Context) -> Request:
-        """Return the request to send."""
+        """Return the request to send.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         raise NotImplementedError
 
     @abstractmethod
@@ -67,11 +71,19 @@ class SingleRequest(Operation[R_co]):
         raise NotImplementedError
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what a refusal means to the caller: the error itself, or a more telling one."""
+        """Return what a refusal means to the caller: the error itself, or a more telling one.
+
+        Args:
+            error: the refusal.
+        """
         return error
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the instances of a result of this operation that were read, for the hooks that follow a read."""
+        """Return the instances of a result of this operation that were read, for the hooks that follow a read.
+
+        Args:
+            result: the result of the operation.
+        """
         return ()
 
 
@@ -117,13 +129,22 @@ def part_of(name: str, request: Request) -> Part:
 
 
 def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
-    """Return a wire key as field name -> Python value."""
+    """Return a wire key as field name -> Python value.
+
+    Args:
+        definition: the model.
+        key: the key, in wire form.
+    """
     fields = (definition.fields[definition.field_names[name]] for name in key)
     return {field.name: field.of_stored(key[field.stored]) for field in fields}
 
 
 def shown_key(key: Mapping[str, Any]) -> str:
-    """Return a key as messages show it: ``user_id='ada', tweet_id=7``."""
+    """Return a key as messages show it: ``user_id='ada', tweet_id=7``.
+
+    Args:
+        key: the key, in wire form.
+    """
     return ", ".join(f"{name}={value!r}" for name, value in key.items())
 
 

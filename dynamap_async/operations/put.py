@@ -173,7 +173,11 @@ class Put(Write[R], Generic[M, R]):
         return field is not None and not has_value(self._item, field.name)
 
     def numbered(self, number: int) -> Self:
-        """Return the same write, encoded, of the instance with a number from its counter."""
+        """Return the same write, encoded, of the instance with a number from its counter.
+
+        Args:
+            number: what the counter gave.
+        """
         field = self._definition.numbered
         assert field is not None, f"{self!r} is not numbered"  # noqa: S101 - needs_number was asked
         own = self._with_members(_number={field.name: number})
@@ -181,7 +185,11 @@ class Put(Write[R], Generic[M, R]):
         return own
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions."""
+        """Return the same write with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
         return self._with_members(_conditions=(*self._conditions, *conditions))
 
     @property
@@ -215,7 +223,11 @@ class Put(Write[R], Generic[M, R]):
         return None if self._number or self.expected_version == 0 else UNKNOWN
 
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write."""
+        """Return the item as it is stored after the write.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
         return self._stored
 
     def _encode(self) -> None:
@@ -235,7 +247,11 @@ class Put(Write[R], Generic[M, R]):
         return () if self._expected is None else (same_version(self._definition, self._expected, context.now()),)
 
     def request(self, context: Context) -> Request:
-        """Return the PutItem request."""
+        """Return the PutItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         table, target = self._place(context)
         conditions = (*self._guards(context), *self._conditions)
         write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
@@ -244,7 +260,11 @@ class Put(Write[R], Generic[M, R]):
         return request if self._returns is None else asking_for_old(request, resendable=self._expected is not None)
 
     def part(self, context: Context) -> Part:
-        """Return what a transaction says of the item."""
+        """Return what a transaction says of the item.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         if type(self) is not Put or self._conditions or self._number or self._expected is not None:
             return super().part(context)
         # Nothing is asked of the stored item, so that a request would say no more (benchmarks: transaction_10).
@@ -268,6 +288,10 @@ class Put(Write[R], Generic[M, R]):
     def result(self, response: Body, context: Context) -> R:
         """Return the instance that was written, or the item that it replaced.
 
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+
         Raises:
             ItemValidationError: the old item does not fit its model; the new one was written all the same.
         """
@@ -275,11 +299,20 @@ class Put(Write[R], Generic[M, R]):
         return cast("R", self._item if self._returns is None else old_item(self, response))
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the old item, if it was asked for and there was one."""
+        """Return the old item, if it was asked for and there was one.
+
+        Args:
+            result: the result of the operation.
+        """
         return () if self._returns is None or result is None else (result,)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
-        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
+        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
+        """
         return ExactlyOnce(self, client_request_token=client_request_token)
 
     def acknowledged(self) -> None:

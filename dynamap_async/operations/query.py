@@ -65,6 +65,11 @@ class Paged(Operation[R_co]):
     __slots__ = ("_spec",)
 
     def __init__(self, spec: ReadSpec) -> None:
+        """Take what is asked; queries make these.
+
+        Args:
+            spec: what is asked.
+        """
         self._spec = spec
 
     @property
@@ -76,7 +81,11 @@ class Paged(Operation[R_co]):
         return f"{type(self).__name__}({self._spec})"
 
     def reading(self, context: Context) -> Reading[Any]:
-        """Return the planned requests."""
+        """Return the planned requests.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return plan_reading(self._spec, context)
 
 
@@ -87,7 +96,13 @@ class PagedOperation(Paged[R_co]):
 
     @abstractmethod
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R_co:
-        """Return the result, made of the items that were read and the position after the last."""
+        """Return the result, made of the items that were read and the position after the last.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
         raise NotImplementedError
 
 
@@ -98,6 +113,16 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
     __slots__ = ("_after",)
 
     def __init__(self, spec: ReadSpec, size: int, after: str | None) -> None:
+        """Take what is asked; queries make pages.
+
+        Args:
+            spec: what is asked.
+            size: how many items, from 1 on.
+            after: the cursor of the page before; None for the first page.
+
+        Raises:
+            OperationError: the size is below 1, or the query has a limit of its own or segments.
+        """
         if spec.limit is not None:
             raise OperationError(f"page(size={size}) says how many items; drop .limit({spec.limit})")
         if spec.segments is not None:
@@ -111,13 +136,22 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
     def reading(self, context: Context) -> Reading[Any]:
         """Return the requests from the cursor on.
 
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+
         Raises:
             CursorError: the cursor is of another query.
         """
         return resume(plan_reading(self._spec, context), self._after)
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> Page[R]:
-        """Return the page, with the cursor of the next."""
+        """Return the page, with the cursor of the next.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
         return Page(items, reading.cursor(position))
 
 
@@ -128,7 +162,11 @@ class Count(Paged[int]):
     __slots__ = ()
 
     def reading(self, context: Context) -> Reading[Any]:
-        """Return the requests, which bring back counts only."""
+        """Return the requests, which bring back counts only.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return plan_reading(self._spec, context, counting=True)
 
 
@@ -139,7 +177,13 @@ class First(PagedOperation[R | None], Generic[R]):
     __slots__ = ()
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R | None:
-        """Return the first item."""
+        """Return the first item.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
         item: R | None = items[0] if items else None
         return item
 
@@ -152,6 +196,11 @@ class OneOrNone(PagedOperation[R | None], Generic[R]):
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R | None:
         """Return the only item.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
 
         Raises:
             MultipleItemsFoundError: there are more.
@@ -168,6 +217,11 @@ class One(PagedOperation[R], Generic[R]):
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R:
         """Return the only item.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
 
         Raises:
             ItemNotFoundError: there is none.
@@ -208,6 +262,9 @@ class Refinable(Generic[M]):
     def where(self, *conditions: Condition) -> Self:
         """Return the query with more conditions; all must hold.
 
+        Args:
+            conditions: conditions on fields of the model; they are joined by AND.
+
         Raises:
             ExpressionError: one is no condition, or names a field of another model.
         """
@@ -216,6 +273,9 @@ class Refinable(Generic[M]):
 
     def index(self, index: Index[M], /) -> Self:
         """Return the query that goes through this index, whatever the planner would choose.
+
+        Args:
+            index: an index of the model, such as ``Tweet.by_city``.
 
         Raises:
             OperationError: it is not an index of the model.
@@ -246,11 +306,19 @@ class Refinable(Generic[M]):
         return self._with(revised(self._spec, descending=True))
 
     def limit(self, items: int, /) -> Self:
-        """Return the query that gives at most this many items, whatever the size of its pages."""
+        """Return the query that gives at most this many items, whatever the size of its pages.
+
+        Args:
+            items: how many items, from 1 on.
+        """
         return self._with(revised(self._spec, limit=positive(items, "limit")))
 
     def page_size(self, items: int, /) -> Self:
-        """Return the query whose requests evaluate at most this many items each, before any filter."""
+        """Return the query whose requests evaluate at most this many items each, before any filter.
+
+        Args:
+            items: how many items, from 1 on.
+        """
         return self._with(revised(self._spec, page_size=positive(items, "page_size")))
 
     def consistent(self) -> Self:
@@ -334,6 +402,10 @@ class Segmentable(Refinable[M], Generic[M]):
 def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     """Return the spec that reads only these fields.
 
+    Args:
+        spec: what is asked.
+        fields: fields of the model, or parts of them.
+
     Raises:
         OperationError: no field is named.
         ExpressionError: one is not a field of the model.
@@ -346,6 +418,10 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
 
 def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
     """Return the spec that reads items into another model.
+
+    Args:
+        spec: what is asked.
+        card: the class that items become.
 
     Raises:
         OperationError: the items cannot fill it.
@@ -361,6 +437,10 @@ def _refuse_invalid(spec: ReadSpec, method: str) -> None:
 
 def periods_of(spec: ReadSpec, method: str) -> Periods:
     """Return the tables by period that a read is about.
+
+    Args:
+        spec: what is asked.
+        method: what was called, for the message.
 
     Raises:
         OperationError: the model has one table for all time.
@@ -388,17 +468,32 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
 
     @classmethod
     def of(cls, spec: ReadSpec) -> Self:
-        """Return the query that asks what a spec says."""
+        """Return the query that asks what a spec says.
+
+        Args:
+            spec: what is asked.
+        """
         query = object.__new__(cls)
         query._spec = spec
         return query
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> list[ItemT]:
-        """Return the items."""
+        """Return the items.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
         return items
 
     def page(self, *, size: int, after: str | None = None) -> Operation[Page[ItemT]]:
-        """Return the operation that reads one page of exactly ``size`` items, or fewer at the end."""
+        """Return the operation that reads one page of exactly ``size`` items, or fewer at the end.
+
+        Args:
+            size: how many items, from 1 on.
+            after: the cursor of the page before; None for the first page.
+        """
         page: PageOf[ItemT] = PageOf(self._spec, size, after)
         return page
 
@@ -476,7 +571,11 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         *more: Selectable[Any],
     ) -> "Query[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "Query[Any, Any]":
-        """Return the query whose items are tuples of these fields only."""
+        """Return the query whose items are tuples of these fields only.
+
+        Args:
+            fields: fields of the model, or parts of them, in the order of the tuples.
+        """
         return self._with(selecting(self._spec, fields))
 
     @overload
@@ -518,7 +617,11 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         self._spec = begun(checked_model(model), scan=True)
 
     def into(self, card: type[CardT], /) -> "Scan[M, CardT]":
-        """Return the scan whose items are read into another model. See ``Query.into``."""
+        """Return the scan whose items are read into another model. See ``Query.into``.
+
+        Args:
+            card: a Pydantic model whose fields are named like fields of this model.
+        """
         return Scan[M, CardT].of(reading_into(self._spec, card))
 
     @overload
@@ -548,7 +651,11 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         *more: Selectable[Any],
     ) -> "Scan[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "Scan[Any, Any]":
-        """Return the scan whose items are tuples of these fields only. See ``Query.select``."""
+        """Return the scan whose items are tuples of these fields only. See ``Query.select``.
+
+        Args:
+            fields: fields of the model, or parts of them, in the order of the tuples.
+        """
         return self._with(selecting(self._spec, fields))
 
     @overload
@@ -556,5 +663,9 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     @overload
     def invalid(self, become: Literal["error", "skip"], /) -> "Scan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "Scan[Any, Any]":
-        """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``."""
+        """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``.
+
+        Args:
+            become: ``"skip"``, ``"raw"`` or ``"error"``.
+        """
         return self._with(with_invalid(self._spec, become))

@@ -107,7 +107,11 @@ class Save(Put[M, M], Generic[M]):
         return None if self._before is None else self._before.item
 
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write: what is stored until then, with what changed here."""
+        """Return the item as it is stored after the write: what is stored until then, with what changed here.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
         if before is None:
             return self._stored if self._before is None else None
         return changed(Known(dict(before), {}), self._changes)
@@ -160,7 +164,11 @@ class Save(Put[M, M], Generic[M]):
         return (same_version(definition, self._expected),)
 
     def request(self, context: Context) -> Request:
-        """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed."""
+        """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         if self._before is None:
             return super().request(context)
         key = {name: self._stored[name] for name in self._definition.require_table("saved").keys.names}
@@ -180,7 +188,11 @@ class Save(Put[M, M], Generic[M]):
             remember(self._item, changed(self._before, self._changes))
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what a refusal means: ItemNotFoundError for a remembered item that does not exist any more."""
+        """Return what a refusal means: ItemNotFoundError for a remembered item that does not exist any more.
+
+        Args:
+            error: the refusal.
+        """
         failure = super().failed(error)
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
         return not_found(self._item, self._definition, error) if gone and self._before is not None else failure
@@ -295,7 +307,11 @@ class Replace(Put[M, M], Generic[M]):
         return super()._guards(context) if self._number else ()
 
     def request(self, context: Context) -> Request:
-        """Return the UpdateItem request."""
+        """Return the UpdateItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         definition = self._definition
         stored, key = self._stored, self._key
         version = definition.version
@@ -318,7 +334,12 @@ class Replace(Put[M, M], Generic[M]):
         return replace(request, body=body, required=frozenset({version.stored}))
 
     def result(self, response: Body, context: Context) -> M:
-        """Return the instance that was written, with the number that its version got."""
+        """Return the instance that was written, with the number that its version got.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         self.acknowledged()
         version = self._definition.version
         if version is not None:

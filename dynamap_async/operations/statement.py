@@ -180,12 +180,19 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
         return body
 
     def page_of(self, answer: Body) -> Body:
-        """Return an answer in the form of a query's page: the token is its position."""
+        """Return an answer in the form of a query's page: the token is its position.
+
+        Args:
+            answer: the answer's body.
+        """
         token = answer.get(_NEXT)
         return {"Items": answer.get("Items") or [], "LastEvaluatedKey": {_NEXT: {"S": token}} if token else None}
 
     def decode(self, items: Sequence[WireItem]) -> list[Any]:
         """Return wire items as instances or dicts.
+
+        Args:
+            items: items in wire form.
 
         Raises:
             ItemValidationError: an item does not fit the model; the error carries those that do.
@@ -195,7 +202,11 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
         return [{name: decode_any(value) for name, value in item.items()} for item in items]
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what a refusal means to the caller: a failed condition brings the stored item as an instance."""
+        """Return what a refusal means to the caller: a failed condition brings the stored item as an instance.
+
+        Args:
+            error: the refusal.
+        """
         if self._definition is not None and isinstance(error, ConditionalCheckFailedError) and error.wire_item:
             with suppress(ItemValidationError):  # the caller's error is that of the condition
                 [error.item] = self._definition.items.decode([error.wire_item])
@@ -230,6 +241,14 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
     """How many there may be."""
 
     def __init__(self, statements: Iterable[Statement[ItemT]], /) -> None:
+        """Take the statements.
+
+        Args:
+            statements: those that read, or those that write, in order.
+
+        Raises:
+            OperationError: these are no statements, or too many, or reads among writes.
+        """
         self._statements = tuple(statements)
         for position, statement in enumerate(self._statements):
             _check_part(position, statement)
@@ -261,7 +280,11 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
 
     @abstractmethod
     def request(self, context: Context) -> Request:
-        """Return the request of all statements."""
+        """Return the request of all statements.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         raise NotImplementedError
 
 
@@ -281,7 +304,11 @@ class BatchExecuteStatement(Statements[ItemT]):
     most = BATCH_STATEMENTS
 
     def request(self, context: Context) -> Request:
-        """Return the BatchExecuteStatement request."""
+        """Return the BatchExecuteStatement request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return Request(
             operation="BatchExecuteStatement",
             body={"Statements": [each.part() for each in self._statements]},
@@ -322,7 +349,11 @@ class ExecuteTransaction(Statements[ItemT]):
         self._token = checked_token(client_request_token)
 
     def request(self, context: Context) -> Request:
-        """Return the ExecuteTransaction request; sent again as it is, it writes once."""
+        """Return the ExecuteTransaction request; sent again as it is, it writes once.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         parts = [each.part() for each in self._statements]
         for part in parts:
             part.pop("ConsistentRead", None)  # a transaction always reads consistently, and does not know the member

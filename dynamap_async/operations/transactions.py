@@ -49,6 +49,9 @@ RESENDABLE_SECONDS: Final = CLIENT_REQUEST_TOKEN_SECONDS - _MARGIN_SECONDS
 def checked_token(token: str | None) -> str | None:
     """Return the token that a caller gave; None where none was.
 
+    Args:
+        token: what the caller gave.
+
     Raises:
         OperationError: it is no text, empty or too long.
     """
@@ -62,7 +65,11 @@ def checked_token(token: str | None) -> str | None:
 
 
 def token_to_send(token: str | None) -> str:
-    """Return the caller's token, or a new one for this execution alone."""
+    """Return the caller's token, or a new one for this execution alone.
+
+    Args:
+        token: what the caller gave; None where nothing was.
+    """
     # As random as a UUID, at a tenth of the cost of making one (benchmarks: transaction_10).
     return token or os.urandom(16).hex()
 
@@ -88,11 +95,20 @@ class Transact(SingleRequest[R_co]):
 
     @abstractmethod
     def explained(self, reason: CancellationReason, part: SingleRequest[Any]) -> CancellationReason:
-        """Return a reason with what is known of the part that it is about."""
+        """Return a reason with what is known of the part that it is about.
+
+        Args:
+            reason: why DynamoDB refused the part.
+            part: the part that it is about.
+        """
         raise NotImplementedError
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error of a cancelled transaction with the model, key, and stored item of each part."""
+        """Return the error of a cancelled transaction with the model, key, and stored item of each part.
+
+        Args:
+            error: the refusal.
+        """
         if not isinstance(error, TransactionCanceledError) or len(error.reasons) != len(self.parts):
             return error
         error.reasons = tuple(
@@ -106,6 +122,9 @@ class Transact(SingleRequest[R_co]):
 def check_count(parts: Sequence[Any]) -> None:
     """Refuse more parts than a transaction may have.
 
+    Args:
+        parts: what is done, item by item.
+
     Raises:
         OperationError: there are more.
     """
@@ -118,6 +137,9 @@ def check_count(parts: Sequence[Any]) -> None:
 
 def targets_of(parts: Sequence[Part]) -> tuple[Target, ...]:
     """Return the items of a transaction's parts.
+
+    Args:
+        parts: what is done, item by item.
 
     Raises:
         OperationError: two parts are about one item, which the service refuses.
@@ -140,7 +162,11 @@ def _refuse_twice(parts: Sequence[Part]) -> None:
 
 
 def tables_of(parts: Sequence[Part]) -> str:
-    """Return the names of the tables of a transaction's parts, each once."""
+    """Return the names of the tables of a transaction's parts, each once.
+
+    Args:
+        parts: what is done, item by item.
+    """
     return ", ".join(dict.fromkeys([part.table for part in parts]))
 
 
@@ -210,6 +236,9 @@ class TransactRead(Transact[R], Generic[R]):
     def request(self, context: Context) -> Request:
         """Return the TransactGetItems request.
 
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+
         Raises:
             OperationError: one item is asked for twice.
         """
@@ -225,11 +254,20 @@ class TransactRead(Transact[R], Generic[R]):
         return [find.result(slot, context) for find, slot in zip(self._finds, response["Responses"], strict=True)]
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the items that there are."""
+        """Return the items that there are.
+
+        Args:
+            result: the result of the operation.
+        """
         return tuple(item for item in result if item is not None)
 
     def explained(self, reason: CancellationReason, part: SingleRequest[Any]) -> CancellationReason:
-        """Return a reason with the model and key of the item."""
+        """Return a reason with the model and key of the item.
+
+        Args:
+            reason: why DynamoDB refused the part.
+            part: the part that it is about.
+        """
         assert isinstance(part, Find)  # noqa: S101 - made here
         absent = part.not_found()
         return replace(reason, model=absent.model, key=absent.key or {})
@@ -278,6 +316,10 @@ class TransactGet(TransactRead[R], Generic[R]):
 
     def result(self, response: Body, context: Context) -> R:
         """Return the items, in the order asked for.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
             ItemNotFoundError: one of them does not exist.
@@ -342,7 +384,12 @@ class TransactFind(TransactRead[R], Generic[R]):
         check_count(self._finds)
 
     def result(self, response: Body, context: Context) -> R:
-        """Return the items, in the order asked for; None where there is none."""
+        """Return the items, in the order asked for; None where there is none.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return cast("R", tuple(self._found(response, context)))  # which the overloads of the constructor say
 
 
@@ -399,13 +446,22 @@ class Check(Write[None]):
         return self._definition
 
     def request(self, context: Context) -> Request:
-        """Return the ConditionCheck, which is no request of its own."""
+        """Return the ConditionCheck, which is no request of its own.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         table = context.table_prefix + self._definition.table_name(self._key, "checked")
         target = Target(self._key, identity_of(table, self._key))
         return write_request("ConditionCheck", table, target, {"Key": self._key}, self._conditions)
 
     def result(self, response: Body, context: Context) -> None:
-        """Nothing: the condition held."""
+        """Nothing: the condition held.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
 
 
 class TransactWrite(Transact[None]):
@@ -461,7 +517,11 @@ class TransactWrite(Transact[None]):
         """Nothing: there is nothing to write."""
 
     def of(self, actions: Iterable[Write[Any]]) -> Self:
-        """Return the transaction of these actions, with the same token."""
+        """Return the transaction of these actions, with the same token.
+
+        Args:
+            actions: the writes and checks, in order.
+        """
         own = object.__new__(type(self))  # copy.copy asks how the class is pickled (benchmarks: transaction_10)
         own._actions, own._token = tuple(actions), self._token
         check_count(own._actions)
@@ -469,6 +529,10 @@ class TransactWrite(Transact[None]):
 
     def check_one_more(self, actions: Sequence[Write[Any]], action: Write[Any]) -> None:
         """Check that a transaction of these actions may have another one; that is less work than to make it.
+
+        Args:
+            actions: those that there are.
+            action: the one to come.
 
         Raises:
             OperationError: there are 100 already.
@@ -478,6 +542,9 @@ class TransactWrite(Transact[None]):
 
     def request(self, context: Context) -> Request:
         """Return the TransactWriteItems request; sent again as it is, it writes once.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
             OperationError: two actions are about one item, or the items are over 4 MB together.
@@ -499,12 +566,22 @@ class TransactWrite(Transact[None]):
         )
 
     def result(self, response: Body, context: Context) -> None:
-        """Take note that every action was carried out."""
+        """Take note that every action was carried out.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         for action in self._actions:
             action.acknowledged()
 
     def explained(self, reason: CancellationReason, part: SingleRequest[Any]) -> CancellationReason:
-        """Return a reason with the model and key of its action, and what the action alone would have raised."""
+        """Return a reason with the model and key of its action, and what the action alone would have raised.
+
+        Args:
+            reason: why DynamoDB refused the part.
+            part: the part that it is about.
+        """
         assert isinstance(part, Write)  # noqa: S101 - checked when it was given
         target = part.request(Context()).target
         key = {} if target is None else key_values(part.definition, target.key)
@@ -517,6 +594,10 @@ class TransactWrite(Transact[None]):
 
 def check_action(position: int, action: object) -> None:
     """Refuse what cannot be an action of a transaction.
+
+    Args:
+        position: its number, from 0 on, for the message.
+        action: what was given.
 
     Raises:
         OperationError: it is no write.
@@ -579,7 +660,11 @@ class ExactlyOnce(TransactWrite, Generic[T]):
         return ThenGet(self)
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what the write on its own would have raised."""
+        """Return what the write on its own would have raised.
+
+        Args:
+            error: the refusal.
+        """
         explained = super().failed(error)
         if not isinstance(explained, TransactionCanceledError):
             return explained
@@ -598,6 +683,11 @@ class ThenGet(Operation[R_co], Generic[R_co]):
     __slots__ = ("_write",)
 
     def __init__(self, write: ExactlyOnce[Any]) -> None:
+        """Take the write; ``ExactlyOnce.then_get`` makes these.
+
+        Args:
+            write: what is done first.
+        """
         self._write = write
 
     @property

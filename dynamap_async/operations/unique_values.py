@@ -31,7 +31,11 @@ R = TypeVar("R")
 
 
 def unique_attributes(definition: Definition[Any]) -> frozenset[str]:
-    """Return the stored names of all unique fields."""
+    """Return the stored names of all unique fields.
+
+    Args:
+        definition: the model.
+    """
     return frozenset(field.stored for constraint in definition.uniques for field in constraint.fields)
 
 
@@ -115,7 +119,11 @@ class Claim(Put[Guard, Guard]):
         self._taking = taking
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error that names the constraint, the value and its owner."""
+        """Return the error that names the constraint, the value and its owner.
+
+        Args:
+            error: the refusal.
+        """
         failure = super().failed(error)
         if not isinstance(failure, ConditionalCheckFailedError):
             return failure
@@ -133,21 +141,39 @@ class Guarded(SingleRequest[None]):
     __slots__ = ("_guards", "_transaction")
 
     def __init__(self, write: Write[Any], guards: tuple[Write[Any], ...]) -> None:
-        """Take the write and its guards."""
+        """Take the write and its guards.
+
+        Args:
+            write: the write.
+            guards: the writes of its guards.
+        """
         self._guards = guards
         self._transaction = TransactWrite((write, *guards))
 
     def request(self, context: Context) -> Request:
-        """Return the TransactWriteItems request."""
+        """Return the TransactWriteItems request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return self._transaction.request(context)
 
     def result(self, response: Body, context: Context) -> None:
-        """Take note that the guards were written; the write has a result of its own."""
+        """Take note that the guards were written; the write has a result of its own.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         for guard in self._guards:
             guard.acknowledged()
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what the write on its own would have raised, or the violation of a constraint."""
+        """Return what the write on its own would have raised, or the violation of a constraint.
+
+        Args:
+            error: the refusal.
+        """
         explained = self._transaction.failed(error)
         if not isinstance(explained, TransactionCanceledError) or len(explained.reasons) != 1 + len(self._guards):
             return explained
@@ -185,7 +211,12 @@ def with_guards(
 
 
 def stored_item(write: Write[Any], context: Context) -> Request:
-    """Return the consistent read of the item that a write is about."""
+    """Return the consistent read of the item that a write is about.
+
+    Args:
+        write: the write.
+        context: what the session adds: its table prefix, its clock and its settings.
+    """
     target = _target(write)
     table = context.table_prefix + write.definition.table_name(target.key, "written")
     body = {"TableName": table, "Key": target.key, "ConsistentRead": True}
@@ -201,17 +232,32 @@ def _target(write: Write[Any]) -> Target:
 
 
 def release(guard: str, key: WireKey) -> Delete:
-    """Return the deletion of the guard of a value that an item gives up, which must be its own."""
+    """Return the deletion of the guard of a value that an item gives up, which must be its own.
+
+    Args:
+        guard: the guard's name.
+        key: the key, in wire form.
+    """
     return Delete(Guard, guard, where=Guard.pk.missing() | (Guard.owner == owner_text(key)))
 
 
 def owner_text(key: WireKey) -> str:
-    """Return a key as text: equal for equal keys of one table, and only for those."""
+    """Return a key as text: equal for equal keys of one table, and only for those.
+
+    Args:
+        key: the key, in wire form.
+    """
     return key_text(tuple(key.values()))
 
 
 def same_uniques(definition: Definition[Any], one: Stored, other: Stored) -> bool:
-    """Return whether two stored states of an item have the same unique values, an absent item none."""
+    """Return whether two stored states of an item have the same unique values, an absent item none.
+
+    Args:
+        definition: the model.
+        one: an item in wire form; None for no item.
+        other: the same, at another time.
+    """
     if one is None or other is None:
         return one is other
     return all(one.get(name) == other.get(name) for name in unique_attributes(definition))

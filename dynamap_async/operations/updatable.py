@@ -77,6 +77,11 @@ _PATH_BYTES: Final = 500
 def setting(definition: Definition[Any], field: object, value: object) -> Action:
     """Return the action that gives a field a value: a constant, another field, or a change of the stored one.
 
+    Args:
+        definition: the model.
+        field: the field.
+        value: a constant, another field, or a change.
+
     Raises:
         ExpressionError: the field cannot be set, or not to this.
         EncodeError: a value does not fit the field.
@@ -97,6 +102,10 @@ def setting(definition: Definition[Any], field: object, value: object) -> Action
 def removing(definition: Definition[Any], field: object) -> Action:
     """Return the action that drops a field, or a part of one.
 
+    Args:
+        definition: the model.
+        field: the field.
+
     Raises:
         ExpressionError: items cannot do without it.
     """
@@ -112,6 +121,11 @@ def removing(definition: Definition[Any], field: object) -> Action:
 
 def adding(definition: Definition[Any], field: object, value: Any) -> Action:
     """Return the action that adds a number to a number, or members to a set.
+
+    Args:
+        definition: the model.
+        field: the field.
+        value: the number, or the members.
 
     Raises:
         ExpressionError: the field holds neither, or there are no members.
@@ -132,6 +146,11 @@ def adding(definition: Definition[Any], field: object, value: Any) -> Action:
 def deleting(definition: Definition[Any], field: object, members: object) -> Action:
     """Return the action that drops members of a set.
 
+    Args:
+        definition: the model.
+        field: the field.
+        members: the members, as a set.
+
     Raises:
         ExpressionError: the field holds no set, or there are no members.
         EncodeError: they are of another type than the field's.
@@ -148,6 +167,10 @@ def deleting(definition: Definition[Any], field: object, members: object) -> Act
 
 def target(definition: Definition[Any], field: object) -> Path:
     """Return the path of a field that an update may change.
+
+    Args:
+        definition: the model.
+        field: the field.
 
     Raises:
         ExpressionError: it is no field of the model, or one that no update may change.
@@ -191,6 +214,11 @@ def _computed_problem(definition: Definition[Any], field: FieldPlan) -> str | No
 
 def stored_at(definition: Definition[Any], path: Path, value: object) -> AttributeValue | None:
     """Return a value in the stored form of a path; None where the attribute is to be left out.
+
+    Args:
+        definition: the model.
+        path: where the value is to be stored.
+        value: the value.
 
     Raises:
         EncodeError: the value does not fit the field, or cannot be stored.
@@ -278,6 +306,11 @@ def update_spec(
 ) -> UpdateSpec:
     """Return the spec of an update that does nothing yet, of an item named by an instance or by its key.
 
+    Args:
+        subject: the instance, or the model.
+        partition: the partition key's value, after a model.
+        sort: the sort key's value, where the table has one, after a model.
+
     Raises:
         EncodeError: a key value is of the wrong type, empty or too long.
         OperationError: the number of key values does not fit.
@@ -350,6 +383,10 @@ class Updatable(Generic[M]):
         A number that the item does not have counts as its default, or 0. The amount may be negative, and outside the
         range of the field's values: DynamoDB adds it to a number that is not known here.
 
+        Args:
+            field: a field that holds a number or a set, or a part of a field.
+            amount: the number, or the members as a set.
+
         Raises:
             EncodeError: the amount, or a member, is of another type than the field's.
             ExpressionError: the field holds neither number nor set, or the update changes it already.
@@ -361,6 +398,9 @@ class Updatable(Generic[M]):
 
         What is not there is no error. Positions in lists are those before the update.
 
+        Args:
+            fields: fields, parts of nested models, or elements of lists.
+
         Raises:
             ExpressionError: items cannot do without one of them, or the update changes it already.
         """
@@ -368,6 +408,10 @@ class Updatable(Generic[M]):
 
     def delete(self, field: SetOf[V], members: "AbstractSet[V] | FieldFirst[V]", /) -> Self:
         """Return the update that also drops members of a set; those that it does not have are no error.
+
+        Args:
+            field: a field that holds a set, or a part of a field.
+            members: the members, as a set.
 
         Raises:
             EncodeError: the members are of another type than the field's.
@@ -377,6 +421,9 @@ class Updatable(Generic[M]):
 
     def where(self, *conditions: Condition) -> Self:
         """Return the update with more conditions on the stored item; all must hold.
+
+        Args:
+            conditions: conditions on fields of the model; they are joined by AND.
 
         Raises:
             ExpressionError: one is no condition, or names a field of another model.
@@ -406,6 +453,9 @@ class Updatable(Generic[M]):
     def expect_version(self, number: int, /) -> Self:
         """Return the update that is done only if the stored item has this version; 0 for one that has none yet.
 
+        Args:
+            number: the version, from 0 on.
+
         Raises:
             OperationError: the model has no version, or this is no version.
         """
@@ -433,6 +483,10 @@ def _removing(field: object, definition: Definition[Any]) -> Action:
 
 def returning(spec: UpdateSpec, values: Returning) -> UpdateSpec:
     """Return the spec whose result is this.
+
+    Args:
+        spec: what is asked.
+        values: ``"new"``, ``"old"``, ``"changed"`` or ``"nothing"``.
 
     Raises:
         OperationError: there is no such result.

@@ -52,7 +52,12 @@ _REFUSALS: Final = ("incorrect data type", "incorrect operand type")
 
 
 def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceError:
-    """Return the error of an update, with the remedy where a stored NULL, or a list for a set, is not added to."""
+    """Return the error of an update, with the remedy where a stored NULL, or a list for a set, is not added to.
+
+    Args:
+        error: the refusal.
+        actions: what the update does.
+    """
     paths = list(dict.fromkeys(_changed_in_place(actions)))
     if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
         first = paths[0]
@@ -80,6 +85,11 @@ def rendered(
 
     What is rendered is kept with the model and filled with other values the next time, at a third of the cost
     (benchmarks: update_one).
+
+    Args:
+        definition: the model.
+        actions: what the update does.
+        conditions: what must hold of the stored item.
 
     Raises:
         ExpressionError: an expression is larger than the service accepts.
@@ -172,7 +182,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     @classmethod
     def of(cls, spec: UpdateSpec) -> Self:
-        """Return the update that asks what a spec says."""
+        """Return the update that asks what a spec says.
+
+        Args:
+            spec: what is asked.
+        """
         update = object.__new__(cls)
         update._spec, update._execution = spec, None
         return update
@@ -268,6 +282,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def after(self, before: Stored) -> Stored:
         """Return the unique attributes, and the key, as they are stored after the update.
 
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+
         Raises:
             OperationError: the update does not give one of them a constant, so only DynamoDB will know its value.
         """
@@ -277,13 +294,21 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self._spec.key}
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same update with more conditions."""
+        """Return the same update with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
         return self._decided_as(revised(self._spec, conditions=(*self._spec.conditions, *conditions)), self._execution)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
 
         Its result is None; ``then_get()`` reads the item behind it.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
         """
         return ExactlyOnce(self, client_request_token=client_request_token)
 
@@ -292,6 +317,9 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
         It may be sent again after a lost answer if doing it twice leads to the same item, or if the version guards it:
         then it is done once, or refused. Otherwise only its write id, if the model has one, can tell what became of it.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
 
         Raises:
             OperationError: the update changes nothing, or may make an item that could not be read.
@@ -328,7 +356,12 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         )
 
     def result(self, response: Body, context: Context) -> R:
-        """Return what was asked for: the item as it is then, as it was before, or what was changed of it."""
+        """Return what was asked for: the item as it is then, as it was before, or what was changed of it.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         spec = self._spec
         stored: WireItem | None = response.get("Attributes")
         if spec.returns == "new" and stored is not None:
@@ -353,11 +386,19 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             move_on(item, self._spec.definition, found)
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the item that was read, if the answer held one."""
+        """Return the item that was read, if the answer held one.
+
+        Args:
+            result: the result of the operation.
+        """
         return (result,) if isinstance(result, Model) else ()
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error with the stored item; that of an update of nothing says that there is no item."""
+        """Return the error with the stored item; that of an update of nothing says that there is no item.
+
+        Args:
+            error: the refusal.
+        """
         explained = super().failed(explained_misfit(error, self._spec.actions))
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
         return self._not_found(error) if missing and not self._spec.upserts else explained

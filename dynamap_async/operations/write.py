@@ -102,6 +102,9 @@ class Write(SingleRequest[R_co]):
         """Return the same write, encoded, of the instance with a number from its counter.
 
         No item may have the number; the instance gets it when the write is acknowledged.
+
+        Args:
+            number: what the counter gave.
         """
         raise NotImplementedError
 
@@ -125,18 +128,30 @@ class Write(SingleRequest[R_co]):
         return UNKNOWN
 
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write, at least its unique attributes; asked of guarded writes."""
+        """Return the item as it is stored after the write, at least its unique attributes; asked of guarded writes.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
         raise NotImplementedError
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions; asked of guarded writes."""
+        """Return the same write with more conditions; asked of guarded writes.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
         raise NotImplementedError
 
     def acknowledged(self) -> None:
         """Take note that the write was carried out: the instance gets what was stored beyond its own values."""
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error with the stored item as an instance; that of a version check tells both versions."""
+        """Return the error with the stored item as an instance; that of a version check tells both versions.
+
+        Args:
+            error: the refusal.
+        """
         if not isinstance(error, ConditionalCheckFailedError):
             return explained(error, self.definition)
         error.item = _instance(self.definition, error.wire_item, error)
@@ -150,7 +165,11 @@ class Write(SingleRequest[R_co]):
         return _conflict(error, self._named(error), expected, stored)
 
     def part(self, context: Context) -> Part:
-        """Return what a transaction says of the item."""
+        """Return what a transaction says of the item.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         request = self.request(context)
         return part_of(_ACTIONS[request.operation], request)
 
@@ -225,6 +244,10 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
 
     A failed condition brings the stored item back, at no cost in capacity.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+
+    Args:
+        conditions: what must hold of the stored item.
+        placeholders: those of the request.
     """
     condition = conjunction(conditions)
     if condition is None:
@@ -237,6 +260,9 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
 
 def checked_returns(returns: Returns) -> Returns:
     """Return what a put or a delete gives back.
+
+    Args:
+        returns: what the caller asked for.
 
     Raises:
         OperationError: there is no such result.
@@ -265,6 +291,10 @@ def asking_for_old(request: Request, *, resendable: bool) -> Request:
 def old_item(write: Write[Any], response: Body) -> Any:
     """Return the item as it was before a write; None where there was none.
 
+    Args:
+        write: the write.
+        response: the answer's body, as decoded from JSON.
+
     Raises:
         ItemValidationError: it does not fit its model; the write was done all the same.
     """
@@ -279,7 +309,11 @@ def old_item(write: Write[Any], response: Body) -> Any:
 
 
 def no_old_item(write: Write[Any]) -> OperationError:
-    """Return the error of a write with unique values that was asked for the item as it was before."""
+    """Return the error of a write with unique values that was asked for the item as it was before.
+
+    Args:
+        write: the write.
+    """
     return OperationError(
         f"a {write.kind} of a {write.definition.model.__name__} with unique values is a transaction, which gives "
         'back nothing; drop returning="old", and read the item before'
@@ -322,7 +356,13 @@ def write_request(
 
 
 def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
-    """Return the error that says that the item of an instance does not exist any more."""
+    """Return the error that says that the item of an instance does not exist any more.
+
+    Args:
+        item: the instance.
+        definition: the model.
+        error: the refusal that shows it, if there was one.
+    """
     model = definition.model.__name__
     key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
     spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())

@@ -31,6 +31,12 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     __slots__ = ("_runner", "_spec")
 
     def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
+        """Take what is asked; sessions make these.
+
+        Args:
+            runner: carries operations out.
+            spec: what is asked.
+        """
         super().__init__()
         self._runner = runner
         self._spec = spec
@@ -153,7 +159,11 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         *more: Selectable[Any],
     ) -> "BoundQuery[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
-        """Return the query whose items are tuples of these fields only."""
+        """Return the query whose items are tuples of these fields only.
+
+        Args:
+            fields: fields of the model, or parts of them.
+        """
         return self._with(selecting(self._spec, fields))
 
     @overload
@@ -181,7 +191,11 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     __slots__ = ()
 
     def into(self, card: type[CardT], /) -> "BoundScan[M, CardT]":
-        """Return the scan whose items are read into another model. See ``BoundQuery.into``."""
+        """Return the scan whose items are read into another model. See ``BoundQuery.into``.
+
+        Args:
+            card: a Pydantic model whose fields are named like fields of this model.
+        """
         return BoundScan[M, CardT](self._runner, reading_into(self._spec, card))
 
     @overload
@@ -211,7 +225,11 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         *more: Selectable[Any],
     ) -> "BoundScan[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "BoundScan[Any, Any]":
-        """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``."""
+        """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``.
+
+        Args:
+            fields: fields of the model, or parts of them.
+        """
         return self._with(selecting(self._spec, fields))
 
     @overload
@@ -219,7 +237,11 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
     @overload
     def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
-        """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``."""
+        """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``.
+
+        Args:
+            become: ``"skip"``, ``"raw"`` or ``"error"``.
+        """
         return self._with(with_invalid(self._spec, become))
 
 

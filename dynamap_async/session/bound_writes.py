@@ -28,6 +28,13 @@ class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
     __slots__ = ("_operation", "_runner", "_settled", "_write")
 
     def __init__(self, runner: "Runner", write: ExactlyOnce[M], operation: Operation[T]) -> None:
+        """Take what is asked; ``exactly_once`` of an update makes these.
+
+        Args:
+            runner: carries operations out.
+            write: what is written.
+            operation: what is carried out: the write alone, or with a read behind it.
+        """
         super().__init__()
         self._runner = runner
         self._write = write
@@ -93,6 +100,12 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     __slots__ = ("_begun", "_runner", "_settled", "_spec")
 
     def __init__(self, runner: "Runner", spec: UpdateSpec) -> None:
+        """Take what is asked; sessions make these.
+
+        Args:
+            runner: carries operations out.
+            spec: what is asked.
+        """
         super().__init__()
         self._begun = False
         self._settled = False  # begun, closed, or refined into another one
@@ -125,6 +138,10 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
 
         Its result is None; ``then_get()`` reads the item behind it.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
         """
         write = Update[M, Any].of(self._spec).exactly_once(client_request_token=client_request_token)
         return BoundExactlyOnce(self._runner, write, write)
@@ -138,7 +155,11 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     @overload
     def returning(self, values: Literal["nothing"], /) -> "BoundUpdate[M, None]": ...
     def returning(self, values: Returning, /) -> "BoundUpdate[Any, Any]":
-        """Return the update with another result. See ``Update.returning``."""
+        """Return the update with another result. See ``Update.returning``.
+
+        Args:
+            values: ``"new"``, ``"old"``, ``"changed"`` or ``"nothing"``.
+        """
         return self._with(returning(self._spec, values))
 
 

@@ -4,7 +4,7 @@ from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Model
-from dynamap_async.operations.ends import Reads
+from dynamap_async.operations.query import Reads
 from dynamap_async.planning import (
     Invalid,
     InvalidItem,
@@ -77,7 +77,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: they do not.
         """
-        self.spec: ReadSpec = collection_spec(models)
+        self._spec = collection_spec(models)
 
     @overload
     def unknown(self, become: Literal["raw"], /) -> "Collection[M, ItemT | UnknownItem]": ...
@@ -92,7 +92,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return Collection[Any, Any].of(with_unknown(self.spec, become))
+        return Collection[Any, Any].of(with_unknown(self._spec, become))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "Collection[M, ItemT | InvalidItem]": ...
@@ -110,11 +110,15 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(self.spec.with_invalid(become))
+        return self._with(self._spec.with_invalid(become))
 
 
 def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:
-    """Return the spec of a query on several models; errors are those of ``Collection``."""
+    """Return the spec of a query on several models; errors are those of ``Collection``.
+
+    Args:
+        models: two or more models that share a ``Table``.
+    """
     if len(models) < 2:
         raise OperationError("an entity collection has two models or more; write Query(Model) for one")
     checked = checked_collection([checked_model(model) for model in models])
@@ -123,6 +127,10 @@ def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:
 
 def with_unknown(spec: ReadSpec, become: Unknown) -> ReadSpec:
     """Return the spec that does this with items of no known model.
+
+    Args:
+        spec: what is asked.
+        become: what becomes of items of no known model.
 
     Raises:
         OperationError: there is no such choice.

@@ -6,8 +6,8 @@ from typing import Any, Final, final
 from dynamap_async.codec import MISFITS
 from dynamap_async.errors import DecodeError, ModelDefinitionError, OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.models import Definition, KeyValue, Model, Role, definition_of, key_from_values, key_text
+from dynamap_async.operations.library_table import OWN_TABLE_NAME, own_target
 from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.operations.own_table import OWN_TABLE_NAME, own_target
 from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -50,7 +50,11 @@ class Reserve(SingleRequest[range]):
         return f"Reserve({self._definition.model.__name__}, {self._count})"
 
     def request(self, context: Context) -> Request:
-        """Return the UpdateItem request. To send it again does no harm: the numbers taken before are lost."""
+        """Return the UpdateItem request. To send it again does no harm: the numbers taken before are lost.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         target = own_target(context.table_prefix, self._counter)
         table = context.table_prefix + OWN_TABLE_NAME
         body = {
@@ -66,6 +70,10 @@ class Reserve(SingleRequest[range]):
     def result(self, response: Body, context: Context) -> range:
         """Return the numbers.
 
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+
         Raises:
             DecodeError: the counter is no whole number.
         """
@@ -77,7 +85,11 @@ class Reserve(SingleRequest[range]):
         return range(last - self._count + 1, last + 1)
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error; if the table is missing, with the remedy."""
+        """Return the error; if the table is missing, with the remedy.
+
+        Args:
+            error: the refusal.
+        """
         if isinstance(error, ResourceNotFoundError):
             error.add_note(
                 f"{error.table} holds the counters of {self._definition.model.__name__}; "

@@ -1,38 +1,58 @@
-"""Removing one item."""
+"""Removing one item; and ``Old``, another spelling of ``returning="old"``."""
 
-import copy
-from typing import Any, Self, final, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, final, overload
+
+from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
-from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.stamps import carried_version, same_version
-from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
+from dynamap_async.operations.automatic_values import carried_version, same_version
+from dynamap_async.operations.put import Put
+from dynamap_async.operations.transactions import ExactlyOnce
+from dynamap_async.operations.write import (
+    UNKNOWN,
+    Returns,
+    Stored,
+    Unknown,
+    Write,
+    asking_for_old,
+    checked_returns,
+    no_old_item,
+    old_item,
+    write_request,
+)
 from dynamap_async.planning import Context, check_written_by_key, checked_model, stored_conditions
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireKey
 
+M = TypeVar("M", bound=Model)
+R = TypeVar("R", default=None)
+
 
 @final
-class Delete(Write[None]):
+class Delete(Write[R], Generic[R]):
     """Remove an item, named by an instance or by its key. Removing one that does not exist is no error.
 
-    An instance of a versioned model removes only the version that it was read with; a key removes any.
+    An instance of a versioned model removes only the version that it was read with; a key removes any. The result is
+    None, or with ``returning="old"`` the item that was removed, None where there was none: see ``Put``.
 
     Cost: one DeleteItem; one write unit per KB of the item that was there, at least one.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
     """
 
-    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key", "_read_first")
+    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key", "_read_first", "_returns")
 
     kind: WriteKind | None = "delete"
 
     @overload
-    def __init__(self, item: Model, /, *, where: Condition | None = None, read_first: bool = False) -> None: ...
+    def __init__(
+        self: "Delete[None]", item: Model, /, *, where: Condition | None = None, read_first: bool = False
+    ) -> None: ...
     @overload
     def __init__(
-        self,
+        self: "Delete[None]",
         model: type[Model],
         partition: KeyValue,
         sort: KeyValue | None = None,
@@ -40,6 +60,28 @@ class Delete(Write[None]):
         *,
         where: Condition | None = None,
         read_first: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Delete[M | None]",
+        item: M,
+        /,
+        *,
+        where: Condition | None = None,
+        read_first: bool = False,
+        returning: Literal["old"],
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Delete[M | None]",
+        model: type[M],
+        partition: KeyValue,
+        sort: KeyValue | None = None,
+        /,
+        *,
+        where: Condition | None = None,
+        read_first: bool = False,
+        returning: Literal["old"],
     ) -> None: ...
     def __init__(
         self,
@@ -50,6 +92,7 @@ class Delete(Write[None]):
         *,
         where: Condition | None = None,
         read_first: bool = False,
+        returning: Returns = None,
     ) -> None:
         """Name the item.
 
@@ -60,10 +103,11 @@ class Delete(Write[None]):
             where: what must hold of the stored item.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs for a key, and for an
                 instance that no session read or wrote.
+            returning: ``"old"`` gives back the item that was removed.
 
         Raises:
             EncodeError: a key value is of the wrong type, empty or too long.
-            OperationError: the number of key values does not fit.
+            OperationError: the number of key values does not fit, or there is no such result.
             ExpressionError: the condition is not about this model.
         """
         values = tuple(value for value in (partition, sort) if value is not None)
@@ -75,6 +119,7 @@ class Delete(Write[None]):
         self._definition.require_table("deleted")
         self._expected: int | None = None
         self._read_first = read_first
+        self._returns: Returns = None if returning is None else checked_returns(returning)
         if self._item is None:
             check_written_by_key(self._definition, deletes=True)
             self._key = self._definition.key(values)
@@ -88,10 +133,12 @@ class Delete(Write[None]):
 
     def _take(self, definition: Definition[Any], key: WireKey, item: Model | None) -> None:
         self._item, self._definition, self._key = item, definition, key
-        self._conditions, self._expected, self._read_first = (), None, False
+        self._conditions, self._expected = (), None
+        self._read_first, self._returns = False, None
 
     def __repr__(self) -> str:
-        return f"Delete({self._definition.model.__name__}, {self._key})"
+        returning = "" if self._returns is None else f", returning={self._returns!r}"
+        return f"Delete({self._definition.model.__name__}, {self._key}{returning})"
 
     @property
     def definition(self) -> Definition[Any]:
@@ -109,10 +156,12 @@ class Delete(Write[None]):
         return self._expected
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions."""
-        own = copy.copy(self)
-        own._conditions = (*own._conditions, *conditions)  # noqa: SLF001 - a copy of this object
-        return own
+        """Return the same write with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
+        return self._with_members(_conditions=(*self._conditions, *conditions))
 
     @property
     def guarded(self) -> bool:
@@ -124,6 +173,22 @@ class Delete(Write[None]):
         """Whether to read what is stored before the write, where the instance does not tell."""
         return self._read_first
 
+    @property
+    def returns(self) -> Returns:
+        """``"old"`` if the item as it was before is given back; None for the usual result."""
+        return self._returns
+
+    @property
+    def brings_back(self) -> bool:
+        """Never: asked where the write becomes a transaction.
+
+        Raises:
+            OperationError: the item that was removed is asked for, and a transaction gives back nothing.
+        """
+        if self._returns is not None:
+            raise no_old_item(self)
+        return False
+
     def before(self) -> Stored | Unknown:
         """Return what is known of the stored item: what was stored when the instance was read or written."""
         if self._item is None or not is_whole(self._item):
@@ -131,25 +196,55 @@ class Delete(Write[None]):
         return known(self._item, self._definition).item
 
     def after(self, before: Stored) -> None:
-        """None: the item is gone."""
+        """None: the item is gone.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
 
     def request(self, context: Context) -> Request:
-        """Return the DeleteItem request."""
+        """Return the DeleteItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         table = context.table_prefix + self._definition.table_name(self._key, "deleted")
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
         target = Target(self._key, identity_of(table, self._key))
-        return write_request("DeleteItem", table, target, {"Key": self._key}, (*guards, *self._conditions))
+        request = write_request("DeleteItem", table, target, {"Key": self._key}, (*guards, *self._conditions))
+        return request if self._returns is None else asking_for_old(request, resendable=self._expected is not None)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[Any]:
-        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
+        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
+        """
         return ExactlyOnce(self, client_request_token=client_request_token)
 
-    def result(self, response: Body, context: Context) -> None:
-        """Nothing: the item is gone."""
-        self.acknowledged()
+    def result(self, response: Body, context: Context) -> R:
+        """Return the item that was removed, if it was asked for.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+
+        Raises:
+            ItemValidationError: it does not fit its model; it was removed all the same.
+        """
+        return cast("R", None if self._returns is None else old_item(self, response))
+
+    def read(self, result: Any) -> Sequence[Model]:
+        """Return the item that was removed, if it was asked for and there was one.
+
+        Args:
+            result: the result of the operation.
+        """
+        return () if result is None else (result,)
 
 
-def delete_of_key(definition: Definition[Any], key: WireKey, item: Model | None) -> Delete:
+def delete_of_key(definition: Definition[Any], key: WireKey, item: Model | None) -> Delete[None]:
     """Return the delete of a key that was encoded before.
 
     Args:
@@ -157,6 +252,47 @@ def delete_of_key(definition: Definition[Any], key: WireKey, item: Model | None)
         key: the key.
         item: the instance that it is of, if the item was named by one.
     """
-    delete = Delete.__new__(Delete)
+    delete: Delete[None] = Delete.__new__(Delete)
     delete._take(definition, key, item)  # noqa: SLF001 - of this module
     return delete
+
+
+@final
+class Old(Put[M, M | None], Generic[M]):
+    """Carry out a ``Put`` or a ``Delete``, and give back the item as it was before; None where there was none.
+
+    ``Old(Put(item))`` is ``Put(item, returning="old")``, and gives that: an instance of the class of the write.
+
+    Cost: as the write alone, but as a request of its own: it does not share a BatchWriteItem.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self, write: Put[M], returning: Literal["old"] = "old", /) -> None: ...
+        @overload
+        def __init__(self, write: Delete[Any], returning: Literal["old"] = "old", /) -> None: ...
+        def __init__(self, write: Any, returning: Literal["old"] = "old", /) -> None:
+            """Take the write.
+
+            Args:
+                write: the put or the delete.
+                returning: what to give back: there is nothing else than ``"old"``.
+
+            Raises:
+                OperationError: it is neither a ``Put`` nor a ``Delete``, or has no such result.
+            """
+
+    else:
+
+        def __new__(cls, write: Any, returning: Any = "old", /) -> Any:
+            """Return the write itself, which gives back the old item."""
+            if type(write) not in (Put, Delete) or write.returns is not None:
+                raise OperationError(
+                    f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "
+                    "other writes find is not replaced"
+                )
+            return write._with_members(_returns=checked_returns(returning))  # noqa: SLF001 - a write

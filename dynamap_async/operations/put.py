@@ -1,10 +1,11 @@
 """Writing one whole item."""
 
-import copy
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Generic, Self, TypeVar, cast
+from typing import Any, Generic, Literal, Self, cast, overload
 
 import orjson
+from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.codec import item_size
 from dynamap_async.expressions import Condition
@@ -17,25 +18,42 @@ from dynamap_async.models import (
     has_value,
     remember,
 )
-from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.stamps import carried_version, same_version, stamped
-from dynamap_async.operations.transact import Part
-from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
+from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
+from dynamap_async.operations.operation import Part
+from dynamap_async.operations.transactions import ExactlyOnce
+from dynamap_async.operations.write import (
+    UNKNOWN,
+    Returns,
+    Stored,
+    Unknown,
+    Write,
+    asking_for_old,
+    checked_returns,
+    no_old_item,
+    old_item,
+    write_request,
+)
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, checked_model, not_stored, stored_conditions
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
 M = TypeVar("M", bound=Model)
+MA = TypeVar("MA", bound=Model)
+R = TypeVar("R", default=M)
 
 
-class Put(Write[M], Generic[M]):
+class Put(Write[R], Generic[M, R]):
     """Write an item, replacing the one with the same key if there is one. The result is the item itself.
 
     An item of a versioned model replaces only the version that it was read with, and gets the next number.
 
+    With ``returning="old"`` the result is the item that was replaced, None where there was none, also one that has
+    expired and is not deleted yet. After a lost answer it is sent again only if the item's version guards it: otherwise
+    the old item would be that of the first sending, and TransportError says that the outcome is unknown.
+
     Cost: one PutItem; one write unit per KB of the larger of the old and the new item, and the same for each index
-    entry that changes.
+    entry that changes. With ``returning`` it is a request of its own: it does not share a BatchWriteItem.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
     """
 
@@ -48,6 +66,7 @@ class Put(Write[M], Generic[M]):
         "_key",
         "_number",
         "_read_first",
+        "_returns",
         "_stamps",
         "_wire",
     )
@@ -59,8 +78,25 @@ class Put(Write[M], Generic[M]):
     _json: bytes
     _stamps: dict[str, Any]
     _expected: int | None
+    _returns: Returns
 
-    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+    @overload
+    def __init__(
+        self: "Put[MA, MA]", item: MA, /, *, where: Condition | None = None, read_first: bool = False
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "Put[MA, MA | None]",
+        item: MA,
+        /,
+        *,
+        where: Condition | None = None,
+        read_first: bool = False,
+        returning: Literal["old"],
+    ) -> None: ...
+    def __init__(
+        self, item: Any, /, *, where: Condition | None = None, read_first: bool = False, returning: Returns = None
+    ) -> None:
         """Take the item as it is now; later changes of the instance are not written.
 
         Where a hook, a number or a write id has to come before, the item is taken as it is when the write begins.
@@ -69,32 +105,36 @@ class Put(Write[M], Generic[M]):
             item: the model instance to write.
             where: what must hold of the stored item.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+            returning: ``"old"`` gives back the item that was replaced in place of the one that is written.
 
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
             ItemTooLargeError: the item is over 400 KB.
-            OperationError: it is not an instance of a model.
+            OperationError: it is not an instance of a model, or there is no such result.
             ExpressionError: the condition is not about this model.
         """
-        checked_model(type(item))
-        self._item = item
+        self._item: M = item
+        model: type[M] = type(self._item)
+        checked_model(model)
         self._number: dict[str, int] = {}
         self._read_first = read_first
-        self._definition: Definition[M] = definition_of(type(item))
+        self._returns = None if returning is None else checked_returns(returning)
+        self._definition: Definition[M] = definition_of(model)
         self._definition.require_table("written")
-        self._conditions = () if where is None else stored_conditions(type(item), (where,))
+        self._conditions = () if where is None else stored_conditions(model, (where,))
         if not self._definition.prepares:
-            self.encode()
+            self._encode()
 
     def _take(self, item: M, json: bytes) -> None:
         self._item, self._definition = item, definition_of(type(item))
         self._wire, self._json = None, json
         self._key = self._definition.plain_keys.of(self._stored)
         self._conditions, self._number, self._stamps = (), {}, {}
-        self._expected, self._read_first = None, False
+        self._expected, self._read_first, self._returns = None, False, None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._item!r})"
+        returning = "" if self._returns is None else f", returning={self._returns!r}"
+        return f"{type(self).__name__}({self._item!r}{returning})"
 
     @property
     def _stored(self) -> WireItem:
@@ -122,8 +162,8 @@ class Put(Write[M], Generic[M]):
 
     def encoded(self) -> Self:
         """Return the same write of the instance as it is now, after hooks and numbers have changed it."""
-        own = copy.copy(self)
-        own.encode()
+        own = self._with_members()
+        own._encode()  # noqa: SLF001 - a new object of this class
         return own
 
     @property
@@ -133,19 +173,24 @@ class Put(Write[M], Generic[M]):
         return field is not None and not has_value(self._item, field.name)
 
     def numbered(self, number: int) -> Self:
-        """Return the same write, encoded, of the instance with a number from its counter."""
+        """Return the same write, encoded, of the instance with a number from its counter.
+
+        Args:
+            number: what the counter gave.
+        """
         field = self._definition.numbered
         assert field is not None, f"{self!r} is not numbered"  # noqa: S101 - needs_number was asked
-        own = copy.copy(self)
-        own._number = {field.name: number}  # noqa: SLF001 - a copy of this object
-        own.encode()
+        own = self._with_members(_number={field.name: number})
+        own._encode()  # noqa: SLF001 - a new object of this class
         return own
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions."""
-        own = copy.copy(self)
-        own._conditions = (*own._conditions, *conditions)  # noqa: SLF001 - a copy of this object
-        return own
+        """Return the same write with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
+        return self._with_members(_conditions=(*self._conditions, *conditions))
 
     @property
     def guarded(self) -> bool:
@@ -157,15 +202,35 @@ class Put(Write[M], Generic[M]):
         """Whether to read what is stored before the write."""
         return self._read_first
 
+    @property
+    def returns(self) -> Returns:
+        """``"old"`` if the item as it was before is given back; None for the usual result."""
+        return self._returns
+
+    @property
+    def brings_back(self) -> bool:
+        """Never: asked where the write becomes a transaction.
+
+        Raises:
+            OperationError: the item that was replaced is asked for, and a transaction gives back nothing.
+        """
+        if self._returns is not None:
+            raise no_old_item(self)
+        return False
+
     def before(self) -> Stored | Unknown:
         """Return what the write knows of the stored item: nothing, unless there must be none."""
         return None if self._number or self.expected_version == 0 else UNKNOWN
 
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write."""
+        """Return the item as it is stored after the write.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
         return self._stored
 
-    def encode(self) -> None:
+    def _encode(self) -> None:
         """Take the instance as it is now."""
         definition = self._definition
         definition.validation.before_put(self._item, "written")
@@ -182,14 +247,24 @@ class Put(Write[M], Generic[M]):
         return () if self._expected is None else (same_version(self._definition, self._expected, context.now()),)
 
     def request(self, context: Context) -> Request:
-        """Return the PutItem request."""
+        """Return the PutItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         table, target = self._place(context)
         conditions = (*self._guards(context), *self._conditions)
         write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
-        return write_request("PutItem", table, target, {"Item": self._sent(context)}, conditions, write_id=write_id)
+        content = {"Item": self._sent(context)}
+        request = write_request("PutItem", table, target, content, conditions, write_id=write_id)
+        return request if self._returns is None else asking_for_old(request, resendable=self._expected is not None)
 
     def part(self, context: Context) -> Part:
-        """Return what a transaction says of the item."""
+        """Return what a transaction says of the item.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         if type(self) is not Put or self._conditions or self._number or self._expected is not None:
             return super().part(context)
         # Nothing is asked of the stored item, so that a request would say no more (benchmarks: transaction_10).
@@ -210,13 +285,34 @@ class Put(Write[M], Generic[M]):
             key, definition.plain_keys.identity(name, key), partial(_size_of, self._json), len(self._json)
         )
 
-    def result(self, response: Body, context: Context) -> M:
-        """Return the instance that was written."""
+    def result(self, response: Body, context: Context) -> R:
+        """Return the instance that was written, or the item that it replaced.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+
+        Raises:
+            ItemValidationError: the old item does not fit its model; the new one was written all the same.
+        """
         self.acknowledged()
-        return self._item
+        return cast("R", self._item if self._returns is None else old_item(self, response))
+
+    def read(self, result: Any) -> Sequence[Model]:
+        """Return the old item, if it was asked for and there was one.
+
+        Args:
+            result: the result of the operation.
+        """
+        return () if self._returns is None or result is None else (result,)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
-        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``."""
+        """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
+        """
         return ExactlyOnce(self, client_request_token=client_request_token)
 
     def acknowledged(self) -> None:
@@ -242,7 +338,7 @@ def put_of_encoded(item: M, json: bytes) -> Put[M]:
     return put
 
 
-class Create(Put[M]):
+class Create(Put[M, M], Generic[M]):
     """Write an item that must not exist yet.
 
     Cost: as ``Put``; a refused write is charged too.
@@ -252,6 +348,22 @@ class Create(Put[M]):
     __slots__ = ()
 
     kind: WriteKind | None = "create"
+
+    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+        """Take the item as ``Put`` does.
+
+        Args:
+            item: the model instance to write.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            OperationError: it is not an instance of a model.
+            ExpressionError: the condition is not about this model.
+        """
+        super().__init__(item, where=where, read_first=read_first)
 
     def before(self) -> None:
         """None: there must be no item."""

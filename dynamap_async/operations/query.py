@@ -1,16 +1,36 @@
-"""Queries and scans as immutable values."""
+"""Queries and scans as immutable values: what they can be asked for, and the results that they can end in."""
 
-from typing import Any, Generic, Literal, final, overload
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.expressions import Selectable
-from dynamap_async.models import Model
-from dynamap_async.operations.ends import Reads
-from dynamap_async.operations.refining import Segmentable, reading_into, selecting
-from dynamap_async.planning import Invalid, InvalidItem, ReadSpec, checked_model
+from dynamap_async import limits
+from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
+from dynamap_async.expressions import Condition, Selectable, path_of
+from dynamap_async.models import Index, KeyValue, Model, Periods, definition_of
+from dynamap_async.operations.operation import Operation
+from dynamap_async.planning import (
+    Context,
+    Invalid,
+    InvalidItem,
+    Plan,
+    Reading,
+    ReadSpec,
+    check_number_of_queries,
+    checked_model,
+    plan_reading,
+    positive,
+    replace_fields,
+    stored_path,
+)
+from dynamap_async.request import Position
 
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
 MA = TypeVar("MA", bound=Model)
@@ -20,6 +40,473 @@ C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
 CardT = TypeVar("CardT", bound=BaseModel)
+
+
+@dataclass(frozen=True)  # with slots too, Page[Tweet](...) raises TypeError before Python 3.13
+class Page(Generic[T_co]):
+    """One page of a query's result."""
+
+    items: list[T_co]
+    """The items, in the query's order."""
+    cursor: str | None
+    """Opaque text to go on from, for ``page(after=...)``; None after the last item."""
+
+
+class Paged(Operation[R_co]):
+    """An operation of one or more requests, each for the next page."""
+
+    __slots__ = ("_spec",)
+
+    def __init__(self, spec: ReadSpec) -> None:
+        """Take what is asked; queries make these.
+
+        Args:
+            spec: what is asked.
+        """
+        self._spec = spec
+
+    @property
+    def spec(self) -> ReadSpec:
+        """What is read."""
+        return self._spec
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._spec})"
+
+    def reading(self, context: Context) -> Reading[Any]:
+        """Return the planned requests.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        return plan_reading(self._spec, context)
+
+
+class PagedOperation(Paged[R_co]):
+    """One whose result is made of the items of all pages."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R_co:
+        """Return the result, made of the items that were read and the position after the last.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
+        raise NotImplementedError
+
+
+@final
+class PageOf(PagedOperation[Page[R]], Generic[R]):
+    """One page of a query."""
+
+    __slots__ = ("_after",)
+
+    def __init__(self, spec: ReadSpec, size: int, after: str | None) -> None:
+        """Take what is asked; queries make pages.
+
+        Args:
+            spec: what is asked.
+            size: how many items, from 1 on.
+            after: the cursor of the page before; None for the first page.
+
+        Raises:
+            OperationError: the size is below 1, or the query has a limit of its own or segments.
+        """
+        if spec.limit is not None:
+            raise OperationError(f"page(size={size}) says how many items; drop .limit({spec.limit})")
+        if spec.segments is not None:
+            raise OperationError(
+                f"a page has one position and a scan in segments has {spec.segments:,}; drop .segments(), or stream it "
+                "and keep stream.checkpoint() for .resume()"
+            )
+        super().__init__(replace_fields(spec, limit=positive(size, "page(size=...)")))
+        self._after = after
+
+    def reading(self, context: Context) -> Reading[Any]:
+        """Return the requests from the cursor on.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+
+        Raises:
+            CursorError: the cursor is of another query.
+        """
+        return plan_reading(self._spec, context).resume(self._after)
+
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> Page[R]:
+        """Return the page, with the cursor of the next.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
+        return Page(items, reading.cursor(position))
+
+
+@final
+class Count(Paged[int]):
+    """The number of items of a query. Its cost is that of reading them."""
+
+    __slots__ = ()
+
+    def reading(self, context: Context) -> Reading[Any]:
+        """Return the requests, which bring back counts only.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        return plan_reading(self._spec, context, counting=True)
+
+
+@final
+class First(PagedOperation[R | None], Generic[R]):
+    """The first item of a query, or None."""
+
+    __slots__ = ()
+
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R | None:
+        """Return the first item.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
+        item: R | None = items[0] if items else None
+        return item
+
+
+@final
+class OneOrNone(PagedOperation[R | None], Generic[R]):
+    """The only item of a query, or None."""
+
+    __slots__ = ()
+
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R | None:
+        """Return the only item.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+
+        Raises:
+            MultipleItemsFoundError: there are more.
+        """
+        item: R | None = _only(items, self._spec)
+        return item
+
+
+@final
+class One(PagedOperation[R], Generic[R]):
+    """The only item of a query."""
+
+    __slots__ = ()
+
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> R:
+        """Return the only item.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+
+        Raises:
+            ItemNotFoundError: there is none.
+            MultipleItemsFoundError: there are more.
+        """
+        item: R | None = _only(items, self._spec)
+        if item is None:
+            model = self._spec.name
+            raise ItemNotFoundError(f"no {model} fits the query; one_or_none() gives None instead", model=model)
+        return item
+
+
+def _only(items: list[Any], spec: ReadSpec) -> Any:
+    if len(items) > 1:
+        model = spec.name
+        raise MultipleItemsFoundError(f"more than one {model} fits the query; first() gives the first", model=model)
+    return items[0] if items else None
+
+
+class Refinable(Generic[M]):
+    """What a query or scan can be asked for; each method gives a new value."""
+
+    __slots__ = ()
+
+    _spec: ReadSpec
+
+    @property
+    def spec(self) -> ReadSpec:
+        """What is asked."""
+        return self._spec
+
+    if TYPE_CHECKING:
+
+        @property
+        def _context(self) -> Context: ...
+        def _with(self, spec: ReadSpec) -> Self: ...
+
+    def where(self, *conditions: Condition) -> Self:
+        """Return the query with more conditions; all must hold.
+
+        Args:
+            conditions: conditions on fields of the model; they are joined by AND.
+
+        Raises:
+            ExpressionError: one is no condition, or names a field of another model.
+        """
+        parts = self._spec.checked_conditions(conditions)
+        return self._with(replace_fields(self._spec, conditions=(*self._spec.conditions, *parts)))
+
+    def index(self, index: Index[M], /) -> Self:
+        """Return the query that goes through this index, whatever the planner would choose.
+
+        Args:
+            index: an index of the model, such as ``Tweet.by_city``.
+
+        Raises:
+            OperationError: it is not an index of the model.
+        """
+        if not isinstance(index, Index):
+            raise OperationError(f".index({index!r}) takes an index of the model, such as Model.by_city")
+        names = [each.name for each in self._spec.searched_table.indexes]
+        kinds = definition_of(self._spec.model).kinds
+        foreign = index.table is not None and (kinds is None or kinds.table is not index.table)
+        if foreign or not issubclass(self._spec.model, index.model) or index.name not in names:
+            owner = index.model.__name__ if index.table is None else repr(index.table)
+            lacking = "" if index.table is None or foreign else "; it lacks fields of that index's key"
+            raise OperationError(f"{owner}'s index {index.name!r} cannot answer a query on {self._spec.name}{lacking}")
+        return self._with(replace_fields(self._spec, index=index.name))
+
+    def ascending(self) -> Self:
+        """Return the query in ascending order of its sort key, which is the default."""
+        return self._with(replace_fields(self._spec, descending=False))
+
+    def descending(self) -> Self:
+        """Return the query in descending order of its sort key.
+
+        Raises:
+            OperationError: a scan has no order.
+        """
+        if self._spec.scan:
+            raise OperationError("a scan has no order; query a partition key to get one")
+        return self._with(replace_fields(self._spec, descending=True))
+
+    def limit(self, items: int, /) -> Self:
+        """Return the query that gives at most this many items, whatever the size of its pages.
+
+        Args:
+            items: how many items, from 1 on.
+        """
+        return self._with(replace_fields(self._spec, limit=positive(items, "limit")))
+
+    def page_size(self, items: int, /) -> Self:
+        """Return the query whose requests evaluate at most this many items each, before any filter.
+
+        Args:
+            items: how many items, from 1 on.
+        """
+        return self._with(replace_fields(self._spec, page_size=positive(items, "page_size")))
+
+    def consistent(self) -> Self:
+        """Return the query that sees every write answered before it; it costs twice the read units."""
+        return self._with(replace_fields(self._spec, consistent=True))
+
+    def period(self, *values: KeyValue) -> Self:
+        """Return the query that reads the tables of these periods, whatever its conditions say of the time.
+
+        Args:
+            values: values of the field that tells the period, one for each table.
+
+        Raises:
+            OperationError: the model has one table for all time, or no value is given.
+            EncodeError: a value is of the wrong type.
+        """
+        names = periods_of(self._spec, "period").names(values)
+        if not names:
+            raise OperationError("period() names no period; give a value of the field that tells it")
+        check_number_of_queries(len(names), f"period() with {len(names):,} periods")
+        return self._with(replace_fields(self._spec, tables=tuple(names)))
+
+    def skip_missing_tables(self) -> Self:
+        """Return the query for which tables of periods that do not exist, not yet or no longer, are empty.
+
+        Otherwise they are an error, because a wrong prefix or region looks the same.
+
+        Raises:
+            OperationError: the model has one table for all time.
+        """
+        periods_of(self._spec, "skip_missing_tables")
+        return self._with(replace_fields(self._spec, skips_missing=True))
+
+    def explain(self) -> Plan:
+        """Return what the query will do, without sending anything. Print it to read it.
+
+        Raises:
+            OperationError: no table or index answers the query, or the service would refuse it.
+        """
+        return plan_reading(self._spec, self._context).plan
+
+
+class Segmentable(Refinable[M], Generic[M]):
+    """What only a scan can be asked for."""
+
+    __slots__ = ()
+
+    def segments(self, number: int, /) -> Self:
+        """Return the scan that reads this many segments of the table or index at the same time, in no order.
+
+        Cost: the read units of the plain scan; at least one request per segment.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.ParallelScan
+
+        Args:
+            number: how many segments, from 1 to 1,000,000.
+
+        Raises:
+            OperationError: the number is out of range.
+        """
+        if positive(number, "segments") > limits.SCAN_SEGMENTS:
+            raise OperationError(f"segments takes 1 to {limits.SCAN_SEGMENTS:,}, not {number:,}")
+        return self._with(replace_fields(self._spec, segments=number))
+
+    def resume(self, checkpoint: str | None, /) -> Self:
+        """Return the scan in segments that goes on where ``stream.checkpoint()`` was taken.
+
+        Args:
+            checkpoint: the text; None begins at the beginning.
+
+        Raises:
+            OperationError: this is not a scan in segments.
+        """
+        if self._spec.segments is None:
+            raise OperationError(
+                "resume() goes on with a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
+                "page(size=..., after=cursor) for other reads"
+            )
+        return self._with(replace_fields(self._spec, checkpoint=checkpoint))
+
+
+def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
+    """Return the spec that reads only these fields.
+
+    Args:
+        spec: what is asked.
+        fields: fields of the model, or parts of them.
+
+    Raises:
+        OperationError: no field is named.
+        ExpressionError: one is not a field of the model.
+    """
+    _refuse_invalid(spec, "select")
+    if not fields:
+        raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
+    return replace_fields(
+        spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), target=None
+    )
+
+
+def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
+    """Return the spec that reads items into another model.
+
+    Args:
+        spec: what is asked.
+        card: the class that items become.
+
+    Raises:
+        OperationError: the items cannot fill it.
+    """
+    _refuse_invalid(spec, "into")
+    return spec.with_target(card)
+
+
+def _refuse_invalid(spec: ReadSpec, method: str) -> None:
+    if spec.invalid == "raw":  # or its type would forget that there are such items
+        raise OperationError(f'.invalid("raw") stands behind .{method}(...), as it adds InvalidItem to what that gives')
+
+
+def periods_of(spec: ReadSpec, method: str) -> Periods:
+    """Return the tables by period that a read is about.
+
+    Args:
+        spec: what is asked.
+        method: what was called, for the message.
+
+    Raises:
+        OperationError: the model has one table for all time.
+    """
+    periods = definition_of(spec.model).periods
+    if periods is None:
+        raise OperationError(
+            f"{spec.name} has one table for all time, and .{method}() is for models with one per period, such as class "
+            'Reading(Model, table="readings_{at:month}"); drop it'
+        )
+    return periods
+
+
+class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
+    """What queries and scans have in common: the results that they can end in."""
+
+    __slots__ = ()
+
+    @property
+    def _context(self) -> Context:
+        return Context()
+
+    def _with(self, spec: ReadSpec) -> Self:
+        return type(self).of(spec)
+
+    @classmethod
+    def of(cls, spec: ReadSpec) -> Self:
+        """Return the query that asks what a spec says.
+
+        Args:
+            spec: what is asked.
+        """
+        query = object.__new__(cls)
+        query._spec = spec
+        return query
+
+    def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> list[ItemT]:
+        """Return the items.
+
+        Args:
+            items: the items that were read, in order.
+            position: where the read ended; None at the end of the data.
+            reading: the planned requests, which make cursors.
+        """
+        return items
+
+    def page(self, *, size: int, after: str | None = None) -> Operation[Page[ItemT]]:
+        """Return the operation that reads one page of exactly ``size`` items, or fewer at the end.
+
+        Args:
+            size: how many items, from 1 on.
+            after: the cursor of the page before; None for the first page.
+        """
+        page: PageOf[ItemT] = PageOf(self._spec, size, after)
+        return page
+
+    def count(self) -> Operation[int]:
+        """Return the operation that counts the items, up to the limit if there is one."""
+        return Count(self._spec)
+
+    def first(self) -> Operation[ItemT | None]:
+        """Return the operation that reads the first item, or None."""
+        return First(replace_fields(self._spec, limit=1))
+
+    def one(self) -> Operation[ItemT]:
+        """Return the operation that reads the only item, and raises if there is none or more than one."""
+        return One(replace_fields(self._spec, limit=min(self._spec.limit or 2, 2)))
+
+    def one_or_none(self) -> Operation[ItemT | None]:
+        """Return the operation that reads the only item or None, and raises if there is more than one."""
+        return OneOrNone(replace_fields(self._spec, limit=min(self._spec.limit or 2, 2)))
 
 
 class Query(Reads[M, ItemT], Generic[M, ItemT]):
@@ -39,7 +526,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = ReadSpec.of(checked_model(model))
+        self._spec = ReadSpec.of(checked_model(model))
 
     def into(self, card: type[CardT], /) -> "Query[M, CardT]":
         """Return the query whose items are read into another model, made of some of this one's fields.
@@ -50,7 +537,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: the card has a field that this model does not have, or that has another type here.
         """
-        return Query[M, CardT].of(reading_into(self.spec, card))
+        return Query[M, CardT].of(reading_into(self._spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "Query[M, tuple[A]]": ...
@@ -79,8 +566,12 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         *more: Selectable[Any],
     ) -> "Query[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "Query[Any, Any]":
-        """Return the query whose items are tuples of these fields only."""
-        return self._with(selecting(self.spec, fields))
+        """Return the query whose items are tuples of these fields only.
+
+        Args:
+            fields: fields of the model, or parts of them, in the order of the tuples.
+        """
+        return self._with(selecting(self._spec, fields))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "Query[M, ItemT | InvalidItem]": ...
@@ -98,7 +589,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return self._with(self.spec.with_invalid(become))
+        return self._with(self._spec.with_invalid(become))
 
 
 @final
@@ -118,11 +609,15 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         Args:
             model: the model of the items.
         """
-        self.spec: ReadSpec = ReadSpec.of(checked_model(model), scan=True)
+        self._spec = ReadSpec.of(checked_model(model), scan=True)
 
     def into(self, card: type[CardT], /) -> "Scan[M, CardT]":
-        """Return the scan whose items are read into another model. See ``Query.into``."""
-        return Scan[M, CardT].of(reading_into(self.spec, card))
+        """Return the scan whose items are read into another model. See ``Query.into``.
+
+        Args:
+            card: a Pydantic model whose fields are named like fields of this model.
+        """
+        return Scan[M, CardT].of(reading_into(self._spec, card))
 
     @overload
     def select(self, a: Selectable[A], /) -> "Scan[M, tuple[A]]": ...
@@ -151,13 +646,21 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         *more: Selectable[Any],
     ) -> "Scan[M, tuple[Any, ...]]": ...
     def select(self, *fields: Any) -> "Scan[Any, Any]":
-        """Return the scan whose items are tuples of these fields only. See ``Query.select``."""
-        return self._with(selecting(self.spec, fields))
+        """Return the scan whose items are tuples of these fields only. See ``Query.select``.
+
+        Args:
+            fields: fields of the model, or parts of them, in the order of the tuples.
+        """
+        return self._with(selecting(self._spec, fields))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> "Scan[M, ItemT | InvalidItem]": ...
     @overload
     def invalid(self, become: Literal["error", "skip"], /) -> "Scan[M, ItemT]": ...
     def invalid(self, become: Invalid, /) -> "Scan[Any, Any]":
-        """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``."""
-        return self._with(self.spec.with_invalid(become))
+        """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``.
+
+        Args:
+            become: ``"skip"``, ``"raw"`` or ``"error"``.
+        """
+        return self._with(self._spec.with_invalid(become))

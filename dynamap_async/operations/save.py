@@ -1,12 +1,14 @@
-"""Saving what changed of an item that was read or written before."""
+"""Writing what changed of an item that was read or written before, and writing all of one whatever is stored."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.codec import anything, item_size
-from dynamap_async.errors import ConditionalCheckFailedError, ItemNotFoundError, OperationError, ServiceError
+from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError
 from dynamap_async.expressions import (
     Action,
+    Call,
     Comparison,
     Condition,
     Function,
@@ -14,10 +16,12 @@ from dynamap_async.expressions import (
     Placeholders,
     Remove,
     Set,
+    Sum,
     Value,
     render_update,
 )
 from dynamap_async.models import (
+    REMOVED,
     Changes,
     Definition,
     Known,
@@ -31,21 +35,21 @@ from dynamap_async.models import (
     known,
     remember,
 )
+from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
+from dynamap_async.operations.implied_actions import value_of
+from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.resharding import shards_as_before
-from dynamap_async.operations.rewriting import parts_as_before
-from dynamap_async.operations.stamps import carried_version, same_version, stamped
-from dynamap_async.operations.write import Stored, condition_members, write_request
+from dynamap_async.operations.write import Stored, condition_members, not_found, write_request
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
-from dynamap_async.wire import WireItem, WireKey
+from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 M = TypeVar("M", bound=Model)
 
 
 @final
-class Save(Put[M], Generic[M]):
+class Save(Put[M, M], Generic[M]):
     """Write what changed of an item since a session read or wrote it. The result is the item itself.
 
     In-place changes of lists, sets, dicts and nested models count; a value set to what it was does not. Only changed
@@ -103,17 +107,21 @@ class Save(Put[M], Generic[M]):
         return None if self._before is None else self._before.item
 
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write: what is stored until then, with what changed here."""
+        """Return the item as it is stored after the write: what is stored until then, with what changed here.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
         if before is None:
             return self._stored if self._before is None else None
         return changed(Known(dict(before), {}), self._changes)
 
-    def encode(self) -> None:
+    def _encode(self) -> None:
         """Take the instance as it is now, and find what changed."""
         self._before, self._changes = None, {}
         definition = self._definition
         if not is_remembered(self._item):
-            super().encode()
+            super()._encode()
             self._expected = None if definition.version is None else 0
             return
         definition.validation.before_save(self._item, "saved")
@@ -156,7 +164,11 @@ class Save(Put[M], Generic[M]):
         return (same_version(definition, self._expected),)
 
     def request(self, context: Context) -> Request:
-        """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed."""
+        """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         if self._before is None:
             return super().request(context)
         key = {name: self._stored[name] for name in self._definition.require_table("saved").keys.names}
@@ -176,7 +188,11 @@ class Save(Put[M], Generic[M]):
             remember(self._item, changed(self._before, self._changes))
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what a refusal means: ItemNotFoundError for a remembered item that does not exist any more."""
+        """Return what a refusal means: ItemNotFoundError for a remembered item that does not exist any more.
+
+        Args:
+            error: the refusal.
+        """
         failure = super().failed(error)
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
         return not_found(self._item, self._definition, error) if gone and self._before is not None else failure
@@ -188,20 +204,6 @@ def _without_version(definition: Definition[Any], expected: int | None) -> tuple
         return ()
     path = definition.path(definition.version.name)
     return (Function("attribute_not_exists", path) | Comparison("=", path, Value({"N": "0"})),)
-
-
-def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
-    """Return the error that says that the item of an instance does not exist any more."""
-    model = definition.model.__name__
-    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
-    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
-    found = ItemNotFoundError(
-        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
-    )
-    if error is not None and error.outcome_unknown:
-        found.outcome_unknown = True
-        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
-    return found
 
 
 def update_request(
@@ -256,3 +258,100 @@ def _path(definition: Definition[Any], stored: str) -> Path:
     field = definition.field_names.get(stored)
     # An extra attribute is no field, and no path that a program could spell.
     return definition.path(field) if field is not None else Path(definition.model, (stored,), stored, anything())
+
+
+@final
+class Replace(Put[M, M], Generic[M]):
+    """Write every field of an item, whatever the stored item is, and set its version past the stored one.
+
+    For repairs and imports, which must win: no version is checked, and whoever holds an older version gets a
+    VersionConflictError at the next write. Without a stored item it creates one, of version 1. Attributes that the
+    model does not know stay, unlike with ``Put``. The result is the item itself, with its new version.
+
+    After a lost answer it is sent again: the version may then rise by two. In a transaction, which returns nothing, the
+    instance does not learn the new number; read the item again before the next write.
+
+    Cost: one UpdateItem; one write unit per KB of the larger of the old and the new item, and the same for each index
+    entry that changes.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+    """
+
+    __slots__ = ()
+
+    def __init__(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> None:
+        """Take the item as ``Put`` does.
+
+        Args:
+            item: the model instance to write.
+            where: what must hold of the stored item.
+            read_first: whether to read the stored item first, which a model with ``Unique`` needs.
+
+        Raises:
+            EncodeError: a value cannot be stored, or a key is empty or too long.
+            ItemTooLargeError: the item is over 400 KB.
+            OperationError: it is not an instance of a model.
+            ExpressionError: the condition is not about this model.
+        """
+        super().__init__(item, where=where, read_first=read_first)
+
+    @property
+    def expected_version(self) -> None:
+        """None: any version is replaced."""
+
+    @property
+    def brings_back(self) -> bool:
+        """Whether the instance gets a version that only the stored item tells."""
+        return self._definition.version is not None
+
+    def _guards(self, context: Context) -> tuple[Condition, ...]:
+        return super()._guards(context) if self._number else ()
+
+    def request(self, context: Context) -> Request:
+        """Return the UpdateItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        definition = self._definition
+        stored, key = self._stored, self._key
+        version = definition.version
+        changes: Changes = {name: value for name, value in stored.items() if name not in key}
+        changes.update((name, REMOVED) for name in definition.field_names if name not in stored)
+        if version is not None:
+            changes.pop(version.stored, None)
+        request = update_request(
+            definition,
+            context.table_prefix + definition.table_name(key, "replaced"),
+            key,
+            changes,
+            (*self._guards(context), *self._conditions),
+            size_of=stored,
+            more=_next_version(definition),
+        )
+        if version is None:
+            return request
+        body = {**request.body, "ReturnValues": "UPDATED_NEW"}
+        return replace(request, body=body, required=frozenset({version.stored}))
+
+    def result(self, response: Body, context: Context) -> M:
+        """Return the instance that was written, with the number that its version got.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        self.acknowledged()
+        version = self._definition.version
+        if version is not None:
+            number: AttributeValue = response["Attributes"][version.stored]
+            give(self._item, {version.name: value_of(version, number)})
+            remember(self._item, {**self._stored, version.stored: number})
+        return self._item
+
+
+def _next_version(definition: Definition[M]) -> tuple[Action, ...]:
+    if definition.version is None:
+        return ()
+    path = definition.path(definition.version.name)
+    stored = Call("if_not_exists", (path, Value({"N": "0"})))
+    return (Set(path, Sum(stored, "+", Value({"N": "1"}))),)

@@ -1,13 +1,14 @@
-"""A PartiQL statement.
+"""PartiQL statements: one alone, several in one call each for itself, or all as one.
 
 The text goes to DynamoDB as it is: no table prefix is put in, and no model's settings apply to it.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.html
 """
 
 import re
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Final, Generic, cast, final, overload
+from typing import Any, ClassVar, Final, Generic, cast, final, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
@@ -19,9 +20,10 @@ from dynamap_async.errors import (
     OperationError,
     ServiceError,
 )
-from dynamap_async.limits import STATEMENT_LENGTH
+from dynamap_async.limits import BATCH_STATEMENTS, STATEMENT_LENGTH, TRANSACTION_ACTIONS
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations.operation import Operation
+from dynamap_async.operations.transactions import RESENDABLE_SECONDS, checked_token, token_to_send
 from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.request import Request
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
@@ -47,7 +49,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
     """
 
-    __slots__ = ("_consistent", "_definition", "_parameters", "limit", "page_size", "text")
+    __slots__ = ("_consistent", "_definition", "_limit", "_page_size", "_parameters", "_text")
 
     @overload
     def __init__(
@@ -98,18 +100,30 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
             EncodeError: a parameter cannot be stored.
             OperationError: the text is empty or too long, a number is below 1, or ``into`` is no model.
         """
-        self.text: str = _checked_text(text)
-        """The statement as it is sent."""
-        self.limit: int | None = None if limit is None else positive(limit, "limit")
-        """Most items to give out; None gives all."""
-        self.page_size: int | None = None if page_size is None else positive(page_size, "page_size")
-        """Most items that one request evaluates."""
+        self._text = _checked_text(text)
+        self._limit = None if limit is None else positive(limit, "limit")
+        self._page_size = None if page_size is None else positive(page_size, "page_size")
         self._parameters = _encoded(parameters)
         self._consistent = consistent_read
         self._definition: Definition[Any] | None = None if into is None else definition_of(checked_model(into))
 
     def __repr__(self) -> str:
-        return f"Statement({self.text!r}, {len(self._parameters)} parameters)"
+        return f"Statement({self._text!r}, {len(self._parameters)} parameters)"
+
+    @property
+    def text(self) -> str:
+        """The statement as it is sent."""
+        return self._text
+
+    @property
+    def limit(self) -> int | None:
+        """Most items to give out; None gives all."""
+        return self._limit
+
+    @property
+    def page_size(self) -> int | None:
+        """Most items that one request evaluates."""
+        return self._page_size
 
     @property
     def model(self) -> type[Model] | None:
@@ -124,17 +138,17 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
     @property
     def reads(self) -> bool:
         """Whether the statement is a SELECT."""
-        return _READS.match(self.text) is not None
+        return _READS.match(self._text) is not None
 
     @property
     def checks(self) -> bool:
         """Whether the statement is an EXISTS, the condition check of a transaction."""
-        return _CHECKS.match(self.text) is not None
+        return _CHECKS.match(self._text) is not None
 
     @property
     def table(self) -> str:
         """The table that the statement names first, for messages; empty if none is found."""
-        found = _TABLE.search(self.text)
+        found = _TABLE.search(self._text)
         return "" if found is None else found[1]
 
     def request(self, context: Context, start: WireKey | None = None, remaining: int | None = None) -> Request:
@@ -146,8 +160,8 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
             remaining: how many items are still wanted; DynamoDB counts others, so it is not told.
         """
         body = self.part()
-        if self.page_size is not None:
-            body["Limit"] = self.page_size
+        if self._page_size is not None:
+            body["Limit"] = self._page_size
         if start is not None:
             body[_NEXT] = start[_NEXT].get("S")
         return Request(
@@ -156,22 +170,29 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
 
     def part(self) -> dict[str, Any]:
         """Return what the statement says, alone or among others."""
-        body: dict[str, Any] = {"Statement": self.text}
+        body: dict[str, Any] = {"Statement": self._text}
         if self._parameters:  # an empty list is refused
             body["Parameters"] = self._parameters
         if self._consistent:
             body["ConsistentRead"] = True
-        if _GUARDED.match(self.text):
+        if _GUARDED.match(self._text):
             body["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
         return body
 
     def page_of(self, answer: Body) -> Body:
-        """Return an answer in the form of a query's page: the token is its position."""
+        """Return an answer in the form of a query's page: the token is its position.
+
+        Args:
+            answer: the answer's body.
+        """
         token = answer.get(_NEXT)
         return {"Items": answer.get("Items") or [], "LastEvaluatedKey": {_NEXT: {"S": token}} if token else None}
 
     def decode(self, items: Sequence[WireItem]) -> list[Any]:
         """Return wire items as instances or dicts.
+
+        Args:
+            items: items in wire form.
 
         Raises:
             ItemValidationError: an item does not fit the model; the error carries those that do.
@@ -181,7 +202,11 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
         return [{name: decode_any(value) for name, value in item.items()} for item in items]
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what a refusal means to the caller: a failed condition brings the stored item as an instance."""
+        """Return what a refusal means to the caller: a failed condition brings the stored item as an instance.
+
+        Args:
+            error: the refusal.
+        """
         if self._definition is not None and isinstance(error, ConditionalCheckFailedError) and error.wire_item:
             with suppress(ItemValidationError):  # the caller's error is that of the condition
                 [error.item] = self._definition.items.decode([error.wire_item])
@@ -205,3 +230,146 @@ def _encoded(parameters: object) -> list[AttributeValue]:
         except EncodeError as error:
             raise error.at("parameters", len(encoded)) from error.__cause__
     return encoded
+
+
+class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
+    """Several statements in one call."""
+
+    __slots__ = ("_statements",)
+
+    most: ClassVar[int]
+    """How many there may be."""
+
+    def __init__(self, statements: Iterable[Statement[ItemT]], /) -> None:
+        """Take the statements.
+
+        Args:
+            statements: those that read, or those that write, in order.
+
+        Raises:
+            OperationError: these are no statements, or too many, or reads among writes.
+        """
+        self._statements = tuple(statements)
+        for position, statement in enumerate(self._statements):
+            _check_part(position, statement)
+        if len(self._statements) > self.most:
+            raise OperationError(
+                f"{len(self._statements)} statements, and one {type(self).__name__} takes {self.most}; they are not "
+                "split, because you decide which belong together"
+            )
+        if any(each.reads for each in self._statements) and not all(each.reads for each in self._statements):
+            raise OperationError("statements that travel together all read or all write; send the reads on their own")
+
+    @property
+    def statements(self) -> tuple[Statement[ItemT], ...]:
+        """The statements, in order."""
+        return self._statements
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}([{', '.join(map(repr, self._statements))}])"
+
+    @property
+    def table(self) -> str:
+        """The tables that the statements name, for messages."""
+        return ", ".join(dict.fromkeys(each.table for each in self._statements if each.table))
+
+    @property
+    def writes(self) -> bool:
+        """Whether the statements may change data."""
+        return any(each.writes for each in self._statements)
+
+    @abstractmethod
+    def request(self, context: Context) -> Request:
+        """Return the request of all statements.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        raise NotImplementedError
+
+
+@final
+class BatchExecuteStatement(Statements[ItemT]):
+    """Up to 25 statements in one call, each for itself: some may fail while others succeed.
+
+    Each is about one item: a SELECT has equality conditions on the whole key. The result is, for each, the item that it
+    brought back, or None.
+
+    Cost: one BatchExecuteStatement; the units of each statement.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
+    """
+
+    __slots__ = ()
+
+    most = BATCH_STATEMENTS
+
+    def request(self, context: Context) -> Request:
+        """Return the BatchExecuteStatement request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        return Request(
+            operation="BatchExecuteStatement",
+            body={"Statements": [each.part() for each in self._statements]},
+            table=self.table,
+            writes=self.writes,
+            resendable=not self.writes,
+        )
+
+
+@final
+class ExecuteTransaction(Statements[ItemT]):
+    """Up to 100 statements, carried out as one: all of them or none.
+
+    Each is about one item, and no two about the same. Each execution has a client request token of its own, unless one
+    is given, so that sending again after a lost answer never writes twice.
+
+    Cost: one ExecuteTransaction; twice the units of each statement. A cancelled transaction is charged too.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html
+    """
+
+    __slots__ = ("_token",)
+
+    most = TRANSACTION_ACTIONS
+
+    def __init__(self, statements: Iterable[Statement[ItemT]], /, *, client_request_token: str | None = None) -> None:
+        """Take the statements.
+
+        Args:
+            statements: SELECT statements, or INSERT, UPDATE, DELETE and EXISTS statements.
+            client_request_token: 1 to 36 characters that stand for this transaction: executed again with the same token
+                within ten minutes, it succeeds and writes nothing.
+
+        Raises:
+            OperationError: these are no statements, more than 100, or reads among writes; or the token is empty or too
+                long.
+        """
+        super().__init__(statements)
+        self._token = checked_token(client_request_token)
+
+    def request(self, context: Context) -> Request:
+        """Return the ExecuteTransaction request; sent again as it is, it writes once.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        parts = [each.part() for each in self._statements]
+        for part in parts:
+            part.pop("ConsistentRead", None)  # a transaction always reads consistently, and does not know the member
+        return Request(
+            operation="ExecuteTransaction",
+            body={"TransactStatements": parts, "ClientRequestToken": token_to_send(self._token)},
+            table=self.table,
+            writes=self.writes,
+            resendable_seconds=RESENDABLE_SECONDS,
+        )
+
+
+def _check_part(position: int, statement: object) -> None:
+    if not isinstance(statement, Statement):
+        raise OperationError(f"number {position}, {statement!r}, is no statement; write Statement(text, parameters)")
+    if statement.limit is not None or statement.page_size is not None:
+        raise OperationError(
+            f"statement {position} has a limit or a page_size; among others a statement is about one item: drop it"
+        )

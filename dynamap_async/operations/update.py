@@ -1,6 +1,6 @@
 """Changing parts of one item."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overload
 
@@ -12,20 +12,32 @@ from dynamap_async.errors import (
     DecodeError,
     ItemNotFoundError,
     OperationError,
+    RequestRejectedError,
     ServiceError,
 )
-from dynamap_async.expressions import Action, Condition, is_repeatable
+from dynamap_async.expressions import (
+    Action,
+    Add,
+    Call,
+    Condition,
+    Delete,
+    Path,
+    Placeholders,
+    RenderedMembers,
+    Set,
+    Sum,
+    is_repeatable,
+    render_update,
+    update_shape_and_values,
+)
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whole, known, take_over
-from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
-from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.misfits import explained_misfit
-from dynamap_async.operations.rendered import rendered
-from dynamap_async.operations.resharding import resharded, shards_as_read
-from dynamap_async.operations.rewriting import is_attribute, parts_as_read
-from dynamap_async.operations.transact import key_values
-from dynamap_async.operations.unique_after import unique_after, unique_attributes
-from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
-from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
+from dynamap_async.operations.implied_actions import completed, guards, known_after, move_on, value_of
+from dynamap_async.operations.key_changes import is_attribute, parts_as_read, resharded, shards_as_read
+from dynamap_async.operations.operation import key_values
+from dynamap_async.operations.transactions import ExactlyOnce
+from dynamap_async.operations.unique_values import unique_after, unique_attributes
+from dynamap_async.operations.updatable import Returning, Updatable, UpdateSpec, returning, update_spec
+from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members
 from dynamap_async.operations.write_ids import write_id_of_update
 from dynamap_async.planning import Context, replace_fields
 from dynamap_async.request import Request, Target
@@ -34,6 +46,74 @@ from dynamap_async.wire import Body, WireItem, WireKey
 M = TypeVar("M")
 R = TypeVar("R", default=M)
 MA = TypeVar("MA", bound=Model)
+
+_REFUSALS: Final = ("incorrect data type", "incorrect operand type")
+"""How the service and the local engines word it, in small letters."""
+
+
+def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceError:
+    """Return the error of an update, with the remedy where a stored NULL, or a list for a set, is not added to.
+
+    Args:
+        error: the refusal.
+        actions: what the update does.
+    """
+    paths = list(dict.fromkeys(_changed_in_place(actions)))
+    if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
+        first = paths[0]
+        error.add_note(
+            "where absence would read back as something else, None is stored as NULL, and an empty set as NULL or as a "
+            "list: DynamoDB adds nothing to these, nor takes anything from them; if that is what "
+            f"{' or '.join(map(str, paths))} holds, give it a value first: .set({first}, value)"
+        )
+    return error
+
+
+def _changed_in_place(actions: Iterable[Action]) -> Iterable[Path]:
+    for action in actions:
+        match action:
+            case Add(path=path) | Delete(path=path) | Set(path=path, source=Sum() | Call(name="list_append")):
+                yield path
+            case _:
+                pass
+
+
+def rendered(
+    definition: Definition[Any], actions: Sequence[Action], conditions: tuple[Condition, ...]
+) -> dict[str, Any]:
+    """Return the members of an UpdateItem request that its actions and conditions make.
+
+    What is rendered is kept with the model and filled with other values the next time, at a third of the cost
+    (benchmarks: update_one).
+
+    Args:
+        definition: the model.
+        actions: what the update does.
+        conditions: what must hold of the stored item.
+
+    Raises:
+        ExpressionError: an expression is larger than the service accepts.
+    """
+    try:
+        shape, values = update_shape_and_values(actions, conditions)
+    except KeyError:
+        return _rendered_anew(actions, conditions)
+    kept: RenderedMembers | None = definition.compiled.get(shape)
+    if kept is not None and (filled := kept.with_values(values)) is not None:
+        return filled
+    members = _rendered_anew(actions, conditions)
+    if kept is None:
+        kept = RenderedMembers.of(members, values)
+        definition.compiled.keep(shape, kept, kept.kept_bytes)
+    return members
+
+
+def _rendered_anew(actions: Sequence[Action], conditions: tuple[Condition, ...]) -> dict[str, Any]:
+    placeholders = Placeholders()
+    expression = render_update(actions, placeholders)
+    checks = condition_members(conditions, placeholders)
+    return {"UpdateExpression": expression, **checks, **placeholders.to_wire()}
+
 
 _RETURN_VALUES: Final[dict[Returning, str]] = {
     "new": "ALL_NEW",
@@ -69,7 +149,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
     """
 
-    __slots__ = ("_execution", "spec")
+    __slots__ = ("_execution", "_spec")
 
     kind: WriteKind | None = "update"
 
@@ -94,23 +174,22 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit.
         """
-        self.spec: UpdateSpec = update_spec(subject, partition, sort)
-        """What is asked."""
+        self._spec = update_spec(subject, partition, sort)
         self._execution = None
 
     def __repr__(self) -> str:
-        return f"Update({self.spec})"
+        return f"Update({self._spec})"
 
     @classmethod
     def of(cls, spec: UpdateSpec) -> Self:
-        """Return the update that asks what a spec says."""
-        update = object.__new__(cls)
-        update.spec, update._execution = spec, None
-        return update
+        """Return the update that asks what a spec says.
 
-    @property
-    def _spec(self) -> UpdateSpec:
-        return self.spec
+        Args:
+            spec: what is asked.
+        """
+        update = object.__new__(cls)
+        update._spec, update._execution = spec, None
+        return update
 
     def _with(self, spec: UpdateSpec) -> Self:
         return type(self).of(spec)
@@ -133,22 +212,22 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Raises:
             OperationError: there is no such result.
         """
-        return self._with(returning(self.spec, values))
+        return self._with(returning(self._spec, values))
 
     @property
     def definition(self) -> Definition[Any]:
         """The model of the item."""
-        return self.spec.definition
+        return self._spec.definition
 
     @property
     def item(self) -> Model | None:
         """The instance that names the item, if one does."""
-        return self.spec.item
+        return self._spec.item
 
     @property
     def expected_version(self) -> int | None:
         """The version that the stored item must have, 0 for none; None where it is not checked."""
-        return self.spec.expected
+        return self._spec.expected
 
     @property
     def guarded(self) -> bool:
@@ -156,12 +235,14 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         if not self.definition.uniques:
             return False
         unique = unique_attributes(self.definition)
-        return (self.spec.upserts and bool(unique)) or any(each.path.attribute in unique for each in self.spec.actions)
+        return (self._spec.upserts and bool(unique)) or any(
+            each.path.attribute in unique for each in self._spec.actions
+        )
 
     @property
     def reads_first(self) -> bool:
         """Whether to read what is stored before the write, where the instance does not tell."""
-        return self.spec.reads_first
+        return self._spec.reads_first
 
     @property
     def brings_back(self) -> bool:
@@ -170,22 +251,22 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Raises:
             OperationError: it is something that nobody can tell after a transaction.
         """
-        if self.spec.returns in ("old", "changed"):
+        if self._spec.returns in ("old", "changed"):
             raise OperationError(
                 f"an update of a unique field is a transaction, which gives back nothing; drop "
-                f'returning("{self.spec.returns}"), or read the item before'
+                f'returning("{self._spec.returns}"), or read the item before'
             )
-        return self.spec.returns == "new"
+        return self._spec.returns == "new"
 
     @property
     def is_encoded(self) -> bool:
         """Whether the same is sent each time: neither functions of the model nor an instance have a part in it."""
-        spec = self.spec
+        spec = self._spec
         return self._execution is not None or not (spec.item is not None or spec.upserts or spec.definition.assigned)
 
     def encoded(self) -> Self:
         """Return the same update for one execution: all values that it sends are decided."""
-        return self._decided_as(self.spec, _decided(self.spec))
+        return self._decided_as(self._spec, _decided(self._spec))
 
     def _decided_as(self, spec: UpdateSpec, execution: _Decided | None) -> Self:
         own = self._with(spec)
@@ -194,31 +275,42 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def before(self) -> Stored | Unknown:
         """Return what is known of the stored item: what was stored when the instance was read or written."""
-        if self.spec.item is None or not is_whole(self.spec.item):
+        if self._spec.item is None or not is_whole(self._spec.item):
             return UNKNOWN
-        return known(self.spec.item, self.definition).item
+        return known(self._spec.item, self.definition).item
 
     def after(self, before: Stored) -> Stored:
         """Return the unique attributes, and the key, as they are stored after the update.
 
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+
         Raises:
             OperationError: the update does not give one of them a constant, so only DynamoDB will know its value.
         """
-        if before is None and not self.spec.upserts:
+        if before is None and not self._spec.upserts:
             return None
-        actions = (self._execution or _decided(self.spec)).actions
-        return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self.spec.key}
+        actions = (self._execution or _decided(self._spec)).actions
+        return {**unique_after(self.definition, actions, {} if before is None else dict(before)), **self._spec.key}
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same update with more conditions."""
+        """Return the same update with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
         return self._decided_as(
-            replace_fields(self.spec, conditions=(*self.spec.conditions, *conditions)), self._execution
+            replace_fields(self._spec, conditions=(*self._spec.conditions, *conditions)), self._execution
         )
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[M]:
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
 
         Its result is None; ``then_get()`` reads the item behind it.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
         """
         return ExactlyOnce(self, client_request_token=client_request_token)
 
@@ -228,11 +320,14 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         It may be sent again after a lost answer if doing it twice leads to the same item, or if the version guards it:
         then it is done once, or refused. Otherwise only its write id, if the model has one, can tell what became of it.
 
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+
         Raises:
             OperationError: the update changes nothing, or may make an item that could not be read.
             ExpressionError: it is larger than the service accepts.
         """
-        spec = self.spec
+        spec = self._spec
         table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
         asked, stored = self._execution or _decided(spec)
         actions: Sequence[Action] = stored
@@ -263,8 +358,13 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         )
 
     def result(self, response: Body, context: Context) -> R:
-        """Return what was asked for: the item as it is then, as it was before, or what was changed of it."""
-        spec = self.spec
+        """Return what was asked for: the item as it is then, as it was before, or what was changed of it.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
+        spec = self._spec
         stored: WireItem | None = response.get("Attributes")
         if spec.returns == "new" and stored is not None:
             return cast("R", self._moved_on(stored))
@@ -281,21 +381,29 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         Otherwise (numbers added, elements appended, parts of fields) it keeps its values and its version, so that the
         next write of it is refused until it is read again. So does one of a frozen model, always.
         """
-        item = self.spec.item
+        item = self._spec.item
         frozen = item is None or item.model_config.get("frozen")
-        found = None if frozen else known_after((self._execution or _decided(self.spec)).stored)
+        found = None if frozen else known_after((self._execution or _decided(self._spec)).stored)
         if item is not None and found is not None:
-            move_on(item, self.spec.definition, found)
+            move_on(item, self._spec.definition, found)
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the item that was read, if the answer held one."""
+        """Return the item that was read, if the answer held one.
+
+        Args:
+            result: the result of the operation.
+        """
         return (result,) if isinstance(result, Model) else ()
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error with the stored item; that of an update of nothing says that there is no item."""
-        explained = super().failed(explained_misfit(error, self.spec.actions))
+        """Return the error with the stored item; that of an update of nothing says that there is no item.
+
+        Args:
+            error: the refusal.
+        """
+        explained = super().failed(explained_misfit(error, self._spec.actions))
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
-        return self._not_found(error) if missing and not self.spec.upserts else explained
+        return self._not_found(error) if missing and not self._spec.upserts else explained
 
     @property
     def takes_unversioned(self) -> bool:
@@ -304,11 +412,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def wire_key(self) -> WireKey:
         """Return the key of the item."""
-        return self.spec.key
+        return self._spec.key
 
     def _not_found(self, error: ServiceError) -> ItemNotFoundError:
-        definition = self.spec.definition
-        name, key = definition.model.__name__, key_values(definition, self.spec.key)
+        definition = self._spec.definition
+        name, key = definition.model.__name__, key_values(definition, self._spec.key)
         spelled = ", ".join(f"{field}={value!r}" for field, value in key.items())
         found = ItemNotFoundError(
             f"there is no {name} with {spelled}, so nothing was updated; .upsert() makes one", model=name, key=key
@@ -317,16 +425,16 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return found
 
     def _moved_on(self, stored: WireItem) -> Model:
-        fresh: Model = self.spec.definition.items.decode([stored])[0]
-        item = self.spec.item
+        fresh: Model = self._spec.definition.items.decode([stored])[0]
+        item = self._spec.item
         if item is None or item.model_config.get("frozen"):
             return fresh
         take_over(item, fresh)
         return item
 
     def _changed(self, stored: WireItem) -> dict[str, Any]:
-        definition = self.spec.definition
-        in_part = {action.path.attribute for action in self.spec.actions if len(action.path.steps) > 1}
+        definition = self._spec.definition
+        in_part = {action.path.attribute for action in self._spec.actions if len(action.path.steps) > 1}
         try:
             return {
                 name: decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
@@ -334,4 +442,4 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
                 if (name := definition.field_names.get(attribute)) is not None
             }
         except DecodeError as error:
-            raise definition.items.failure({**stored, **self.spec.key}, error) from error
+            raise definition.items.failure({**stored, **self._spec.key}, error) from error

@@ -2,24 +2,26 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ItemKindError,
+    ItemNotFoundError,
     ItemValidationError,
+    OperationError,
     ServiceError,
     VersionConflictError,
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
 from dynamap_async.models import Definition, Model, WriteKind
-from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
+from dynamap_async.operations.operation import Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.planning import Context, with_missing_table_note
 from dynamap_async.request import Request, Target, WriteId
-from dynamap_async.wire import AttributeValue, WireItem, WireKey
+from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -30,6 +32,10 @@ _ACTIONS: Final = {
     "DeleteItem": "Delete",
     "ConditionCheck": "ConditionCheck",
 }
+
+
+Returns: TypeAlias = Literal["old"] | None
+"""What a put or a delete gives back: its usual result, or the item as it was before."""
 
 
 class Unknown(Enum):
@@ -96,6 +102,9 @@ class Write(SingleRequest[R_co]):
         """Return the same write, encoded, of the instance with a number from its counter.
 
         No item may have the number; the instance gets it when the write is acknowledged.
+
+        Args:
+            number: what the counter gave.
         """
         raise NotImplementedError
 
@@ -119,18 +128,30 @@ class Write(SingleRequest[R_co]):
         return UNKNOWN
 
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write, at least its unique attributes; asked of guarded writes."""
+        """Return the item as it is stored after the write, at least its unique attributes; asked of guarded writes.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
         raise NotImplementedError
 
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions; asked of guarded writes."""
+        """Return the same write with more conditions; asked of guarded writes.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
         raise NotImplementedError
 
     def acknowledged(self) -> None:
         """Take note that the write was carried out: the instance gets what was stored beyond its own values."""
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error with the stored item as an instance; that of a version check tells both versions."""
+        """Return the error with the stored item as an instance; that of a version check tells both versions.
+
+        Args:
+            error: the refusal.
+        """
         if not isinstance(error, ConditionalCheckFailedError):
             return with_missing_table_note(error, self.definition)
         error.item = _instance(self.definition, error.wire_item, error)
@@ -144,7 +165,11 @@ class Write(SingleRequest[R_co]):
         return _conflict(error, self._named(error), expected, stored)
 
     def part(self, context: Context) -> Part:
-        """Return what a transaction says of the item."""
+        """Return what a transaction says of the item.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         request = self.request(context)
         return part_of(_ACTIONS[request.operation], request)
 
@@ -219,6 +244,10 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
 
     A failed condition brings the stored item back, at no cost in capacity.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+
+    Args:
+        conditions: what must hold of the stored item.
+        placeholders: those of the request.
     """
     condition = conjunction(conditions)
     if condition is None:
@@ -227,6 +256,68 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
         "ConditionExpression": render_condition(condition, placeholders),
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+def checked_returns(returns: Returns) -> Returns:
+    """Return what a put or a delete gives back.
+
+    Args:
+        returns: what the caller asked for.
+
+    Raises:
+        OperationError: there is no such result.
+    """
+    if returns not in (None, "old"):
+        raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
+    return returns
+
+
+def asking_for_old(request: Request, *, resendable: bool) -> Request:
+    """Return the request of a put or a delete that gives back the item as it was before, on its own.
+
+    Args:
+        request: the request of the write.
+        resendable: whether the version guards it, so that the item is not that of an earlier sending.
+    """
+    return replace(
+        request,
+        body={**request.body, "ReturnValues": "ALL_OLD"},
+        batchable=False,
+        resendable=resendable,
+        write_id=None,  # the item that it left does not tell the one before
+    )
+
+
+def old_item(write: Write[Any], response: Body) -> Any:
+    """Return the item as it was before a write; None where there was none.
+
+    Args:
+        write: the write.
+        response: the answer's body, as decoded from JSON.
+
+    Raises:
+        ItemValidationError: it does not fit its model; the write was done all the same.
+    """
+    stored: WireItem | None = response.get("Attributes")
+    if not stored:
+        return None
+    try:
+        return write.definition.items.decode([stored])[0]
+    except ItemValidationError as error:
+        error.add_note(f"the {write.kind} was done; it is the old item that does not fit")
+        raise
+
+
+def no_old_item(write: Write[Any]) -> OperationError:
+    """Return the error of a write with unique values that was asked for the item as it was before.
+
+    Args:
+        write: the write.
+    """
+    return OperationError(
+        f"a {write.kind} of a {write.definition.model.__name__} with unique values is a transaction, which gives "
+        'back nothing; drop returning="old", and read the item before'
+    )
 
 
 def write_request(
@@ -262,3 +353,23 @@ def write_request(
         conditional=bool(members),
         write_id=write_id,
     )
+
+
+def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
+    """Return the error that says that the item of an instance does not exist any more.
+
+    Args:
+        item: the instance.
+        definition: the model.
+        error: the refusal that shows it, if there was one.
+    """
+    model = definition.model.__name__
+    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
+    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    found = ItemNotFoundError(
+        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
+    )
+    if error is not None and error.outcome_unknown:
+        found.outcome_unknown = True
+        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
+    return found

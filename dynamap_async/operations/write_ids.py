@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from dynamap_async.expressions import Action, Remove, Set, Value
 from dynamap_async.models import Definition
-from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.request import WriteId
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -15,7 +15,12 @@ _Tree: TypeAlias = "dict[str | int, _Tree]"
 
 
 def write_id_in(definition: Definition[Any], stored: Mapping[str, Any]) -> WriteId | None:
-    """Return the id of a write that stores these attributes; None where the model has no such field."""
+    """Return the id of a write that stores these attributes; None where the model has no such field.
+
+    Args:
+        definition: the model.
+        stored: stored attribute -> value.
+    """
     field = definition.write_id
     return None if field is None else WriteId(field.stored, stored[field.stored])
 

@@ -1,10 +1,8 @@
 """The session: what programs open, await and close."""
 
-from dynamap_async.session.bound import BoundQuery, BoundScan
-from dynamap_async.session.bound_collection import BoundCollection
-from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
+from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
-from dynamap_async.session.bound_update import BoundUpdate
+from dynamap_async.session.bound_writes import BoundExactlyOnce, BoundUpdate
 from dynamap_async.session.bulk import Answers, Batch
 from dynamap_async.session.loader import Loader
 from dynamap_async.session.scope import Allowance, Scope

@@ -1,39 +1,48 @@
-"""Reads bound to a session: the same builders, to be awaited, iterated over, or asked for a page or a count."""
+"""Queries, scans and entity collections bound to a session: to be awaited, iterated over, or asked for a page."""
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
 
+from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.operations import Page, Reads, Refinable
-from dynamap_async.planning import Context, ReadSpec
+from dynamap_async.expressions import Selectable
+from dynamap_async.operations import Page, Reads, Refinable, Segmentable, reading_into, selecting, with_unknown
+from dynamap_async.planning import Context, Grouped, Invalid, InvalidItem, ReadSpec, Unknown, UnknownItem
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.stream import ItemStream
 
-if TYPE_CHECKING:
-    from dynamap_async.session.runner import Runner
-
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+D = TypeVar("D")
+E = TypeVar("E")
+CardT = TypeVar("CardT", bound=BaseModel)
+
+if TYPE_CHECKING:
+    from dynamap_async.session.runner import Runner
 
 
 class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     """What bound queries, scans and entity collections have in common: the results that they can end in."""
 
-    __slots__ = ("_runner", "spec")
+    __slots__ = ("_runner", "_spec")
 
     def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
+        """Take what is asked; sessions make these.
+
+        Args:
+            runner: carries operations out.
+            spec: what is asked.
+        """
         super().__init__()
         self._runner = runner
-        self.spec: ReadSpec = spec
-        """What is asked."""
+        self._spec = spec
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.spec}>"
-
-    @property
-    def _spec(self) -> ReadSpec:
-        return self.spec
+        return f"<{type(self).__name__} {self._spec}>"
 
     @property
     def _context(self) -> Context:
@@ -45,7 +54,7 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
     @property
     def _query(self) -> Reads[M, ItemT]:
         reads: type[Reads[M, ItemT]] = Reads  # the name alone: an alias costs more than the query (query_100)
-        return reads.of(self.spec)
+        return reads.of(self._spec)
 
     def _run(self) -> Coroutine[Any, Any, list[ItemT]]:
         return self._runner.execute(self._query)
@@ -99,3 +108,186 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
             MultipleItemsFoundError: there are more.
         """
         return await self._runner.execute(self._query.one_or_none())
+
+
+class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
+    """A query that belongs to a session.
+
+    Awaiting it gives a list, as often as it is awaited; ``async for`` streams it with one page fetched ahead. It is a
+    coroutine to asyncio, so ``create_task``, ``TaskGroup``, ``gather`` and ``wait_for`` take it as it is.
+    """
+
+    __slots__ = ()
+
+    def into(self, card: type[CardT], /) -> "BoundQuery[M, CardT]":
+        """Return the query whose items are read into another model, made of some of this one's fields.
+
+        Only these are sent over the network, and an index that holds them needs no completion from the table.
+
+        Args:
+            card: a Pydantic model, with or without a table, whose fields are named like fields of this model.
+
+        Raises:
+            OperationError: the card has a field that this model does not have, or that has another type here.
+        """
+        return BoundQuery[M, CardT](self._runner, reading_into(self._spec, card))
+
+    @overload
+    def select(self, a: Selectable[A], /) -> "BoundQuery[M, tuple[A]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> "BoundQuery[M, tuple[A, B]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "BoundQuery[M, tuple[A, B, C]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
+    ) -> "BoundQuery[M, tuple[A, B, C, D]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
+    ) -> "BoundQuery[M, tuple[A, B, C, D, E]]": ...
+    @overload
+    def select(
+        self,
+        a: Selectable[Any],
+        b: Selectable[Any],
+        c: Selectable[Any],
+        d: Selectable[Any],
+        e: Selectable[Any],
+        f: Selectable[Any],
+        /,
+        *more: Selectable[Any],
+    ) -> "BoundQuery[M, tuple[Any, ...]]": ...
+    def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
+        """Return the query whose items are tuples of these fields only.
+
+        Args:
+            fields: fields of the model, or parts of them.
+        """
+        return self._with(selecting(self._spec, fields))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "BoundQuery[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "BoundQuery[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "BoundQuery[Any, Any]":
+        """Return the query that does something else with items that do not fit their model than to raise an error.
+
+        Items of a shared table that are of another model, or of none that is known, count as well.
+
+        Args:
+            become: ``"skip"`` leaves them out and tells observers their keys (``InvalidItemsSkipped``); other items are
+                read in their places, so that limits and pages are full. ``"raw"`` gives each as an ``InvalidItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return self._with(self._spec.with_invalid(become))
+
+
+class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
+    """A scan that belongs to a session: what a ``BoundQuery`` is, and what it can be asked for besides."""
+
+    __slots__ = ()
+
+    def into(self, card: type[CardT], /) -> "BoundScan[M, CardT]":
+        """Return the scan whose items are read into another model. See ``BoundQuery.into``.
+
+        Args:
+            card: a Pydantic model whose fields are named like fields of this model.
+        """
+        return BoundScan[M, CardT](self._runner, reading_into(self._spec, card))
+
+    @overload
+    def select(self, a: Selectable[A], /) -> "BoundScan[M, tuple[A]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> "BoundScan[M, tuple[A, B]]": ...
+    @overload
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "BoundScan[M, tuple[A, B, C]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
+    ) -> "BoundScan[M, tuple[A, B, C, D]]": ...
+    @overload
+    def select(
+        self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
+    ) -> "BoundScan[M, tuple[A, B, C, D, E]]": ...
+    @overload
+    def select(
+        self,
+        a: Selectable[Any],
+        b: Selectable[Any],
+        c: Selectable[Any],
+        d: Selectable[Any],
+        e: Selectable[Any],
+        f: Selectable[Any],
+        /,
+        *more: Selectable[Any],
+    ) -> "BoundScan[M, tuple[Any, ...]]": ...
+    def select(self, *fields: Any) -> "BoundScan[Any, Any]":
+        """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``.
+
+        Args:
+            fields: fields of the model, or parts of them.
+        """
+        return self._with(selecting(self._spec, fields))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "BoundScan[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
+        """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``.
+
+        Args:
+            become: ``"skip"``, ``"raw"`` or ``"error"``.
+        """
+        return self._with(self._spec.with_invalid(become))
+
+
+@final
+class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
+    """A query on several models of a shared table that belongs to a session.
+
+    Awaiting it gives a list of instances, each of its own class, in the order of the sort key; ``async for`` streams
+    them with one page fetched ahead. See ``Collection``.
+    """
+
+    __slots__ = ()
+
+    @overload
+    def unknown(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | UnknownItem]": ...
+    @overload
+    def unknown(self, become: Literal["error", "skip"], /) -> "BoundCollection[M, ItemT]": ...
+    def unknown(self, become: Unknown, /) -> "BoundCollection[Any, Any]":
+        """Return the query that does something else with items of no known model than to raise ItemKindError.
+
+        Args:
+            become: ``"skip"`` has DynamoDB leave them out, ``"raw"`` gives them as ``UnknownItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return BoundCollection[Any, Any](self._runner, with_unknown(self._spec, become))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | InvalidItem]": ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> "BoundCollection[M, ItemT]": ...
+    def invalid(self, become: Invalid, /) -> "BoundCollection[Any, Any]":
+        """Return the query that does something else with items that do not fit their model than to raise an error.
+
+        Items of a shared table that are of another model, or of none that is known, count as well.
+
+        Args:
+            become: ``"skip"`` leaves them out and tells observers their keys (``InvalidItemsSkipped``); other items are
+                read in their places, so that limits and pages are full. ``"raw"`` gives each as an ``InvalidItem``.
+
+        Raises:
+            OperationError: there is no such choice.
+        """
+        return self._with(self._spec.with_invalid(become))
+
+    async def grouped(self) -> Grouped:
+        """Read the items and return them by model: ``(await collection.grouped())[Order]`` is a list of orders."""
+        return Grouped(await self)

@@ -32,6 +32,14 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
     __slots__ = ("_begun", "_context", "_executor", "_hooks", "_settled", "statement")
 
     def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, statement: Statement[ItemT]) -> None:
+        """Take what is asked; sessions make these.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+            hooks: what runs after a read.
+            statement: what is asked.
+        """
         super().__init__()
         self._begun = False
         self._settled = not statement.writes  # nothing is lost with a read that nobody awaits

@@ -25,7 +25,6 @@ from dynamap_async.operations import (
     FindOf,
     Get,
     GetOf,
-    Old,
     Operation,
     Put,
     Query,
@@ -43,10 +42,9 @@ from dynamap_async.operations import (
     update_spec,
 )
 from dynamap_async.planning import checked_model, positive
-from dynamap_async.session.bound import BoundQuery, BoundScan
-from dynamap_async.session.bound_collection import BoundCollection
+from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
-from dynamap_async.session.bound_update import BoundUpdate
+from dynamap_async.session.bound_writes import BoundUpdate
 from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.hooks import SessionHooks
@@ -389,7 +387,7 @@ class Session:
             item: the model instance, which is returned.
             where: what must hold of the stored item.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs.
-            returning: ``"old"`` gives back the item that was replaced, None where there was none. See ``Old``.
+            returning: ``"old"`` gives back the item that was replaced, None where there was none.
 
         Raises:
             ConditionalCheckFailedError: ``where`` does not hold.
@@ -411,8 +409,9 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
         """
-        put = Put(item, where=where, read_first=read_first)
-        return await self._runner.execute(put if returning is None else Old(put, returning))
+        if returning is None:
+            return await self._runner.execute(Put(item, where=where, read_first=read_first))
+        return await self._runner.execute(Put(item, where=where, read_first=read_first, returning=returning))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``.
@@ -661,7 +660,7 @@ class Session:
             where: what must hold of the stored item.
             read_first: whether to read the stored item first, which a model with ``Unique`` needs for a key, and for
                 an instance that no session read or wrote.
-            returning: ``"old"`` gives back the item that was removed, None where there was none. See ``Old``.
+            returning: ``"old"`` gives back the item that was removed, None where there was none.
 
         Raises:
             ConditionalCheckFailedError: ``where`` does not hold.
@@ -681,8 +680,9 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
         """
-        delete = Delete(target, *key, where=where, read_first=read_first)
-        return await self.execute(delete if returning is None else Old[Any](delete, returning))
+        if returning is None:
+            return await self.execute(Delete(target, *key, where=where, read_first=read_first))
+        return await self.execute(Delete(target, *key, where=where, read_first=read_first, returning=returning))
 
     async def retry_on_conflict(self, change: Callable[[], Awaitable[R]], /, *, attempts: int = 10) -> R:
         """Read, change and write, again and again until nobody else wrote in between; return what ``change`` returns.

@@ -24,7 +24,7 @@ from dynamap_async.operations import (
     UpdateSpec,
     Write,
 )
-from dynamap_async.operations.transact_write import check_action
+from dynamap_async.operations.transactions import check_action
 from dynamap_async.session.runner import Runner
 
 M = TypeVar("M")
@@ -38,7 +38,7 @@ class TransactionUpdate(Updatable[M], Generic[M]):
     other updates it is no value: there is one, and it ends with the block.
     """
 
-    __slots__ = ("_replace", "_stands")
+    __slots__ = ("_replace", "_spec")
 
     def __init__(self, spec: UpdateSpec, change: Callable[[Update[M, Any]], None]) -> None:
         """Describe an update; transactions make these.
@@ -47,19 +47,15 @@ class TransactionUpdate(Updatable[M], Generic[M]):
             spec: what is changed until now.
             change: called with the update whenever a method changes it.
         """
-        self._stands = spec
+        self._spec = spec
         self._replace = change
 
     def __repr__(self) -> str:
-        return f"<TransactionUpdate {self._stands}>"
-
-    @property
-    def _spec(self) -> UpdateSpec:
-        return self._stands
+        return f"<TransactionUpdate {self._spec}>"
 
     def _with(self, spec: UpdateSpec) -> Self:
         self._replace(Update[M, Any].of(spec))
-        self._stands = spec
+        self._spec = spec
         return self
 
 

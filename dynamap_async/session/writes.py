@@ -18,7 +18,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor import Executor, together
 from dynamap_async.operations import Check, Replace, TransactWrite, Write
-from dynamap_async.operations.guards import Guarded, same_uniques, stored_item, with_guards
+from dynamap_async.operations.unique_values import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
 from dynamap_async.planning import Context
 from dynamap_async.session.hooks import SessionHooks, run_before_write

@@ -114,7 +114,6 @@ def _tls(config: Any, verify: str | bool) -> ssl.SSLContext:
     return context
 
 
-_utils: Any = botocore.utils
 _ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")
 
 

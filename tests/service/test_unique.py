@@ -32,7 +32,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.models import definition_of
 from dynamap_async.operations import Save
-from dynamap_async.operations.own_table import OwnItem
+from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.testing.faults import Faults
 
 pytestmark = pytest.mark.asyncio

@@ -9,7 +9,6 @@ from dynamap_async import Attr, Model, PartitionKey, Update, attr
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import render_update
 from dynamap_async.models import definition_of
-from dynamap_async.operations import rendered
 from dynamap_async.planning.context import Context
 
 
@@ -26,7 +25,7 @@ def fresh() -> None:
 
 
 def rendered_times(*updates: Any) -> int:
-    with patch.object(rendered, "render_update", side_effect=render_update) as anew:
+    with patch("dynamap_async.operations.update.render_update", side_effect=render_update) as anew:
         for update in updates:
             update.request(Context())
     return anew.call_count

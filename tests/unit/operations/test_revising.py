@@ -1,10 +1,10 @@
-"""A replace_fields value is what ``dataclasses.replace`` makes of it."""
+"""A revised value is what ``dataclasses.replace`` makes of it."""
 
 from dataclasses import fields, replace
 
 import pytest
 
-from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning.plan import (
     Plan,
     Route,

@@ -1,4 +1,4 @@
-"""Updates bound to a session: the same builder, to be awaited once."""
+"""Writes bound to a session, each to be awaited once: updates, and a write that is done exactly once."""
 
 import warnings
 from collections.abc import Coroutine
@@ -7,15 +7,69 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.operations import Returning, Updatable, Update, UpdateSpec, returning
-from dynamap_async.session.bound_exactly_once import BoundExactlyOnce
+from dynamap_async.operations import ExactlyOnce, Operation, Returning, Updatable, Update, UpdateSpec, returning
 from dynamap_async.session.coroutine import BoundCoroutine
+
+M = TypeVar("M")
+R = TypeVar("R", default=M)
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from dynamap_async.session.runner import Runner
 
-M = TypeVar("M")
-R = TypeVar("R", default=M)
+
+class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
+    """A write, done once whatever answers get lost, that belongs to a session. The result is None.
+
+    Like a coroutine it is awaited once, and warns when it is dropped without. ``ExactlyOnce`` has the errors and the
+    cost.
+    """
+
+    __slots__ = ("_operation", "_runner", "_settled", "_write")
+
+    def __init__(self, runner: "Runner", write: ExactlyOnce[M], operation: Operation[T]) -> None:
+        """Take what is asked; ``exactly_once`` of an update makes these.
+
+        Args:
+            runner: carries operations out.
+            write: what is written.
+            operation: what is carried out: the write alone, or with a read behind it.
+        """
+        super().__init__()
+        self._runner = runner
+        self._write = write
+        self._operation = operation
+        self._settled = False
+
+    def __repr__(self) -> str:
+        return f"<BoundExactlyOnce {self._operation!r}>"
+
+    def __del__(self) -> None:
+        if not getattr(self, "_settled", True):
+            warnings.warn(f"{self._operation!r} was never awaited", RuntimeWarning, stacklevel=1, source=self)
+
+    def then_get(self) -> "BoundExactlyOnce[M, M]":
+        """Return the same, with a consistent read of the item behind it, whose result is the item.
+
+        Cost: one GetItem more; a read unit per 4 KB.
+        """
+        self._settled = True
+        return BoundExactlyOnce(self._runner, self._write, self._write.then_get())
+
+    def _run(self) -> Coroutine[Any, Any, T]:
+        if self._settled:
+            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another write")
+        self._settled = True
+        return self._runner.execute(self._operation)
+
+    def close(self) -> None:
+        """End it as a coroutine; for event loops."""
+        self._settled = True
+        super().close()
+
+
+if TYPE_CHECKING:
+    from dynamap_async.session.runner import Runner
 
 
 class _Refining:
@@ -43,26 +97,27 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     ``Update`` has the errors and the cost.
     """
 
-    __slots__ = ("_begun", "_runner", "_settled", "spec")
+    __slots__ = ("_begun", "_runner", "_settled", "_spec")
 
     def __init__(self, runner: "Runner", spec: UpdateSpec) -> None:
+        """Take what is asked; sessions make these.
+
+        Args:
+            runner: carries operations out.
+            spec: what is asked.
+        """
         super().__init__()
         self._begun = False
         self._settled = False  # begun, closed, or refined into another one
         self._runner = runner
-        self.spec: UpdateSpec = spec
-        """What is asked."""
+        self._spec = spec
 
     def __repr__(self) -> str:
-        return f"<BoundUpdate {self.spec}>"
+        return f"<BoundUpdate {self._spec}>"
 
     def __del__(self) -> None:
         if not getattr(self, "_settled", True):
-            warnings.warn(f"the update of {self.spec} was never awaited", RuntimeWarning, stacklevel=1, source=self)
-
-    @property
-    def _spec(self) -> UpdateSpec:
-        return self.spec
+            warnings.warn(f"the update of {self._spec} was never awaited", RuntimeWarning, stacklevel=1, source=self)
 
     def _with(self, spec: UpdateSpec) -> Self:
         return type(self)(self._runner, spec)
@@ -72,7 +127,7 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
             raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another update")
         self._settled = self._begun = True
         update: type[Update[M, R]] = Update  # the name alone, which costs less than an alias
-        return self._runner.execute(update.of(self.spec))
+        return self._runner.execute(update.of(self._spec))
 
     def close(self) -> None:
         """End it as a coroutine; for event loops."""
@@ -83,6 +138,10 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
         """Return the same update, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
 
         Its result is None; ``then_get()`` reads the item behind it.
+
+        Args:
+            client_request_token: 1 to 36 characters that stand for this write, also in another process; without it each
+                execution has a new one.
         """
         write = Update[M, Any].of(self._spec).exactly_once(client_request_token=client_request_token)
         return BoundExactlyOnce(self._runner, write, write)
@@ -96,7 +155,11 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     @overload
     def returning(self, values: Literal["nothing"], /) -> "BoundUpdate[M, None]": ...
     def returning(self, values: Returning, /) -> "BoundUpdate[Any, Any]":
-        """Return the update with another result. See ``Update.returning``."""
+        """Return the update with another result. See ``Update.returning``.
+
+        Args:
+            values: ``"new"``, ``"old"``, ``"changed"`` or ``"nothing"``.
+        """
         return self._with(returning(self._spec, values))
 
 

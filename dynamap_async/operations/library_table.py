@@ -22,16 +22,29 @@ class OwnItem(Model, table=OWN_TABLE_NAME, defer_build=True):  # few programs ha
 
 
 def own_table(prefix: str) -> TableSchema:
-    """Return the library's own table of a session with this table prefix."""
+    """Return the library's own table of a session with this table prefix.
+
+    Args:
+        prefix: the session's table prefix.
+    """
     return definition_of(OwnItem).require_table("created").prefixed(prefix)
 
 
 def own_target(prefix: str, name: str) -> Target:
-    """Return the item of the library's own table that has this name."""
+    """Return the item of the library's own table that has this name.
+
+    Args:
+        prefix: the session's table prefix.
+        name: the partition key of the item.
+    """
     key: WireKey = {"pk": {"S": name}}
     return Target(key, identity_of(prefix + OWN_TABLE_NAME, key))
 
 
 def needs_own_table(definition: Definition[Any]) -> bool:
-    """Return whether writing a model's items needs the library's own table."""
+    """Return whether writing a model's items needs the library's own table.
+
+    Args:
+        definition: the model.
+    """
     return bool(definition.uniques) or definition.numbered is not None

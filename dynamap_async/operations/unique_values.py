@@ -1,33 +1,83 @@
-"""Guards: items in the library's own table that keep unique values unique, written in one transaction with the item.
+"""Unique values: guards in the library's own table, written in one transaction with the item that has the value.
 
 Invariant: for each value of a constraint there is at most one guard, and it names the item that has the value.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
 from dynamap_async.codec import decode_any, encode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    OperationError,
     ServiceError,
     TransactionCanceledError,
     UniqueViolationError,
 )
-from dynamap_async.expressions import Comparison, Condition, Function, Value
+from dynamap_async.expressions import Action, Call, Comparison, Condition, Function, Path, Remove, Set, Value
 from dynamap_async.models import Attr, Definition, UniqueFields, key_text
 from dynamap_async.operations.delete import Delete
+from dynamap_async.operations.library_table import OwnItem
 from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.operations.own_table import OwnItem
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.transact_write import TransactWrite
-from dynamap_async.operations.unique_after import unique_attributes
+from dynamap_async.operations.transactions import TransactWrite
 from dynamap_async.operations.write import Stored, Write
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
-from dynamap_async.wire import Body, WireItem, WireKey
+from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 R = TypeVar("R")
+
+
+def unique_attributes(definition: Definition[Any]) -> frozenset[str]:
+    """Return the stored names of all unique fields.
+
+    Args:
+        definition: the model.
+    """
+    return frozenset(field.stored for constraint in definition.uniques for field in constraint.fields)
+
+
+def unique_after(definition: Definition[Any], actions: Sequence[Action], before: WireItem) -> WireItem:
+    """Return the unique attributes as an update leaves them.
+
+    Args:
+        definition: the model.
+        actions: all that the update does.
+        before: what is stored until then; nothing for an item that the update makes.
+
+    Raises:
+        OperationError: one gets no constant, so only DynamoDB will know its value.
+    """
+    names = unique_attributes(definition)
+    found: WireItem = {name: value for name, value in before.items() if name in names}
+    for action in actions:
+        name = action.path.attribute
+        if name in names:
+            value = _value(definition, action, before.get(name))
+            found.pop(name, None)
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _value(definition: Definition[Any], action: Action, stored: AttributeValue | None) -> AttributeValue | None:
+    match action:
+        case Remove():
+            return None
+        case Set(source=Value(stored=value)):
+            return value
+        case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as looked, Value(stored=value)))) if (
+            looked == path
+        ):
+            return value if stored is None else stored
+        case _:
+            field = f"{definition.model.__name__}.{action.path.spelled}"
+            raise OperationError(
+                f"{field} is unique, so the update has to say its value, as in set({field}, value); or read the item, "
+                "change it and save it"
+            )
 
 
 class Guard(OwnItem, defer_build=True):
@@ -48,7 +98,7 @@ class Taking:
     stored: WireItem
 
 
-class Claim(Put[Guard]):
+class Claim(Put[Guard, Guard]):
     """Take a unique value for an item; refused where it is another item's."""
 
     __slots__ = ("_taking",)
@@ -69,7 +119,11 @@ class Claim(Put[Guard]):
         self._taking = taking
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error that names the constraint, the value and its owner."""
+        """Return the error that names the constraint, the value and its owner.
+
+        Args:
+            error: the refusal.
+        """
         failure = super().failed(error)
         if not isinstance(failure, ConditionalCheckFailedError):
             return failure
@@ -87,21 +141,39 @@ class Guarded(SingleRequest[None]):
     __slots__ = ("_guards", "_transaction")
 
     def __init__(self, write: Write[Any], guards: tuple[Write[Any], ...]) -> None:
-        """Take the write and its guards."""
+        """Take the write and its guards.
+
+        Args:
+            write: the write.
+            guards: the writes of its guards.
+        """
         self._guards = guards
         self._transaction = TransactWrite((write, *guards))
 
     def request(self, context: Context) -> Request:
-        """Return the TransactWriteItems request."""
+        """Return the TransactWriteItems request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         return self._transaction.request(context)
 
     def result(self, response: Body, context: Context) -> None:
-        """Take note that the guards were written; the write has a result of its own."""
+        """Take note that the guards were written; the write has a result of its own.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         for guard in self._guards:
             guard.acknowledged()
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return what the write on its own would have raised, or the violation of a constraint."""
+        """Return what the write on its own would have raised, or the violation of a constraint.
+
+        Args:
+            error: the refusal.
+        """
         explained = self._transaction.failed(error)
         if not isinstance(explained, TransactionCanceledError) or len(explained.reasons) != 1 + len(self._guards):
             return explained
@@ -139,7 +211,12 @@ def with_guards(
 
 
 def stored_item(write: Write[Any], context: Context) -> Request:
-    """Return the consistent read of the item that a write is about."""
+    """Return the consistent read of the item that a write is about.
+
+    Args:
+        write: the write.
+        context: what the session adds: its table prefix, its clock and its settings.
+    """
     target = _target(write)
     table = context.table_prefix + write.definition.table_name(target.key, "written")
     body = {"TableName": table, "Key": target.key, "ConsistentRead": True}
@@ -155,17 +232,32 @@ def _target(write: Write[Any]) -> Target:
 
 
 def release(guard: str, key: WireKey) -> Delete:
-    """Return the deletion of the guard of a value that an item gives up, which must be its own."""
+    """Return the deletion of the guard of a value that an item gives up, which must be its own.
+
+    Args:
+        guard: the guard's name.
+        key: the key, in wire form.
+    """
     return Delete(Guard, guard, where=Guard.pk.missing() | (Guard.owner == owner_text(key)))
 
 
 def owner_text(key: WireKey) -> str:
-    """Return a key as text: equal for equal keys of one table, and only for those."""
+    """Return a key as text: equal for equal keys of one table, and only for those.
+
+    Args:
+        key: the key, in wire form.
+    """
     return key_text(tuple(key.values()))
 
 
 def same_uniques(definition: Definition[Any], one: Stored, other: Stored) -> bool:
-    """Return whether two stored states of an item have the same unique values, an absent item none."""
+    """Return whether two stored states of an item have the same unique values, an absent item none.
+
+    Args:
+        definition: the model.
+        one: an item in wire form; None for no item.
+        other: the same, at another time.
+    """
     if one is None or other is None:
         return one is other
     return all(one.get(name) == other.get(name) for name in unique_attributes(definition))

@@ -75,14 +75,25 @@ def begun(definition: Definition[Any], given: Collection[str] = ()) -> dict[str,
 
 
 def carried_version(item: BaseModel, definition: Definition[Any]) -> int:
-    """Return the version that an instance of a versioned model carries; 0 for an item that was never stored."""
+    """Return the version that an instance of a versioned model carries; 0 for an item that was never stored.
+
+    Args:
+        item: the instance.
+        definition: the model.
+    """
     assert definition.version is not None, f"{definition.model.__name__} has no version"  # noqa: S101 - the callers look
     number: int = getattr(item, definition.version.name)
     return number
 
 
 def same_version(definition: Definition[Any], expected: int, now: int | None = None) -> Condition:
-    """Return the condition that the stored item has this version; for 0 that there is no item: see ``not_stored``."""
+    """Return the condition that the stored item has this version; for 0 that there is no item: see ``not_stored``.
+
+    Args:
+        definition: the model.
+        expected: the version; 0 for no item.
+        now: the time in epoch seconds, by which expired items count as absent; None where they count.
+    """
     if expected == 0 or definition.version is None:
         return not_stored(definition, now)
     return Comparison("=", definition.path(definition.version.name), Value(encode_any(expected)))

@@ -24,16 +24,18 @@ from dynamap_async.models import (
     remember,
     stored_empty,
 )
-from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, started_keys
-from dynamap_async.operations.stamps import begun, touched
-from dynamap_async.operations.unchanged import absent_value
-from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.operations.automatic_values import begun, touched
+from dynamap_async.operations.key_changes import absent_value, keys_rewritten, parts_of_key, started_keys
+from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning import own_kind_conditions
 from dynamap_async.wire import AttributeValue, WireItem
 
 
 def completed(spec: UpdateSpec) -> tuple[Action, ...]:
     """Return all actions of an update.
+
+    Args:
+        spec: what is asked.
 
     Raises:
         OperationError: it was asked nothing, or would make an item that could not be read.
@@ -93,7 +95,11 @@ def _adds_nothing(definition: Definition[Any]) -> bool:
 
 
 def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
-    """Return the conditions that an update adds to the caller's: the item's version, or that there is an item."""
+    """Return the conditions that an update adds to the caller's: the item's version, or that there is an item.
+
+    Args:
+        spec: what is asked.
+    """
     definition, expected = spec.definition, spec.expected
     exists = own_kind_conditions(definition, or_absent=spec.upserts)
     if expected is None or definition.version is None:
@@ -107,7 +113,11 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
 
 
 def known_after(actions: tuple[Action, ...]) -> Changes | None:
-    """Return stored attribute -> what it is after these actions; None where only the stored item tells."""
+    """Return stored attribute -> what it is after these actions; None where only the stored item tells.
+
+    Args:
+        actions: all that the update does.
+    """
     found: Changes = {}
     for action in actions:
         match action:
@@ -121,7 +131,13 @@ def known_after(actions: tuple[Action, ...]) -> Changes | None:
 
 
 def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> None:
-    """Give an instance what an update changed of its item, and remember that it is stored."""
+    """Give an instance what an update changed of its item, and remember that it is stored.
+
+    Args:
+        item: the instance.
+        definition: the model.
+        found: stored attribute -> what it is now.
+    """
     fields = {attribute: definition.fields[definition.field_names[attribute]] for attribute in found}
     values = {
         fields[attribute].name: value_of(fields[attribute], stored)
@@ -143,6 +159,10 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
 
 def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
     """Return the value of a field from its stored form.
+
+    Args:
+        field: the field.
+        stored: its stored form.
 
     Raises:
         DecodeError: it is of another form; the error names the field.

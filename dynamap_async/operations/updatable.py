@@ -1,0 +1,496 @@
+"""What every update can be asked for, and the update actions that this makes: values validated and in stored form."""
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
+
+from dynamap_async.codec import check_item
+from dynamap_async.errors import EncodeError, ExpressionError, OperationError
+from dynamap_async.expressions import (
+    Action,
+    Add,
+    Arithmetic,
+    Call,
+    Change,
+    Condition,
+    Delete,
+    DocumentPath,
+    DocumentTo,
+    Expr,
+    FieldFirst,
+    Longer,
+    Path,
+    Readable,
+    Remove,
+    Set,
+    Size,
+    Start,
+    Sum,
+    Value,
+    amount,
+    check_apart,
+    is_number,
+    made_of,
+    path_of,
+    paths_read,
+    source_of,
+)
+from dynamap_async.models import (
+    Definition,
+    FieldPlan,
+    KeyValue,
+    Model,
+    Role,
+    definition_of,
+    drops_empty,
+    is_frozen,
+    must_be_there,
+    start_number,
+    stored_empty,
+    validated,
+    validated_members,
+)
+from dynamap_async.operations.automatic_values import carried_version
+from dynamap_async.planning import (
+    check_written_by_key,
+    checked_model,
+    own_path,
+    replace_fields,
+    stored_conditions,
+    stored_path,
+)
+from dynamap_async.wire import AttributeValue, WireKey
+
+M = TypeVar("M")
+V = TypeVar("V")
+
+_SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
+_CHANGES: Final = (Path, Start, Arithmetic, Longer)  # A | B would be made anew each time (benchmarks: update_one)
+_SETS: Final = (set, frozenset)
+_PATH_BYTES: Final = 500
+"""What a path takes that was looked at before."""
+
+
+def setting(definition: Definition[Any], field: object, value: object) -> Action:
+    """Return the action that gives a field a value: a constant, another field, or a change of the stored one.
+
+    Args:
+        definition: the model.
+        field: the field.
+        value: a constant, another field, or a change.
+
+    Raises:
+        ExpressionError: the field cannot be set, or not to this.
+        EncodeError: a value does not fit the field.
+    """
+    path = target(definition, field)
+    made = path_of(value) if isinstance(value, DocumentPath) else made_of(value)
+    if isinstance(made, Size):
+        raise ExpressionError(f"{path} cannot be set to {made}: DynamoDB knows sizes in conditions only")
+    if isinstance(made, _CHANGES):
+        source = source_of(made, path, lambda at, start: _constant(definition, at, start))
+        for read in paths_read(source):
+            stored_path(definition.model, read)
+        return Set(path, source)
+    stored = stored_at(definition, path, value)
+    return Remove(path) if stored is None else Set(path, Value(stored))
+
+
+def removing(definition: Definition[Any], field: object) -> Action:
+    """Return the action that drops a field, or a part of one.
+
+    Args:
+        definition: the model.
+        field: the field.
+
+    Raises:
+        ExpressionError: items cannot do without it.
+    """
+    path = target(definition, field)
+    if must_be_there(path):
+        raise ExpressionError(
+            f"{path} is required, so an item without it could not be read; set it to another value, or give the field "
+            "a default, or allow None",
+            expression=str(path),
+        )
+    return Remove(path)
+
+
+def adding(definition: Definition[Any], field: object, value: Any) -> Action:
+    """Return the action that adds a number to a number, or members to a set.
+
+    Args:
+        definition: the model.
+        field: the field.
+        value: the number, or the members.
+
+    Raises:
+        ExpressionError: the field holds neither, or there are no members.
+        EncodeError: the number, or a member, is of another type than the field's.
+    """
+    path = target(definition, field)
+    if path.converter.tags & _SET_TAGS and (_is_set(value) or not is_number(path)):
+        members = validated_members(path, value) if _is_set(value) else value
+        return Add(path, _members(path, members, "add"))
+    number = amount(path, value)
+    start = start_number(path)
+    if len(path.steps) == 1 and not start:
+        return Add(path, number)
+    # ADD counts what is missing as 0, whatever its default, and is only promised for whole attributes.
+    return Set(path, Sum(Call("if_not_exists", (path, Value(path.encode(start)))), "+", number))
+
+
+def deleting(definition: Definition[Any], field: object, members: object) -> Action:
+    """Return the action that drops members of a set.
+
+    Args:
+        definition: the model.
+        field: the field.
+        members: the members, as a set.
+
+    Raises:
+        ExpressionError: the field holds no set, or there are no members.
+        EncodeError: they are of another type than the field's.
+    """
+    path = target(definition, field)
+    if not path.converter.tags & _SET_TAGS:
+        raise ExpressionError(
+            f"{path} holds {path.converter.label}, not a set that DynamoDB knows; delete() takes members out of sets, "
+            "remove() drops a field, or an element of a list",
+            expression=str(path),
+        )
+    return Delete(path, _members(path, members, "delete"))
+
+
+def target(definition: Definition[Any], field: object) -> Path:
+    """Return the path of a field that an update may change.
+
+    Args:
+        definition: the model.
+        field: the field.
+
+    Raises:
+        ExpressionError: it is no field of the model, or one that no update may change.
+    """
+    path = path_of(field)
+    changeable = (target, path)
+    if changeable in definition.compiled:  # looked at before: half of what set() or add() cost (benchmarks: update_one)
+        return path
+    own_path(definition.model, path)
+    if path.attribute in definition.require_table("updated").keys.names:
+        reason = "is part of the item's key, which never changes: put a new item, and delete the old one"
+    elif _plan(definition, path).role is Role.VERSION:
+        reason = "is counted by the session; to check it, use .expect_version(number)"
+    elif _plan(definition, path) is definition.write_id:
+        reason = "is given a new id by the session with each write; leave it out"
+    elif (computed := _computed_problem(definition, _plan(definition, path))) is not None:
+        reason = computed
+    elif is_frozen(path):
+        reason = "is frozen by the model; put() writes it"
+    else:
+        if not path.has_given_steps:  # which are its users'
+            definition.compiled.keep(changeable, path, _PATH_BYTES)
+        return path
+    raise ExpressionError(f"{path} {reason}", expression=str(path))
+
+
+def _computed_problem(definition: Definition[Any], field: FieldPlan) -> str | None:
+    """Return why an update may not change a field that is a computed key, or a part of one."""
+    if field.template is not None:
+        parts = ", ".join(field.template.names) or "nothing: it is constant"
+        return f"is computed from {parts}; change that, and the key follows"
+    keys = {key.name for key in definition.key_fields()}
+    fixed = [name for name in definition.templates.get(field.name, ()) if name in keys]
+    if fixed:
+        return (
+            f"is a part of {fixed[0]}, which is part of the item's key and never changes: put a new item, and delete "
+            "the old one"
+        )
+    return None
+
+
+def stored_at(definition: Definition[Any], path: Path, value: object) -> AttributeValue | None:
+    """Return a value in the stored form of a path; None where the attribute is to be left out.
+
+    Args:
+        definition: the model.
+        path: where the value is to be stored.
+        value: the value.
+
+    Raises:
+        EncodeError: the value does not fit the field, or cannot be stored.
+    """
+    fitting: Any = validated(path, value)
+    whole = len(path.steps) == 1
+    empty = fitting is None or (_is_set(fitting) and not fitting)
+    if empty and not whole and fitting is not None and drops_empty(path, in_unions=False):
+        return None
+    try:
+        stored = stored_empty(_plan(definition, path), fitting) if whole and empty else path.converter.encode(fitting)
+    except RecursionError:
+        raise EncodeError("the value contains itself, or is nested too deep").at(
+            path.spelled, model=path.owner.__name__
+        ) from None
+    except EncodeError as error:
+        raise error.at(path.spelled, model=path.owner.__name__) from error.__cause__
+    if stored is not None:
+        if whole:
+            definition.items.check_keys({path.attribute: stored})
+        check_item({path.attribute: stored}, path.owner.__name__)
+    return stored
+
+
+def _constant(definition: Definition[Any], path: Path, value: object) -> Value:
+    stored = stored_at(definition, path, value)
+    if stored is None:
+        raise ExpressionError(f"{path}: {value!r} is not stored, so nothing can start as it; leave if_not_exists() out")
+    return Value(stored)
+
+
+def _members(path: Path, members: Any, use: str) -> Value:
+    if not _is_set(members) or not members:
+        raise ExpressionError(
+            f"{use}({path}, ...) takes one or more members as a set, such as {{member}}, not {members!r}",
+            expression=str(path),
+        )
+    return Value(path.encode(members))
+
+
+def _is_set(value: object) -> bool:
+    return isinstance(value, _SETS)
+
+
+def _plan(definition: Definition[Any], path: Path) -> FieldPlan:
+    return definition.fields[definition.field_names[path.attribute]]
+
+
+Returning: TypeAlias = Literal["new", "old", "changed", "nothing"]
+"""What an update gives back."""
+SetOf: TypeAlias = Expr[set[V]] | Expr[set[V] | None] | Expr[frozenset[V]] | Expr[frozenset[V] | None]
+"""A field that holds a set. Invariant, so that members of another type are refused."""
+
+
+@dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``
+class UpdateSpec:
+    """Everything that an update asks."""
+
+    definition: Definition[Any]
+    key: WireKey
+    item: Model | None = None
+    """The instance that names the item, if one does; it moves on with the stored item."""
+    actions: tuple[Action, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    upserts: bool = False
+    """Whether an item that does not exist is made."""
+    returns: Returning = "new"
+    reads_first: bool = False
+    """Whether to read what is stored first, where unique fields change."""
+    expected: int | None = None
+    """The version that the stored item must have; None where it is not checked."""
+
+    def __str__(self) -> str:
+        key = ", ".join(f"{name}={next(iter(value.values()))!r}" for name, value in self.key.items())
+        changes = ", ".join(f"{type(action).__name__.lower()} {action.path.spelled}" for action in self.actions)
+        return f"{self.definition.model.__name__} {key}: {changes or 'nothing'}"
+
+
+_BLANK: Final = UpdateSpec(definition=cast("Any", None), key={})
+"""What every update begins as; it is told its model and its key."""
+
+
+def update_spec(
+    subject: Model | type[Model], partition: KeyValue | None = None, sort: KeyValue | None = None
+) -> UpdateSpec:
+    """Return the spec of an update that does nothing yet, of an item named by an instance or by its key.
+
+    Args:
+        subject: the instance, or the model.
+        partition: the partition key's value, after a model.
+        sort: the sort key's value, where the table has one, after a model.
+
+    Raises:
+        EncodeError: a key value is of the wrong type, empty or too long.
+        OperationError: the number of key values does not fit.
+    """
+    values = tuple([value for value in (partition, sort) if value is not None])
+    if not isinstance(subject, Model):
+        definition: Definition[Any] = definition_of(checked_model(subject))
+        definition.require_table("updated")
+        check_written_by_key(definition, deletes=False)
+        # ``made`` takes half the time of ``key``, which tells what is wrong (benchmarks: update_one).
+        key = definition.plain_keys.made(values) or definition.key(values)
+        return replace_fields(_BLANK, definition=definition, key=key)
+    definition = definition_of(type(subject))
+    definition.require_table("updated")
+    if values:
+        raise OperationError(f"update(item) takes no key values: {type(subject).__name__}'s key is in the item")
+    expected = None if definition.version is None else carried_version(subject, definition)
+    return UpdateSpec(definition=definition, key=definition.key_of(subject), item=subject, expected=expected)
+
+
+class Updatable(Generic[M]):
+    """What an update can be asked for; each method gives a new value."""
+
+    __slots__ = ()
+
+    _spec: UpdateSpec
+
+    @property
+    def spec(self) -> UpdateSpec:
+        """What is asked."""
+        return self._spec
+
+    if TYPE_CHECKING:
+
+        def _with(self, spec: UpdateSpec) -> Self: ...
+
+    @overload
+    def set(self, field: Expr[V], value: "V | Change[V] | Readable[V] | FieldFirst[V]", /) -> Self: ...
+    @overload
+    def set(self, field: Expr[Decimal] | Expr[Decimal | None], value: int, /) -> Self: ...
+    @overload
+    def set(self, field: DocumentTo[V], value: "V | Change[V] | Readable[V] | None", /) -> Self: ...
+    def set(self, field: Any, value: Any, /) -> Self:
+        """Return the update that also gives a field, or a part of one, a value.
+
+        None removes the attribute, or stores NULL where absence would read back as something else.
+
+        Args:
+            field: ``Tweet.text``, ``Tweet.address.city``, ``Tweet.words[0]`` or ``Tweet.counts["a"]``.
+            value: a constant, which the field's own type validates; another field; or a change of what is stored:
+                ``Tweet.likes + 1``, ``Tweet.likes.if_not_exists(0)``, ``Tweet.words.append(["x"])``.
+
+        Raises:
+            EncodeError: a constant does not fit the field.
+            ExpressionError: the field cannot be set, or the update changes it already.
+        """
+        return self._and(lambda definition: setting(definition, field, value))
+
+    @overload
+    def add(self, field: SetOf[V], amount: "AbstractSet[V] | FieldFirst[V]", /) -> Self: ...
+    @overload
+    def add(self, field: "Expr[int] | Expr[int | None]", amount: int, /) -> Self: ...
+    @overload
+    def add(self, field: "Expr[Decimal] | Expr[Decimal | None]", amount: Decimal | int, /) -> Self: ...
+    @overload
+    def add(self, field: "Expr[float] | Expr[float | None]", amount: float, /) -> Self: ...
+    def add(self, field: Any, amount: Any, /) -> Self:
+        """Return the update that also adds a number to a number, or members to a set.
+
+        A number that the item does not have counts as its default, or 0. The amount may be negative, and outside the
+        range of the field's values: DynamoDB adds it to a number that is not known here.
+
+        Args:
+            field: a field that holds a number or a set, or a part of a field.
+            amount: the number, or the members as a set.
+
+        Raises:
+            EncodeError: the amount, or a member, is of another type than the field's.
+            ExpressionError: the field holds neither number nor set, or the update changes it already.
+        """
+        return self._and(lambda definition: adding(definition, field, amount))
+
+    def remove(self, *fields: Expr[Any] | DocumentTo[Any]) -> Self:
+        """Return the update that also drops fields, parts of nested models, or elements of lists.
+
+        What is not there is no error. Positions in lists are those before the update.
+
+        Args:
+            fields: fields, parts of nested models, or elements of lists.
+
+        Raises:
+            ExpressionError: items cannot do without one of them, or the update changes it already.
+        """
+        return self._and(*(partial(_removing, field) for field in fields))
+
+    def delete(self, field: SetOf[V], members: "AbstractSet[V] | FieldFirst[V]", /) -> Self:
+        """Return the update that also drops members of a set; those that it does not have are no error.
+
+        Args:
+            field: a field that holds a set, or a part of a field.
+            members: the members, as a set.
+
+        Raises:
+            EncodeError: the members are of another type than the field's.
+            ExpressionError: the field holds no set, or the update changes it already.
+        """
+        return self._and(lambda definition: deleting(definition, field, members))
+
+    def where(self, *conditions: Condition) -> Self:
+        """Return the update with more conditions on the stored item; all must hold.
+
+        Args:
+            conditions: conditions on fields of the model; they are joined by AND.
+
+        Raises:
+            ExpressionError: one is no condition, or names a field of another model.
+        """
+        spec = self._spec
+        parts = stored_conditions(spec.definition.model, conditions)
+        return self._with(replace_fields(spec, conditions=(*spec.conditions, *parts)))
+
+    def upsert(self) -> Self:
+        """Return the update that makes the item where there is none.
+
+        Fields with a default that the update does not change get it, if the item has no value for them, so that the
+        new item is stored as ``create`` would store it.
+        """
+        return self._with(replace_fields(self._spec, upserts=True))
+
+    def read_first(self) -> Self:
+        """Return the update that reads the stored item first, which one of a field that is ``Unique`` needs.
+
+        The update is done only if that field is as it was read; else it is tried again, a few times. An update of an
+        instance that a session read or wrote does without.
+
+        Cost: one GetItem more; a read unit per 4 KB.
+        """
+        return self._with(replace_fields(self._spec, reads_first=True))
+
+    def expect_version(self, number: int, /) -> Self:
+        """Return the update that is done only if the stored item has this version; 0 for one that has none yet.
+
+        Args:
+            number: the version, from 0 on.
+
+        Raises:
+            OperationError: the model has no version, or this is no version.
+        """
+        spec = self._spec
+        name = spec.definition.model.__name__
+        if spec.definition.version is None:
+            raise OperationError(f"{name} has no version to expect; give it a field version: Version[int]")
+        if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+            raise OperationError(f"expect_version takes a whole number from 0 on, not {number!r}")
+        return self._with(replace_fields(spec, expected=number))
+
+    def _and(self, *makers: Callable[[Definition[Any]], Action]) -> Self:
+        spec = self._spec
+        actions = spec.actions
+        for make in makers:
+            action = make(spec.definition)
+            check_apart(actions, action.path)
+            actions = (*actions, action)
+        return self._with(replace_fields(spec, actions=actions))
+
+
+def _removing(field: object, definition: Definition[Any]) -> Action:
+    return removing(definition, field)
+
+
+def returning(spec: UpdateSpec, values: Returning) -> UpdateSpec:
+    """Return the spec whose result is this.
+
+    Args:
+        spec: what is asked.
+        values: ``"new"``, ``"old"``, ``"changed"`` or ``"nothing"``.
+
+    Raises:
+        OperationError: there is no such result.
+    """
+    if values not in ("new", "old", "changed", "nothing"):
+        raise OperationError(f'returning({values!r}): an update gives back "new", "old", "changed" or "nothing"')
+    return replace_fields(spec, returns=values)

@@ -10,7 +10,7 @@ did change. Encoding refuses values of wrong types by itself, so a ``list[str]``
 nothing here. A value that was not assigned is only judged: what its validators would make of it is not taken.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from types import NoneType
 from typing import Any, Final, Generic, TypeVar
@@ -250,12 +250,11 @@ class Validation(Generic[M]):
 
 def _members(value: Any) -> Any:
     """Return a value with its models replaced by dicts, because Pydantic accepts instances without validation."""
+    whole: Any = value  # of no narrower type than Any, for checkers
     if isinstance(value, BaseModel):
         return _members(value.__dict__)
     if isinstance(value, dict):
-        members: dict[Any, Any] = value
-        return {key: each if type(each) in _SIMPLE else _members(each) for key, each in members.items()}
+        return {key: each if type(each) in _SIMPLE else _members(each) for key, each in whole.items()}
     if isinstance(value, (list, tuple)):
-        sequence: Sequence[Any] = value
-        return [each if type(each) in _SIMPLE else _members(each) for each in sequence]
+        return [each if type(each) in _SIMPLE else _members(each) for each in whole]
     return value

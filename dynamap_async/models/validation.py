@@ -10,9 +10,9 @@ did change. Encoding refuses values of wrong types by itself, so a ``list[str]``
 nothing here. A value that was not assigned is only judged: what its validators would make of it is not taken.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from functools import cached_property
-from types import NoneType
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -31,8 +31,8 @@ M = TypeVar("M", bound=BaseModel)
 
 _KEPT: Final = 64
 """For how many sets of fields the compiled validators of one model are kept."""
-_SIMPLE: Final = frozenset((str, int, float, bool, bytes, NoneType))
-"""Types whose values have no members, of those that stand inside of others most."""
+_SIMPLE: Final = frozenset((*IMMUTABLE, bool, datetime))
+"""Types whose values have no members."""
 _SHOWN: Final = 3
 """How many faults a message tells."""
 
@@ -250,12 +250,11 @@ class Validation(Generic[M]):
 
 def _members(value: Any) -> Any:
     """Return a value with its models replaced by dicts, because Pydantic accepts instances without validation."""
-    if isinstance(value, BaseModel):
-        return _members(value.__dict__)
-    if isinstance(value, dict):
-        members: dict[Any, Any] = value
-        return {key: each if type(each) in _SIMPLE else _members(each) for key, each in members.items()}
+    whole: Any = value  # of no narrower type than Any, for checkers
     if isinstance(value, (list, tuple)):
-        sequence: Sequence[Any] = value
-        return [each if type(each) in _SIMPLE else _members(each) for each in sequence]
-    return value
+        return [each if type(each) in _SIMPLE else _members(each) for each in whole]
+    if not isinstance(value, dict):
+        if not isinstance(value, BaseModel):  # asked last: of other values it takes longest
+            return value
+        whole = value.__dict__
+    return {key: each if type(each) in _SIMPLE else _members(each) for key, each in whole.items()}

@@ -125,10 +125,8 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     """Return what DescribeTable, and DescribeTimeToLive if it was asked, say of a table."""
     table: dict[str, Any] = answer["Table"]
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
-    described: list[tuple[IndexKind, dict[str, Any]]] = [
-        (kind, each) for kind in IndexKind for each in table.get(kind.wire_name) or []
-    ]
-    indexes = [_read_index(each, kind, types) for kind, each in described]
+    listed: dict[IndexKind, list[dict[str, Any]]] = {kind: table.get(kind.wire_name) or [] for kind in IndexKind}
+    indexes = [_read_index(each, kind, types) for kind in IndexKind for each in listed[kind]]
     time_to_live: dict[str, Any] = (ttl or {}).get("TimeToLiveDescription") or {}
     created = table.get("CreationDateTime")
     billing: dict[str, Any] = table.get("BillingModeSummary") or {}
@@ -143,7 +141,10 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         ),
         status=table["TableStatus"],
         index_statuses={
-            each["IndexName"]: each.get("IndexStatus", "ACTIVE") for kind, each in described if kind.has_status
+            each["IndexName"]: each.get("IndexStatus", "ACTIVE")
+            for kind in IndexKind
+            if kind.has_status
+            for each in listed[kind]
         },
         billing="on-demand" if on_demand else "provisioned",
         item_count=table.get("ItemCount", 0),

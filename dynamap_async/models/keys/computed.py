@@ -18,12 +18,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import Role, declared_template
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.templates import (
-    UNITS_OF_TIMES,
-    KeyTemplate,
-    Part,
-    format_of,
-)
+from dynamap_async.models.templates import UNITS_OF_TIMES, KeyTemplate, Part, format_of
 
 
 @dataclass(frozen=True, slots=True)

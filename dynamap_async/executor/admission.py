@@ -1,30 +1,194 @@
 """Admission: lets requests wait for the units that they need, on the event loop. What is decided, the governor decides.
 
+Limits are asked for by DescribeTable in the background, and again as long as they matter; no request waits for that but
+those beyond what may be spent of a table of unknown limits. Where it is denied or fails, limits are learned from
+refusals.
+
 Invariant: while anyone waits, one timer is set, for when the next can be admitted. A request that nobody waits for any
 more gives back what it was given. No timer and no task is left when the session closes.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
 """
 
 import asyncio
+import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
-from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    DynamapError,
+    InternalServerError,
+    Outcome,
+    ResourceNotFoundError,
+    ServiceError,
+    SessionClosedError,
+    ThrottledError,
+    TransactionCanceledError,
+    TransportError,
+)
 from dynamap_async.events import Event, HotPartition
-from dynamap_async.executor.describing import Describing
-from dynamap_async.executor.governor.governor import Governor
-from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
-from dynamap_async.executor.governor.limits import Limits, same_limits
-from dynamap_async.executor.governor.places import Place, spent_units
-from dynamap_async.executor.governor.tickets import Ticket
-from dynamap_async.executor.metering import is_metered
-from dynamap_async.executor.refusals import Verdict, verdict_of
-from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.settling import Settlement
+from dynamap_async.executor.book import Settlement
+from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.consumed import is_metered
+from dynamap_async.executor.pacing.estimates import Place, spent_units
+from dynamap_async.executor.pacing.governor import Governor, Limits, described_limits, same_limits
+from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
+from dynamap_async.executor.pacing.line import Ticket
 from dynamap_async.request import Request, tables_of
 from dynamap_async.wire import Body
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+
+_AGAIN_SECONDS: Final = 3.0
+"""After so long a table is described again, as long as requests wait for its units."""
+_REFUSED_SECONDS: Final = 0.5
+"""After so long it is described again if it refuses what it should have."""
+_FAILED_SECONDS: Final = 300.0
+"""After so long it is described again if that failed: policies change, and tables are created."""
+
+
+class Describing:
+    """What DescribeTable says of the tables of a session."""
+
+    def __init__(
+        self,
+        send: Callable[[Request], Awaitable[Body]],
+        know: Callable[[str, Limits | None], None],
+        missing: Callable[[str], None],
+    ) -> None:
+        """Begin with nothing known.
+
+        Args:
+            send: sends a request, with retries.
+            know: called with a table and its limits; None where they could not be had.
+            missing: called with a table that does not exist, after that.
+        """
+        self.tasks: Final[set[asyncio.Task[None]]] = set()
+        """Those that are under way."""
+        self._send: Final = send
+        self._know: Final = know
+        self._missing: Final = missing
+        self._described: Final[dict[str, float]] = {}
+        """Table -> the event loop's time of its description; far ahead where it failed or is under way."""
+
+    def begin(self, table: str) -> None:
+        """Ask for the limits of a table."""
+        self._described[table] = asyncio.get_running_loop().time() + _FAILED_SECONDS
+        # An empty context: nobody's scope pays for it.
+        task = asyncio.get_running_loop().create_task(self._describe(table), context=Context())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def refresh(self, tables: Iterable[str], *, refused: bool = False) -> None:
+        """Ask again for the limits of tables that requests wait for, or that refused some, if it is time to."""
+        before = asyncio.get_running_loop().time() - (_REFUSED_SECONDS if refused else _AGAIN_SECONDS)
+        for table in tables:
+            if self._described.get(table, before) < before:
+                self.begin(table)
+
+    def forget(self, table: str) -> None:
+        """Forget that a table was described."""
+        self._described.pop(table, None)
+
+    def close(self) -> None:
+        """End what is under way."""
+        for task in self.tasks:
+            task.cancel()
+
+    async def _describe(self, table: str) -> None:
+        request = Request(operation="DescribeTable", body={"TableName": table}, table=table)
+        try:
+            limits = described_limits(await self._send(request))
+        except SessionClosedError:
+            return
+        except ResourceNotFoundError:
+            self._know(table, None)
+            self._missing(table)
+        except (DynamapError, LookupError, TypeError, ValueError, AttributeError) as error:
+            logger.warning("the limits of %s are learned, for DescribeTable failed: %s", table, type(error).__name__)
+            self._know(table, None)
+        else:
+            self._described[table] = asyncio.get_running_loop().time()
+            self._know(table, limits)
+
+
+_REASON: Final = re.compile(r"(?:Table|Index)(Read|Write)\w+(?: \S*:table/([^/\s]+)(?:/index/([^/\s]+))?)?")
+_SHORT: Final = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
+"""What stands in the reasons of a cancelled transaction for an action that found no capacity."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of what an exchange carried."""
+
+    spent: Sequence[Sending] = ()
+    """What was carried out, or may have been: it took units."""
+    returned: Sequence[Sending] = ()
+    """What took no units."""
+    refused: Sequence[Sending] = ()
+    """What took no units because there were none."""
+    short: list[Place] = field(default_factory=list[Place])
+    """Where there were none."""
+    hot: Partition | None = None
+    """The partition that had none, where its table may have had some."""
+
+
+def verdict_of(settlement: Settlement) -> Verdict:
+    """Return what became of what an exchange carried."""
+    carried, error = settlement.carried, settlement.error
+    if error is None:
+        return _answered(settlement)
+    if isinstance(error, ThrottledError):
+        partition = partition_of(settlement.request)
+        if partition is not None and error.reasons and all("KeyRange" in reason for reason in error.reasons):
+            return Verdict(refused=carried, hot=partition)
+        return Verdict(refused=carried, short=_short(settlement.request, error.reasons))
+    if isinstance(error, TransactionCanceledError):
+        # DynamoDB does not say what a cancelled transaction took; it charges those too.
+        tables = {reason.table for reason in error.reasons if reason.code in _SHORT}
+        return Verdict(
+            spent=carried, short=[Place(table, None, settlement.request.writes) for table in tables if table]
+        )
+    if isinstance(error, TransportError):
+        sent = error.outcome is not Outcome.NOT_SENT
+    else:
+        sent = isinstance(error, ConditionalCheckFailedError | InternalServerError)
+        sent = sent or not isinstance(error, ServiceError)
+    return Verdict(spent=carried) if sent else Verdict(returned=carried)
+
+
+def _answered(settlement: Settlement) -> Verdict:
+    if not settlement.left_over:
+        return Verdict(spent=settlement.carried)
+    refused = set(settlement.throttled)
+    left = set(settlement.left_over)
+    writes = settlement.request.writes
+    return Verdict(
+        spent=[each for each in settlement.carried if each not in left],
+        returned=[each for each in settlement.left_over if each not in refused],
+        refused=settlement.throttled,
+        short=[Place(table, None, writes) for table in {each.request.table for each in refused}],
+    )
+
+
+def _short(request: Request, reasons: Sequence[str]) -> list[Place]:
+    """Return where capacity was short: where the reasons say, otherwise wherever the request goes."""
+    named: list[Place] = []
+    for reason in reasons:
+        if (found := _REASON.match(reason)) is not None:
+            kind, table, index = found.groups()
+            named.append(Place(table or tables_of(request)[0], index, kind == "Write"))
+    if named:
+        return named
+    tables = tables_of(request)
+    return [Place(table, request.index if len(tables) == 1 else None, request.writes) for table in tables]
+
 
 Declared: TypeAlias = Callable[[str], Limits]
 """Returns what models declare of a table, by its full name; nothing of a table that none declares anything of."""

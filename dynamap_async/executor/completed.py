@@ -14,9 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Final, TypeAlias
 
-from dynamap_async.executor.merged import MergedPages
-from dynamap_async.executor.pages import Pages, RawPage
-from dynamap_async.executor.segments import SegmentPages
+from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.turns import next_turn

@@ -1,10 +1,13 @@
 """The executor: how requests are carried out. It knows requests and answers, never models.
 
-Invariant: while it is open it belongs to one event loop; when ``close`` returns, nothing that it started is running.
+Invariant: while it is open it belongs to one event loop; when ``close`` returns, nothing that it started is running. A
+slot is held for one exchange, never while waiting. Whoever is interrupted because the session closes gets an error, and
+its task goes on uncancelled, like one whose ``asyncio.timeout`` is over.
 """
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextvars import Context
 from types import EllipsisType
@@ -16,29 +19,180 @@ import anyio.lowlevel
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import ServiceError, SessionClosedError, SessionStateError
 from dynamap_async.events import Observer
-from dynamap_async.executor.account import Account
+from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission, Declared
-from dynamap_async.executor.attempts import Attempts
-from dynamap_async.executor.chunks import Apart, Chunk
-from dynamap_async.executor.journal import Journal
-from dynamap_async.executor.ledger import Ledger
-from dynamap_async.executor.means import Means
-from dynamap_async.executor.merged import MergedPages, SortedParts
-from dynamap_async.executor.metering import metered
-from dynamap_async.executor.meters import Meters
-from dynamap_async.executor.pages import Pages
-from dynamap_async.executor.reads import Reads
-from dynamap_async.executor.retry import Retries
-from dynamap_async.executor.segments import Part, Parts, SegmentPages
-from dynamap_async.executor.settling import Measure, json_size
-from dynamap_async.executor.sifting import Missing, Sieve, sifting
-from dynamap_async.executor.singles import Singles
+from dynamap_async.executor.book import Journal, Ledger, Measure, json_size
+from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.consumed import metered
+from dynamap_async.executor.lanes import Apart, Chunk, Exchange, Means, Meters, Reads, Writes
+from dynamap_async.executor.pages import (
+    MergedPages,
+    Missing,
+    Pages,
+    Part,
+    Parts,
+    SegmentPages,
+    Sieve,
+    SortedParts,
+    sifting,
+)
+from dynamap_async.executor.retry import Retries, given_up, send_with_retries
 from dynamap_async.executor.slots import Slots
-from dynamap_async.executor.writes import Writes
 from dynamap_async.request import Positions, Request
 from dynamap_async.statistics import Statistics
-from dynamap_async.transport import Transport, damage_of, damage_of_refusal
+from dynamap_async.transport import Transport, damage_of, damage_of_refusal, too_slow
 from dynamap_async.wire import Body, WireItem, WireKey
+
+Send = Callable[[Request], Coroutine[Any, Any, Body]]
+
+
+class Attempts:
+    """The attempts that are under way."""
+
+    def __init__(self, send: Send, seconds: float) -> None:
+        """Begin with none.
+
+        Args:
+            send: sends a request once.
+            seconds: how long that may take; infinity for as long as it likes.
+        """
+        self._transport_send: Final = send
+        self._seconds: Final = seconds
+        self._due: Final[dict[asyncio.Task[Any], float]] = {}
+        """Each task with an attempt -> the event loop's time at which that has to be over, the earliest first."""
+        self._ended: Final[set[asyncio.Task[Any]]] = set()
+        """Those that were cancelled because their attempt took too long."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def send(self, request: Request) -> Body:
+        """Send a request once; errors are those of the transport.
+
+        Raises:
+            RequestTimeoutError: it took too long.
+        """
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        assert task is not None  # noqa: S101 - requests are sent in tasks
+        cancelled_before = task.cancelling()
+        due = self._due[task] = loop.time() + self._seconds
+        if self._timer is None and due < math.inf:
+            self._timer = loop.call_at(due, self._end_overdue, due)
+        try:
+            return await self._transport_send(request)
+        except asyncio.CancelledError:
+            if task in self._ended and self._take_back(task) <= cancelled_before:
+                raise too_slow(request, self._seconds) from None
+            raise
+        finally:
+            del self._due[task]
+            if self._ended and task in self._ended:
+                self._take_back(task)
+
+    def _take_back(self, task: asyncio.Task[Any]) -> int:
+        """Take our cancellation back; return how many there are of others."""
+        self._ended.discard(task)
+        return task.uncancel()
+
+    def _end_overdue(self, until: float) -> None:
+        # Not by the clock: the event loop calls what is due a little too early.
+        self._timer = None
+        for task, due in self._due.items():
+            if due > until:
+                self._timer = asyncio.get_running_loop().call_at(due, self._end_overdue, due)
+                break
+            if task not in self._ended:
+                self._ended.add(task)
+                task.cancel()
+
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Singles:
+    """Sends requests one by one."""
+
+    def __init__(self, means: Means) -> None:
+        """Begin with nothing under way.
+
+        Args:
+            means: what it sends with.
+        """
+        self._send: Final = means.send
+        self._journal: Final = means.journal
+        self._ledger: Final = means.journal.ledger
+        self._slots: Final = means.slots
+        self._retries: Final = means.retries
+        self._ended: Final = means.ended
+        self._admission: Final = means.admission
+        self._meters: Final = means.meters
+        self.under_way: Final[dict[Sending, asyncio.Task[object] | None]] = {}
+        """What is under way, each with the task that waits for it."""
+        self._interrupted: Final[dict[Sending, int]] = {}
+        """What was given up, with the number of times that its task was cancelled before."""
+
+    async def send(self, request: Request) -> Body:
+        """Carry out a request and return its answer; errors are those of ``Executor.send``."""
+        sending = Sending(request, since=asyncio.get_running_loop().time())
+        if self._ledger.scoped:
+            sending.account = self._ledger.payer()
+            self._ledger.reserve(sending)
+        sending.waiter_id = self._journal.queued(request)
+        failure: type[BaseException] | None = None
+        self.under_way[sending] = asyncio.current_task()
+        try:
+            return await send_with_retries(self._exchange, sending, self._retries)
+        except BaseException as error:
+            own = given_up(sending) if self._is_interrupted(sending, error) else error
+            failure = type(own)
+            if own is error:
+                raise
+            raise own from None
+        finally:
+            del self.under_way[sending]
+            if sending.ticket is not None:
+                self._admission.leave(sending)
+            if sending.reserved is not None:
+                sending.give_back()
+            if self._journal.observed:
+                self._journal.ended(sending.waiter_id, sending, failure)
+            self._ended()
+
+    async def _exchange(self, sending: Sending) -> Body:
+        request, priority = sending.request, sending.priority
+        if not self._admission.is_free(request):
+            await self._admission.admitted(sending)
+        if not self._slots.try_take(priority):
+            await self._slots.take(priority)
+        try:
+            sending.check_requests()
+            sending.on_the_wire = True
+            with Exchange(self._journal, request, (sending,), self._meters.of(request)) as exchange:
+                answer = await self._send(request)
+                exchange.answered(answer)
+                return answer
+        finally:
+            self._slots.release(priority)
+
+    def interrupt(self, *, writes: bool) -> None:
+        """Give up what is under way, because the session closes.
+
+        Args:
+            writes: whether to give up what may write, too.
+        """
+        for sending, task in self.under_way.items():
+            if task is not None and sending not in self._interrupted and (writes or not sending.request.writes):
+                self._interrupted[sending] = task.cancelling()
+                task.cancel()
+
+    def _is_interrupted(self, sending: Sending, error: BaseException) -> bool:
+        """Tell whether an exception is nothing but our own interruption of the task, which is undone here."""
+        before, task = self._interrupted.pop(sending, None), self.under_way[sending]
+        if before is None or task is None:
+            return False
+        return task.uncancel() <= before and isinstance(error, asyncio.CancelledError)
 
 
 class Executor:

@@ -1,32 +1,44 @@
-"""Retries: which failures are worth another attempt, and how long to wait before it.
+"""Retries: which failures are worth another attempt, how long to wait before it, and what each request is told.
 
 Invariant: a request is sent again only if that cannot change what one sending would have done, except where the
-service says so itself (a resent write may overwrite another writer's later value, as with every AWS SDK).
+service says so itself (a resent write may overwrite another writer's later value, as with every AWS SDK). The error of
+a request is its own instance, and names the operation and table that were asked for, not those of its batch. A request
+that nobody waits for any more leaves its backoff at once, so that it delays nobody; nobody waits past its own deadline;
+no timer is left when the session closes.
+
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
+import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import anyio
 
 from dynamap_async.config import RetryPolicy
 from dynamap_async.errors import (
+    AccessDeniedError,
     ConditionalCheckFailedError,
     ConnectionFailedError,
+    CredentialsRejectedError,
+    DamagedResponseError,
     InternalServerError,
     Outcome,
     RequestTimeoutError,
+    ResourceNotFoundError,
     ServiceError,
     SessionClosedError,
     TransactionCanceledError,
     TransportError,
+    UnprocessedError,
 )
-from dynamap_async.executor.account import OUT_OF_REQUESTS
-from dynamap_async.executor.journal import Journal
-from dynamap_async.executor.sending import Sending
+from dynamap_async.executor.accounts import OUT_OF_REQUESTS
+from dynamap_async.executor.book import Journal
+from dynamap_async.executor.calls import Pending, Sending, own_instance
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -216,3 +228,139 @@ def given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:
     )
     error.attempts = sending.attempts
     return error
+
+
+F = TypeVar("F", bound=ServiceError | TransportError)
+
+
+def own_failure(retries: Retries, pending: Pending, error: F) -> F:
+    """Return a request's own instance of the error of its batch, with what the request's earlier attempts mean."""
+    own = own_instance(error)
+    own.operation, own.table = pending.request.operation, pending.request.table
+    retries.note(pending, own)
+    return own
+
+
+def refuses_some(error: ServiceError | TransportError) -> bool:
+    """Return whether some items of a batch that failed may be accepted, or answered, without the others."""
+    if error.retryable or isinstance(error, CredentialsRejectedError):
+        return False
+    if isinstance(error, TransportError):
+        return isinstance(error, DamagedResponseError)  # the answer was too large: that to fewer items is smaller
+    # An error of DynamoDB itself says nothing about items, and splitting would multiply it.
+    return 400 <= error.status < 500
+
+
+def refused_by_name(error: ServiceError | TransportError) -> bool:
+    """Return whether the refusal is about tables and permissions, so that items alone may be accepted."""
+    return isinstance(error, AccessDeniedError | ResourceNotFoundError)
+
+
+def unprocessed(pending: Pending) -> UnprocessedError:
+    """Return the error of a request that a batch call left out for want of capacity."""
+    request = pending.request
+    return UnprocessedError(
+        f"DynamoDB left this item of {request.table} out of a batch, for want of capacity. Ask for less at a time, or "
+        "raise the capacity of the table.",
+        service_code="Unprocessed",
+        operation=request.operation,
+        table=request.table,
+        status=200,
+    )
+
+
+def interrupted(pending: Pending) -> ConnectionFailedError:
+    """Return the error of a request whose task was cancelled from outside of this library."""
+    request = pending.request
+    error = ConnectionFailedError(
+        f"the task that carried {request.operation} on {request.table} was cancelled, by none of those who waited for "
+        f"it ({pending.outcome.value}); cancel tasks of your own only",
+        outcome=pending.outcome,
+        operation=request.operation,
+        table=request.table,
+    )
+    error.attempts = pending.attempts
+    return error
+
+
+Failed = tuple[Pending, ServiceError | TransportError]
+
+
+class Backoffs:
+    """The backoffs of a session's reads or writes."""
+
+    def __init__(
+        self, retries: Retries, resume: Callable[[Sequence[Pending]], None], close_one: Callable[[Pending], None]
+    ) -> None:
+        """Begin with none.
+
+        Args:
+            retries: how often and how late something is sent again.
+            resume: takes the requests whose backoff is over.
+            close_one: takes a request that is given up, or that nobody waits for any more.
+        """
+        self._retries: Final = retries
+        self._resume: Final = resume
+        self._close_one: Final = close_one
+        self._waiting: dict[Pending, int] = {}
+        """Requests, each with the number of its backoff."""
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._begun = 0
+
+    def begin(self, failed: Sequence[Failed]) -> None:
+        """Let requests that failed together wait together, or give them up, each with its own error."""
+        waiting: list[Failed] = []
+        for pending, error in failed:
+            if pending.attempts < self._retries.policy.max_attempts:
+                waiting.append((pending, error))
+            else:
+                error.add_note(f"not sent again: {pending.attempts} attempts are all that RetryPolicy allows")
+                self._give_up(pending, error)
+        if waiting and not self._retries.take():
+            for pending, error in waiting:
+                error.add_note("not sent again: the session's retry budget is spent")
+                self._give_up(pending, error)
+        elif waiting:
+            self._wait(waiting, self._retries.delay(max(pending.attempts for pending, _ in waiting)))
+
+    def withdraw(self, pending: Pending) -> None:
+        """Take a request that nobody waits for any more out of its backoff, if it is in one."""
+        if self._waiting.pop(pending, None) is not None:
+            self._close_one(pending)
+
+    def clear(self) -> None:
+        """Forget everything, and stop the timers."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._waiting.clear()
+
+    def _give_up(self, pending: Pending, error: Exception) -> None:
+        pending.fail(error)
+        self._close_one(pending)
+
+    def _wait(self, failed: Sequence[Failed], delay: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._begun += 1
+        begun: list[Failed] = []
+        for pending, error in failed:
+            if pending.is_too_late(loop.time() + delay):
+                error.add_note(TOO_LATE)
+                pending.fail(error)
+            pending.fail_those_due(loop.time() + delay, error)
+            pending.fail_those_out_of_requests(error)
+            if not pending.wanted:
+                self._close_one(pending)
+                continue
+            self._waiting[pending] = self._begun
+            begun.append((pending, error))
+        self._retries.journal.retried(begun, delay)
+        end = partial(self._end, self._begun, [pending for pending, _ in failed])
+        self._timers[self._begun] = loop.call_later(delay, end, context=Context())
+
+    def _end(self, number: int, batch: Sequence[Pending]) -> None:
+        del self._timers[number]
+        due = [pending for pending in batch if self._waiting.get(pending) == number]
+        for pending in due:
+            del self._waiting[pending]
+        self._resume(due)

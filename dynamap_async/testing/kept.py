@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.errors import DynamapError, ServiceError
-from dynamap_async.executor.metering import METERED
+from dynamap_async.executor.consumed import METERED
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.request import Request
 from dynamap_async.transport import Transport

@@ -30,7 +30,7 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.executor import Chunk, Executor
-from dynamap_async.executor.batch import batch_get, batch_write
+from dynamap_async.executor.batches import batch_get, batch_write
 from dynamap_async.request import Request, Target, identity_of
 
 RUNS = int(os.environ.get("DYNAMAP_MODEL_RUNS", "1000"))

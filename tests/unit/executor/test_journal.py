@@ -9,10 +9,9 @@ import pytest
 from dynamap_async import OperationStatistics, Session, Statistics
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event
-from dynamap_async.executor.exchange import Exchange
-from dynamap_async.executor.journal import Journal
-from dynamap_async.executor.observers import Observers
-from dynamap_async.executor.sending import Sending
+from dynamap_async.executor.book import Journal, Observers
+from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.lanes import Exchange
 from dynamap_async.request import Request, Target
 
 QUERY = Request(operation="Query", body={}, table="orders", index="by-day")

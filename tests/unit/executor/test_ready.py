@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from dynamap_async.executor.pending import Pending, Waiter
-from dynamap_async.executor.ready import Ready
+from dynamap_async.executor.batches import Ready
+from dynamap_async.executor.calls import Pending, Waiter
 from dynamap_async.request import Request, Target
 
 

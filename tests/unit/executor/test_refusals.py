@@ -12,11 +12,11 @@ from dynamap_async.errors import (
     RequestRejectedError,
     TransactionCanceledError,
 )
-from dynamap_async.executor.governor.heat import Partition
-from dynamap_async.executor.governor.places import Place
-from dynamap_async.executor.refusals import verdict_of
-from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.settling import Settlement, json_size
+from dynamap_async.executor.admission import verdict_of
+from dynamap_async.executor.book import Settlement, json_size
+from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.heat import Partition
 from dynamap_async.request import Request, Target
 
 KEY = {"id": {"S": "ada"}}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dynamap_async.executor.metering import Spending
-from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.settling import Settlement, divide
+from dynamap_async.executor.book import Settlement, divide
+from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.consumed import Spending
 from dynamap_async.request import Request, Target
 
 

@@ -25,7 +25,7 @@ from dynamap_async.errors import (
     SessionClosedError,
 )
 from dynamap_async.events import RequestEnded, RequestQueued, RequestSent
-from dynamap_async.executor.coalescer import Coalescer
+from dynamap_async.executor.lanes import Coalescer
 from dynamap_async.models import definition_of
 
 AT_ONCE = RetryPolicy(base_delay_seconds=0)

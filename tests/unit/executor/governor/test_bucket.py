@@ -3,7 +3,7 @@
 import pytest
 
 from dynamap_async import Priority
-from dynamap_async.executor.governor.bucket import FIRST_UNITS, LENT_UNITS, Bucket
+from dynamap_async.executor.pacing.buckets import FIRST_UNITS, LENT_UNITS, Bucket
 
 INTERACTIVE, BATCH, BACKGROUND = Priority
 

@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from dynamap_async.executor.governor.estimates import Estimates
-from dynamap_async.executor.governor.places import Place, spent_units, supposed_units
-from dynamap_async.executor.metering import Spending
+from dynamap_async.executor.consumed import Spending
+from dynamap_async.executor.pacing.estimates import Estimates, Place, spent_units, supposed_units
 from dynamap_async.request import Request, Target
 
 TABLE, INDEX, READS = Place("t", None, True), Place("t", "by_city", True), Place("t", None, False)

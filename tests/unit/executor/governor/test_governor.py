@@ -3,8 +3,8 @@
 import pytest
 
 from dynamap_async import CapacityPolicy, Priority, Throughput
-from dynamap_async.executor.governor.governor import Governor
-from dynamap_async.executor.governor.places import Place
+from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.governor import Governor
 from dynamap_async.request import Request, Target
 
 INTERACTIVE = Priority.INTERACTIVE

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from dynamap_async import CapacityPolicy, Priority
-from dynamap_async.executor.governor.governor import Governor
-from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
+from dynamap_async.executor.pacing.governor import Governor
+from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.request import Request, Target
 
 HOT = Partition("t", "ada", True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.governor.limits import described_limits
+from dynamap_async.executor.pacing.governor import described_limits
 
 
 def units(read, write):

@@ -3,10 +3,9 @@
 import pytest
 
 from dynamap_async import Priority
-from dynamap_async.executor.governor.bucket import Bucket
-from dynamap_async.executor.governor.estimates import Estimate, Kind
-from dynamap_async.executor.governor.line import QUANTUM_SECONDS, Line
-from dynamap_async.executor.governor.tickets import Ticket
+from dynamap_async.executor.pacing.buckets import Bucket
+from dynamap_async.executor.pacing.estimates import Estimate, Kind
+from dynamap_async.executor.pacing.line import QUANTUM_SECONDS, Line, Ticket
 
 INTERACTIVE, BATCH, BACKGROUND = Priority
 ESTIMATE = Estimate(Kind("PutItem", "t", None, False, 0), 1.0, {})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.governor.pace import FIRST_RATE, Pace
+from dynamap_async.executor.pacing.buckets import FIRST_RATE, Pace
 
 
 def paced(rate, *, now=0.0):

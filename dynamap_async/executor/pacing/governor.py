@@ -5,21 +5,59 @@ for one, waits in line until its units are there, is sent, and settles: what the
 on the estimate, and a refusal lowers the pace.
 
 Invariant: every ticket that was admitted is settled, refused or left once.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
-from dynamap_async.executor.governor.bucket import Bucket
-from dynamap_async.executor.governor.estimates import MOST_KINDS, Estimate, Estimates, Kind
-from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
-from dynamap_async.executor.governor.limits import Limits
-from dynamap_async.executor.governor.line import Line
-from dynamap_async.executor.governor.places import Place
-from dynamap_async.executor.governor.tickets import Needs, Ticket
+from dynamap_async.executor.pacing.buckets import Bucket
+from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estimates, Kind, Place
+from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
+from dynamap_async.executor.pacing.line import Line, Needs, Ticket
 from dynamap_async.request import Request
+from dynamap_async.wire import Body
+
+Limits: TypeAlias = Mapping[tuple[str | None, bool], float | None]
+"""(global index, or None for the table; whether write units are meant) -> units a second; None for no limit."""
+
+
+def described_limits(answer: Body) -> Limits:
+    """Return the limits in an answer of DescribeTable, provisioned or as the maximum of an on-demand table.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: the answer is not of the form that DynamoDB documents.
+    """
+    table: Mapping[str, Any] = answer["Table"]
+    billing: Mapping[str, Any] = table.get("BillingModeSummary") or {}
+    on_demand = billing.get("BillingMode") == "PAY_PER_REQUEST"
+    limits = _limits_of(None, table, on_demand=on_demand)
+    for index in table.get("GlobalSecondaryIndexes") or ():
+        limits |= _limits_of(index["IndexName"], index, on_demand=on_demand)
+    return limits
+
+
+def same_limits(throughput: Throughput, index: str | None) -> Limits:
+    """Return the limits of a table or of a global index whose throughput is known."""
+    return {(index, False): float(throughput.read), (index, True): float(throughput.write)}
+
+
+def _limits_of(
+    index: str | None, described: Mapping[str, Any], *, on_demand: bool
+) -> dict[tuple[str | None, bool], float | None]:
+    units: Mapping[str, Any] = described.get("OnDemandThroughput" if on_demand else "ProvisionedThroughput") or {}
+    names = (
+        ("MaxReadRequestUnits", "MaxWriteRequestUnits") if on_demand else ("ReadCapacityUnits", "WriteCapacityUnits")
+    )
+    # -1 stands for an on-demand table without a maximum; local engines give 0.
+    return {
+        (index, writes): limit if (limit := float(units.get(names[writes], 0))) > 0 else None
+        for writes in (False, True)
+    }
+
 
 _AT_ONCE: Final = 50
 """Two calls full of writes: about 10 ms of work until all is sent."""

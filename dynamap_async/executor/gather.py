@@ -1,4 +1,4 @@
-"""Together: several awaitables at once, as one. The first failure ends the others and is raised as itself.
+"""Several awaitables at once, as one. The first failure ends the others and is raised as itself.
 
 Invariant: when ``together`` returns or raises, nothing that it started is running.
 """

@@ -1,7 +1,8 @@
 """Buckets: the units that are there to be spent on one table or index, for reads or for writes. Pure.
 
 What is known of a rate is a ceiling. What is refused below it, or without one, lowers the rate at once to a part of
-what was delivered; while requests wait, and none is refused, it rises again, slowly at first and then faster and faster.
+what was delivered; while requests wait, and none is refused, it rises again, slowly at first and then faster and
+faster.
 
 Invariant: what was taken since the beginning is never more than what the rate gave since then, except for a debt that
 an answer revealed, or that one request larger than the bucket left. The refusals of requests that were admitted before

@@ -65,10 +65,12 @@ class Attempts:
         self._timer: asyncio.TimerHandle | None = None
 
     async def send(self, request: Request) -> Body:
-        """Send a request once; errors are those of the transport.
+        """Send a request once, and judge its answer: for every operation and transport, before anything is sent again.
 
         Raises:
+            ServiceError: DynamoDB refused the request.
             RequestTimeoutError: it took too long.
+            TransportError: no answer came, or one that cannot be right.
         """
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop)
@@ -78,15 +80,22 @@ class Attempts:
         if self._timer is None and due < math.inf:
             self._timer = loop.call_at(due, self._end_overdue, due)
         try:
-            return await self._transport_send(request)
+            answer = await self._transport_send(metered(request))
         except asyncio.CancelledError:
             if task in self._ended and self._take_back(task) <= cancelled_before:
                 raise too_slow(request, self._seconds) from None
+            raise
+        except ServiceError as error:
+            if (damage := damage_of_refusal(request, error)) is not None:
+                raise damage from error
             raise
         finally:
             del self._due[task]
             if self._ended and task in self._ended:
                 self._take_back(task)
+        if (damage := damage_of(request, answer)) is not None:
+            raise damage
+        return answer
 
     def _take_back(self, task: asyncio.Task[Any]) -> int:
         """Take our cancellation back; return how many there are of others."""
@@ -224,7 +233,7 @@ class Executor:
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
         means = Means(
-            send=self._post,
+            send=self._attempts.send,
             journal=self._journal,
             slots=self._slots,
             retries=self._retries,
@@ -332,18 +341,6 @@ class Executor:
     def _recall(self, table: str) -> None:
         self._reads.entrance.recall(table)
         self._writes.entrance.recall(table)
-
-    async def _post(self, request: Request) -> Body:
-        # Answers are judged here, for every operation and every transport, before it is decided what is sent again.
-        try:
-            answer = await self._attempts.send(metered(request))
-        except ServiceError as error:
-            if (damage := damage_of_refusal(request, error)) is not None:
-                raise damage from error
-            raise
-        if (damage := damage_of(request, answer)) is not None:
-            raise damage
-        return answer
 
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Tell observers of items that a read left out; see ``Journal.skipped``."""

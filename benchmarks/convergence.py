@@ -94,7 +94,7 @@ class Process:
 
     def ask(self, ticket: Ticket) -> None:
         """Ask for one item."""
-        if self.governor.governs("t"):
+        if self.governor.governs(["t"]):
             self.ready += self.governor.ask(ticket, self.events.now)
         else:
             self.ready.append(ticket)

@@ -8,17 +8,17 @@ the request is answered, given up or cancelled.
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Context, ContextVar
 from dataclasses import dataclass, fields
 from math import inf
-from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import CapacityBudgetExceededError
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.request import Request
-from dynamap_async.statistics import OTHER_TABLES
+from dynamap_async.statistics import OTHER_TABLES, OperationStatistics, Statistics
 from dynamap_async.usage import IndexUsage, OperationUsage, Usage, UsageCounts
 
 MOST_PLACES: Final = 4_000
@@ -28,40 +28,18 @@ Place: TypeAlias = tuple[str, str]
 """An API operation and a table."""
 
 
-class Counts(Protocol):
-    """Counts while they grow."""
-
-    @property
-    def used(self) -> int:
-        """How often they were used until now."""
-        ...
-
-    def add(self, other: Self) -> None:
-        """Count what another one has counted, too."""
-        ...
-
-
-C = TypeVar("C", bound=Counts)
-
-
-class CountsByTable(dict[Place, C]):
+class CountsByTable(dict[Place, "Tally"]):
     """Operation and table -> counts, which are made where they are asked for."""
 
-    def __init__(self, make: Callable[[], C]) -> None:
-        """Begin with none.
-
-        Args:
-            make: returns counts of nothing.
-        """
+    def __init__(self) -> None:
         super().__init__()
-        self._make: Final = make
         self._used: dict[Place, int] = {}
         """How often the counts were used, when room was made last."""
 
-    def __missing__(self, place: Place) -> C:
+    def __missing__(self, place: Place) -> "Tally":
         if len(self) >= MOST_PLACES:
             self._make_room()
-        counts = self[place] = self._make()
+        counts = self[place] = Tally()
         return counts
 
     def fold(self, places: Iterable[Place]) -> None:
@@ -69,7 +47,7 @@ class CountsByTable(dict[Place, C]):
         for place in places:
             operation, table = place
             if table != OTHER_TABLES and (counts := self.pop(place, None)) is not None:
-                self.setdefault((operation, OTHER_TABLES), self._make()).add(counts)
+                self.setdefault((operation, OTHER_TABLES), Tally()).add(counts)
 
     def _make_room(self) -> None:
         """Fold the half of the counts that was used the least since the last time, of equal ones the oldest."""
@@ -79,83 +57,102 @@ class CountsByTable(dict[Place, C]):
         self._used = {place: counts.used for place, counts in self.items()}
 
 
-_COUNTS: Final = tuple(each.name for each in fields(UsageCounts))
+_STATISTICS: Final = {
+    "accepted": "accepted",
+    "coalesced": "coalesced",
+    "requests": "requests",
+    "failures": "failures",
+    "retries": "backoffs",
+    "unprocessed": "unprocessed",
+    "splits": "splits",
+}
+"""Each count of ``dynamap_async.statistics`` -> what it is here."""
+_USAGE: Final = tuple(each.name for each in fields(UsageCounts))
 
 
 @dataclass(slots=True)
-class UsageTally:
-    """The counts of one operation on one table."""
+class Tally:
+    """The counts of one operation on one table; ``dynamap_async.statistics`` and ``usage`` say what they mean."""
 
+    accepted: int = 0
+    coalesced: int = 0
+    requests: int = 0
+    failures: int = 0
+    backoffs: int = 0
+    """How often something began to wait to be sent again after a failure, or for want of capacity."""
+    unprocessed: int = 0
+    splits: int = 0
+    items: int = 0
+    retries: int = 0
+    """How often something was sent again."""
+    throttles: int = 0
+    waiting_seconds: float = 0.0
+    unreported_requests: int = 0
     read_halves: int = 0
     """Read units of the table itself, in halves; those of its indexes are apart."""
     write_halves: int = 0
     """Write units of the table itself, in halves; those of its indexes are apart."""
-    requests: int = 0
-    items: int = 0
-    retries: int = 0
-    throttles: int = 0
-    waiting_seconds: float = 0.0
-    unreported_requests: int = 0
     indexes: dict[str, list[int]] | None = None
     """Index -> its read units and write units, in halves; None where none took any."""
 
     @property
     def used(self) -> int:
         """How often it was used until now."""
-        return self.requests + self.items
+        return self.accepted + self.requests + self.items
 
-    def add(self, other: "UsageTally") -> None:
+    def add(self, other: "Tally") -> None:
         """Count what another one has counted, too; the units of its indexes as the table's."""
-        for name, number in other.counts().items():
-            setattr(self, name, getattr(self, name) + number)
+        for name in _SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for reads, writes in (other.indexes or {}).values():
+            self.read_halves += reads
+            self.write_halves += writes
 
-    def counts(self) -> dict[str, Any]:
-        """Return all counts by their names, those of the indexes included."""
-        counts = {name: getattr(self, name) for name in _COUNTS}
+    def statistics(self) -> dict[str, int]:
+        """Return the counts that statistics are made of, by the names that they have there."""
+        return {name: getattr(self, here) for name, here in _STATISTICS.items()}
+
+    def usage(self) -> dict[str, Any]:
+        """Return the counts that usage is made of, by their names, with the units of the indexes."""
+        counts = {name: getattr(self, name) for name in _USAGE}
         for reads, writes in (self.indexes or {}).values():
             counts["read_halves"] += reads
             counts["write_halves"] += writes
         return counts
 
 
+_SUMMED: Final = tuple(each.name for each in fields(Tally) if each.name != "indexes")
+
+
 class Counted:
-    """What one account has used: in total, by operation and table, and by table and index."""
+    """What was counted, of a session or of a scope: in total, by operation and table, and by table and index."""
 
     __slots__ = ("_more_than_once", "by_operation")
 
     def __init__(self) -> None:
-        self.by_operation: Final = CountsByTable(UsageTally)
+        self.by_operation: Final = CountsByTable()
         """The counts of each operation on each table."""
-        self._more_than_once: Final = UsageTally()
+        self._more_than_once: Final = Tally()
         """What was counted for each of several tables, and is one in total."""
 
-    def sent(self, operation: str, tables: Sequence[str]) -> None:
-        """Count a request."""
-        for tally in self._of_each(operation, tables):
-            tally.requests += 1
-
-    def waited(self, operation: str, tables: Sequence[str], seconds: float, retries: int) -> None:
-        """Count how long what is sent has waited, and how much of it is sent again."""
-        for tally in self._of_each(operation, tables):
-            tally.waiting_seconds += seconds
-            tally.retries += retries
-
-    def served(self, operation: str, tables: Sequence[str], items: int) -> None:
-        """Count items that were read or written."""
-        for tally in self._of_each(operation, tables):
-            tally.items += items
-
-    def count(self, operation: str, tables: Sequence[str], name: str, number: int = 1) -> None:
-        """Add to one of the other counts."""
-        for tally in self._of_each(operation, tables):
-            setattr(tally, name, getattr(tally, name) + number)
-
-    def _of_each(self, operation: str, tables: Sequence[str]) -> Iterable[UsageTally]:
-        """Return the tallies of something that is about each of these tables, and is one in total."""
+    def of(self, operation: str, tables: Sequence[str]) -> Sequence[Tally]:
+        """Return the tallies to count something in that is about each of these tables, and is one in total."""
         if len(tables) == 1:
             return (self.by_operation[operation, tables[0]],)
         tallies = [self.by_operation[operation, table] for table in tables]
         return [*tallies, *[self._more_than_once] * (len(tallies) - 1)]
+
+    def count(self, operation: str, tables: Sequence[str], name: str, number: float = 1) -> None:
+        """Add to one of the counts.
+
+        Args:
+            operation: the API operation.
+            tables: the tables that it is about.
+            name: the name of the count in ``Tally``.
+            number: how much to add.
+        """
+        for tally in self.of(operation, tables):
+            setattr(tally, name, getattr(tally, name) + number)
 
     def fold(self, places: Iterable[Place]) -> None:
         """Count these operations on tables as those on other tables."""
@@ -180,22 +177,49 @@ class Counted:
     @property
     def halves(self) -> tuple[int, int]:
         """The read units and the write units, in halves, in total."""
-        counts = [tally.counts() for tally in self.by_operation.values()]
+        counts = [tally.usage() for tally in self.by_operation.values()]
         return sum(each["read_halves"] for each in counts), sum(each["write_halves"] for each in counts)
 
     def copy(self) -> "Counted":
         """Return another one that has counted the same."""
         return copy.deepcopy(self)
 
-    def usage(self) -> Usage:
-        """Return all of it as a value that does not change."""
-        entries = sorted(self.by_operation.items(), key=lambda entry: entry[0])
+    def statistics(self, queued: Mapping[Place | None, int], in_flight: Mapping[Place | None, int]) -> Statistics:
+        """Return the counts of requests as a value that does not change.
+
+        Args:
+            queued: operation and table -> how many requests wait now; in total under None.
+            in_flight: the same of those that are on the wire.
+        """
+        counts = _nonzero({place: tally.statistics() for place, tally in self.by_operation.items()})
+        total = {
+            name: sum(each[name] for each in counts.values()) - getattr(self._more_than_once, here)
+            for name, here in _STATISTICS.items()
+        }
+        places = {place for place in (*queued, *in_flight) if place is not None} | counts.keys()
         by_operation = tuple(
-            OperationUsage(operation=operation, table=table, **tally.counts()) for (operation, table), tally in entries
+            OperationStatistics(
+                operation=place[0],
+                table=place[1],
+                queued=queued.get(place, 0),
+                in_flight=in_flight.get(place, 0),
+                **counts.get(place, {}),
+            )
+            for place in sorted(places)
+        )
+        return Statistics(
+            queued=queued.get(None, 0), in_flight=in_flight.get(None, 0), **total, by_operation=by_operation
+        )
+
+    def usage(self) -> Usage:
+        """Return what was taken as a value that does not change."""
+        counts = _nonzero({place: tally.usage() for place, tally in self.by_operation.items()})
+        by_operation = tuple(
+            OperationUsage(operation=operation, table=table, **counts[operation, table])
+            for operation, table in sorted(counts)
         )
         total = {
-            name: sum(getattr(each, name) for each in by_operation) - getattr(self._more_than_once, name)
-            for name in _COUNTS
+            name: sum(each[name] for each in counts.values()) - getattr(self._more_than_once, name) for name in _USAGE
         }
         return Usage(**total, by_operation=by_operation, by_index=self._by_index())
 
@@ -211,6 +235,10 @@ class Counted:
             for (table, index), (reads, writes) in sorted(by_index.items())
             if reads or writes
         )
+
+
+def _nonzero(counts: Mapping[Place, dict[str, Any]]) -> dict[Place, dict[str, Any]]:
+    return {place: each for place, each in counts.items() if any(each.values())}
 
 
 Estimate = tuple[int, int]

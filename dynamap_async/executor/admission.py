@@ -33,9 +33,8 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.events import Event, HotPartition
-from dynamap_async.executor.book import Settlement
-from dynamap_async.executor.calls import Sending
-from dynamap_async.executor.consumed import is_metered
+from dynamap_async.executor.calls import Sending, Settlement
+from dynamap_async.executor.consumed import Spending, is_metered
 from dynamap_async.executor.pacing.estimates import Place, spent_units
 from dynamap_async.executor.pacing.governor import Governor, Limits, described_limits, same_limits
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
@@ -204,27 +203,34 @@ class Admission:
     """Who may be sent."""
 
     def __init__(
-        self, policy: CapacityPolicy, *, send: Callable[[Request], Awaitable[Body]], declared: Declared = lambda _: {}
+        self,
+        policy: CapacityPolicy,
+        *,
+        send: Callable[[Request], Awaitable[Body]],
+        recall: Callable[[str], None],
+        tell: Callable[[Event], None],
+        declared: Declared = lambda _: {},
     ) -> None:
         """Begin with nothing known.
 
         Args:
             policy: where limits are known from.
             send: sends a DescribeTable request, with retries.
-            declared: tells what models declare of a table.
+            recall: called with a table whose requests need units from now on: those that are queued have to wait after
+                all.
+            tell: called with what observers are to be told of.
+            declared: returns what models declare of a table.
         """
         self.governor: Final = Governor(policy)
         self.describing: Final = Describing(send, self._described, self._forget)
-        self.recall: Callable[[str], None] = lambda _: None
-        """Called with a table whose requests need units from now on: those that are queued have to wait after all."""
-        self.tell: Callable[[Event], None] = lambda _: None
-        """Called with what observers are to be told of."""
+        self._recall: Final = recall
+        self._tell: Final = tell
         self._heat: Final = Heat()
         self._told: dict[Partition, float] = {}
         """The hot partitions that were told of, each with the time until which it is not told of again."""
         self._policy: Final = policy
         self._knows: Final = policy.enabled and policy.limits != "throttles"
-        self.only_learns: Final[bool] = not policy.enabled or (
+        self._only_learns: Final[bool] = not policy.enabled or (
             policy.limits == "throttles" and policy.hot_partition_units_per_second is None
         )
         """Whether nothing is done about a request before any is refused, but to count what is delivered."""
@@ -246,10 +252,18 @@ class Admission:
         """Tell whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
-    def delivered(self, place: Place, units: float, now: float) -> None:
-        """Count the units that an answer reported of a place that is not paced."""
-        governor = self.governor
-        governor.bucket(place, now).pace.delivered.add(units, now)
+    @property
+    def only_counts(self) -> bool:
+        """Whether nothing is done about an answer but to count what it delivered."""
+        return self._only_learns and not self.governor.governed
+
+    def delivered(self, spent: Sequence[Spending]) -> None:
+        """Count the units that an answer reported, where nothing is paced."""
+        if not self._policy.enabled:
+            return
+        governor, now = self.governor, _now()
+        for place, units in spent_units(spent).items():
+            governor.bucket(place, now).pace.delivered.add(units, now)
         if governor.tables > self._most_tables:
             self._make_room(now)
 
@@ -265,7 +279,7 @@ class Admission:
                 if table not in self._met:
                     self._meet(table)
         governor = self.governor
-        return not governor.governed or not governor.governs(request.table) or not is_metered(request)
+        return not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request)
 
     def ask(self, sending: Sending, priority: Priority, admitted: Callable[[], None]) -> bool:
         """Ask for the units of a request that is not free; tell whether it has them now.
@@ -382,7 +396,7 @@ class Admission:
             if rate >= (self._policy.hot_partition_units_per_second or 0) and self._told.get(partition, 0) <= now:
                 self._told = {each: until for each, until in self._told.items() if until > now}
                 self._told[partition] = now + _TOLD_SECONDS
-                self.tell(
+                self._tell(
                     HotPartition(
                         at=now,
                         table=partition.table,
@@ -394,7 +408,7 @@ class Admission:
 
     def _refused(self, new: Iterable[str], short: Iterable[Place]) -> None:
         for table in new:
-            self.recall(table)
+            self._recall(table)
         if self._policy.limits == "describe":
             self.describing.refresh({place.table for place in short}, refused=True)
 

@@ -21,7 +21,7 @@ import orjson
 from dynamap_async.config import Priority
 from dynamap_async.executor.calls import Pending
 from dynamap_async.limits import BATCH_ANSWER_BYTES, ITEM_SIZE_BYTES, PAGE_BYTES
-from dynamap_async.request import Request, Target, identity_of, tables_of
+from dynamap_async.request import Request, Target, about_tables, identity_of, tables_of
 from dynamap_async.wire import Body, WireItem
 
 ENTRY_BYTES: Final = 8_192
@@ -57,7 +57,7 @@ def batch_get(requests: Sequence[Request]) -> Request:
         target = request.target
         assert target is not None  # noqa: S101 - the executor routes by it
         entry["Keys"].append(target.key)
-    return Request(operation="BatchGetItem", body={"RequestItems": tables}, table=", ".join(tables))
+    return Request(operation="BatchGetItem", body={"RequestItems": tables}, **about_tables(tables))
 
 
 def found_items(requests: Sequence[Request], answer: Body) -> dict[str, WireItem]:
@@ -116,7 +116,7 @@ def batch_write(requests: Sequence[Request]) -> Request:
             {"PutRequest": {"Item": request.body["Item"]}} if put else {"DeleteRequest": {"Key": request.body["Key"]}}
         )
         tables.setdefault(request.table, []).append(entry)
-    return Request(operation="BatchWriteItem", body={"RequestItems": tables}, table=", ".join(tables), writes=True)
+    return Request(operation="BatchWriteItem", body={"RequestItems": tables}, writes=True, **about_tables(tables))
 
 
 def written_bytes(request: Request) -> int:

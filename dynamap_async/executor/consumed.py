@@ -7,7 +7,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Consu
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
@@ -64,6 +64,15 @@ def metered(request: Request) -> Request:
         # Another body, for this one may be the operation's; another request would cost 2 us (benchmarks: get_one).
         request.body = {"ReturnConsumedCapacity": asked, **request.body}
     return request
+
+
+def reports(answer: Body) -> tuple[dict[str, Any], ...]:
+    """Return what an answer reports of capacity as it stands there, with an entry for each table."""
+    given: Any = answer.get("ConsumedCapacity")
+    # Of a single operation there is one entry, of a batch or a transaction a list.
+    if isinstance(given, dict):
+        return (cast("dict[str, Any]", given),)
+    return tuple(cast("list[dict[str, Any]]", given)) if isinstance(given, list) else ()
 
 
 def spendings(request: Request, answer: Body) -> tuple[Spending, ...] | None:

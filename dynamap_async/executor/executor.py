@@ -21,10 +21,10 @@ from dynamap_async.errors import ServiceError, SessionClosedError, SessionStateE
 from dynamap_async.events import Observer
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission, Declared
-from dynamap_async.executor.book import Journal, Ledger, Measure, json_size
-from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.calls import Measure, Sending, json_size
 from dynamap_async.executor.consumed import metered
-from dynamap_async.executor.lanes import Apart, Chunk, Exchange, Means, Meters, Reads, Writes
+from dynamap_async.executor.lanes import Apart, Chunk, Means, Reads, Writes
+from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.pages import (
     MergedPages,
     Missing,
@@ -130,13 +130,11 @@ class Singles:
             means: what it sends with.
         """
         self._send: Final = means.send
-        self._journal: Final = means.journal
-        self._ledger: Final = means.journal.ledger
+        self._ledger: Final = means.ledger
         self._slots: Final = means.slots
         self._retries: Final = means.retries
         self._ended: Final = means.ended
         self._admission: Final = means.admission
-        self._meters: Final = means.meters
         self.under_way: Final[dict[Sending, asyncio.Task[object] | None]] = {}
         """What is under way, each with the task that waits for it."""
         self._interrupted: Final[dict[Sending, int]] = {}
@@ -148,7 +146,7 @@ class Singles:
         if self._ledger.scoped:
             sending.account = self._ledger.payer()
             self._ledger.reserve(sending)
-        sending.waiter_id = self._journal.queued(request)
+        sending.waiter_id = self._ledger.queued(request)
         failure: type[BaseException] | None = None
         self.under_way[sending] = asyncio.current_task()
         try:
@@ -165,8 +163,7 @@ class Singles:
                 self._admission.leave(sending)
             if sending.reserved is not None:
                 sending.give_back()
-            if self._journal.observed:
-                self._journal.ended(sending.waiter_id, sending, failure)
+            self._ledger.left(sending, sending.waiter_id, failure)
             self._ended()
 
     async def _exchange(self, sending: Sending) -> Body:
@@ -178,10 +175,15 @@ class Singles:
         try:
             sending.check_requests()
             sending.on_the_wire = True
-            with Exchange(self._journal, request, (sending,), self._meters.of(request)) as exchange:
+            carried = (sending,)
+            exchange = self._ledger.sent(request, carried)
+            try:
                 answer = await self._send(request)
-                exchange.answered(answer)
-                return answer
+            except BaseException as error:
+                self._ledger.failed(exchange, request, carried, error)
+                raise
+            self._ledger.answered(exchange, request, carried, answer)
+            return answer
         finally:
             self._slots.release(priority)
 
@@ -219,14 +221,13 @@ class Executor:
         declared: Declared = lambda _: {},
     ) -> None:
         self._transport: Final = transport
-        self.ledger: Final = Ledger(measure)
-        self._journal: Final = Journal(observer, self.ledger)
-        self._retries: Final = Retries(retry, journal=self._journal)
+        observers = Observers(observer)
+        self._admission: Final = Admission(
+            capacity or CapacityPolicy(), send=self.send, recall=self._recall, tell=observers.tell, declared=declared
+        )
+        self.ledger: Final = Ledger(observers, self._admission, measure=measure)
+        self._retries: Final = Retries(retry, retried=self.ledger.retried)
         self._slots: Final = Slots()
-        self._admission: Final = Admission(capacity or CapacityPolicy(), send=self.send, declared=declared)
-        self._admission.recall = self._recall
-        self._admission.tell = self._journal.tell
-        self.ledger.settled = self._admission.settled
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds)
@@ -234,12 +235,11 @@ class Executor:
         self._ended: Final = asyncio.Event()
         means = Means(
             send=self._attempts.send,
-            journal=self._journal,
+            ledger=self.ledger,
             slots=self._slots,
             retries=self._retries,
             ended=self._ended.set,
             admission=self._admission,
-            meters=Meters(self._journal, self._admission),
         )
         self._singles: Final = Singles(means)
         self._under_way: Final = self._singles.under_way
@@ -343,12 +343,12 @@ class Executor:
         self._writes.entrance.recall(table)
 
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """Tell observers of items that a read left out; see ``Journal.skipped``."""
-        self._journal.skipped(table, index, items)
+        """Tell observers of items that a read left out; see ``Ledger.skipped``."""
+        self.ledger.skipped(table, index, items)
 
     def statistics(self) -> Statistics:
         """Return what was done until now; when it is closed, too."""
-        return self._journal.statistics((*self._reads.open, *self._writes.open, *self._under_way))
+        return self.ledger.statistics((*self._reads.open, *self._writes.open, *self._under_way))
 
     def pages(
         self,

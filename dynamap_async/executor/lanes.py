@@ -17,14 +17,12 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
-from typing import Any, ClassVar, Final, Self, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias
 
 import anyio
 
 from dynamap_async.config import BatchPolicy, Priority
-from dynamap_async.errors import ResourceNotFoundError, ServiceError, ThrottledError, TransportError
-from dynamap_async.events import RequestAnswered, RequestSent
+from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.batches import (
@@ -41,10 +39,8 @@ from dynamap_async.executor.batches import (
     unwritten,
     written_bytes,
 )
-from dynamap_async.executor.book import Journal, Ledger, Payers, Settlement, items_of
-from dynamap_async.executor.calls import Pending, Sending, Waiter
-from dynamap_async.executor.consumed import Spending, is_metered, spendings
-from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.calls import Pending, Waiter
+from dynamap_async.executor.ledger import Exchange, Ledger
 from dynamap_async.executor.pages import Send
 from dynamap_async.executor.retry import (
     Backoffs,
@@ -66,244 +62,14 @@ from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body, WireItem
 
 
-class Meters:
-    """Counts the exchanges of a session that nobody watches."""
-
-    def __init__(self, journal: Journal, admission: Admission) -> None:
-        """Find what they count in.
-
-        Args:
-            journal: counts them.
-            admission: learns how many units are delivered.
-        """
-        self._journal: Final = journal
-        self._ledger: Final[Ledger] = journal.ledger
-        self._tallies: Final = journal.tallies
-        self._usage: Final = journal.ledger.own.by_operation
-        self._admission: Final = admission
-        self._watched: Final = journal.observed or not admission.only_learns
-        self._governed: Final = admission.governor.governed
-
-    def of(self, request: Request) -> "Meters | None":
-        """Return where a request's exchange is counted; None where somebody watches it."""
-        if self._watched or self._ledger.scoped or self._governed:
-            return None
-        return self if is_metered(request) and ", " not in request.table else None
-
-    def sent(self, request: Request, carried: Sequence[Sending], now: float) -> None:
-        """Count a request that is put on the wire.
-
-        Args:
-            request: it.
-            carried: what was asked for: several requests where it is a batch.
-            now: the event loop's time.
-        """
-        place = request.operation, request.table
-        self._journal.total.requests += 1
-        self._tallies[place].requests += 1
-        usage = self._usage[place]
-        usage.requests += 1
-        waited, coalesced = 0.0, len(carried) > 1
-        shared: dict[str, int] = {}
-        for sending in carried:
-            if sending.attempts > 1:
-                usage.retries += 1
-            if sending.joined:
-                waited += sending.waited(now)
-                waiting = sending.waiting
-            else:
-                waited += now - (sending.idle_since or sending.since)
-                waiting = 1
-            if (coalesced or waiting > 1) and not sending.coalesced:
-                sending.coalesced = True
-                operation = sending.request.operation
-                shared[operation] = shared.get(operation, 0) + waiting
-        usage.waiting_seconds += waited
-        for operation, number in shared.items():
-            self._journal.coalesced(operation, request.table, number)
-
-    def answered(self, request: Request, carried: Sequence[Sending], answer: Body, now: float) -> bool:
-        """Count an answer that left nothing over; tell whether it was one that can be counted here.
-
-        Args:
-            request: what was sent.
-            carried: what was asked for.
-            answer: the answer.
-            now: the event loop's time.
-        """
-        if self._ledger.scoped or self._governed:
-            return False  # since it was sent
-        given: Any = answer.get("ConsumedCapacity")
-        halves = 0 if given is None else _halves(given, request.table)
-        if halves is None:
-            return False
-        usage = self._usage[request.operation, request.table]
-        if given is None:
-            usage.unreported_requests += 1
-        elif halves:
-            if request.writes:
-                usage.write_halves += halves
-            else:
-                usage.read_halves += halves
-            self._admission.delivered(Place(request.table, None, request.writes), halves / 2, now)
-        usage.items += len(carried) if len(carried) > 1 else items_of(carried[0], answer)
-        return True
-
-
-def _halves(given: Any, table: str) -> int | None:
-    """Return the units, in halves, of a report that is about a table alone, as most are; None for any other form."""
-    try:
-        if "TableName" not in given:
-            [given] = given  # of a batch, or of a transaction
-        if len(given) == 3 and given["TableName"] == table:
-            [(name, units)] = given["Table"].items()
-            return round(2 * units) if name == "CapacityUnits" else None
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-        pass
-    return None
-
-
-class Exchange:
-    """Enter it to send; call ``answered`` inside of it, or leave it by an exception."""
-
-    __slots__ = ("_carried", "_journal", "_meter", "_payers", "_request", "_sent")
-
-    def __init__(
-        self, journal: Journal, request: Request, carried: Sequence[Sending], meter: Meters | None = None
-    ) -> None:
-        """Begin.
-
-        Args:
-            journal: takes note of it.
-            request: what is put on the wire.
-            carried: what was asked for: several requests where it is a batch.
-            meter: where it is counted; None where somebody watches it.
-        """
-        self._meter: Final = meter
-        self._journal: Final = journal
-        self._request: Final = request
-        self._carried: Final = carried
-        self._sent: RequestSent | None = None
-        self._payers: Mapping[Sending, Payers] | None = None
-
-    def __enter__(self) -> Self:
-        if self._meter is not None:
-            self._meter.sent(self._request, self._carried, asyncio.get_running_loop().time())
-            return self
-        self._payers = self._journal.ledger.sent(self._request, self._carried)
-        self._sent = self._journal.sent(self._request, self._carried)
-        return self
-
-    def answered(
-        self,
-        answer: Body,
-        left_over: Sequence[Sending] = (),
-        throttled: Sequence[Sending] = (),
-        parts: Mapping[str, Body] | None = None,
-    ) -> None:
-        """Take note of the answer.
-
-        Args:
-            answer: it.
-            left_over: what it did not get to.
-            throttled: what of that it left over for want of capacity.
-            parts: of a batch, what it says of each identity.
-        """
-        meter = None if left_over else self._meter
-        if meter is not None:
-            now = asyncio.get_running_loop().time()
-            if meter.answered(self._request, self._carried, answer, now):
-                return
-        spent = spendings(self._request, answer)
-        self._settle(answer, spent, left_over, throttled, parts or {})
-        if left_over:
-            self._journal.left_over(left_over)
-        if self._sent is None:
-            return
-        self._tell(
-            self._sent,
-            unprocessed=len(left_over),
-            count=answer.get("Count"),
-            scanned_count=answer.get("ScannedCount"),
-            consumed_capacity=_consumed_capacity(answer),
-            read_units=_units(spent, writes=False),
-            write_units=_units(spent, writes=True),
-        )
-
-    def taken_apart(self, whole: Sending) -> None:
-        """Take note that what was carried is now what the one thing that it was stands for."""
-        if self._payers is not None:
-            self._payers = dict.fromkeys(self._carried, self._payers[whole])
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        if error is None:
-            return
-        if isinstance(error, Exception):
-            self._journal.failed(self._request)
-        self._settle(None, None, (), self._carried if isinstance(error, ThrottledError) else (), {}, error)
-        if self._sent is not None:
-            self._tell(
-                self._sent,
-                error=type(error),
-                service_code=error.service_code if isinstance(error, ServiceError) else None,
-                outcome=error.outcome if isinstance(error, TransportError) else None,
-            )
-        if isinstance(error, ResourceNotFoundError):
-            self._journal.missing(self._request, self._carried)
-
-    def _settle(
-        self,
-        answer: Body | None,
-        spent: tuple[Spending, ...] | None,
-        left_over: Sequence[Sending],
-        throttled: Sequence[Sending],
-        parts: Mapping[str, Body],
-        error: BaseException | None = None,
-    ) -> None:
-        ledger = self._journal.ledger
-        settlement = Settlement(self._request, self._carried, spent, ledger.measure, error, left_over, throttled, parts)
-        ledger.settle(settlement, self._payers, answer)
-
-    def _tell(self, sent: RequestSent, **facts: Any) -> None:
-        now = asyncio.get_running_loop().time()
-        self._journal.tell(
-            RequestAnswered(
-                at=now,
-                exchange_id=sent.exchange_id,
-                waiter_ids=sent.waiter_ids,
-                operation=sent.operation,
-                tables=sent.tables,
-                index=sent.index,
-                attempt=sent.attempt,
-                items=sent.items,
-                duration_seconds=now - sent.at,
-                **facts,
-            )
-        )
-
-
-def _consumed_capacity(answer: Body) -> tuple[dict[str, Any], ...]:
-    """Return an entry for each table: of a single operation there is one, of a batch or transaction a list."""
-    given: Any = answer.get("ConsumedCapacity")
-    if isinstance(given, dict):
-        return (cast("dict[str, Any]", given),)
-    return tuple(cast("list[dict[str, Any]]", given)) if isinstance(given, list) else ()
-
-
-def _units(spent: Sequence[Spending] | None, *, writes: bool) -> float | None:
-    return None if spent is None else sum(each.halves for each in spent if each.writes is writes) / 2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
     """What an executor has, and each of its ways of sending uses."""
 
     send: Send
     """Sends a request once."""
-    journal: Journal
-    """Takes note of what happens."""
+    ledger: Ledger
+    """Counts what happens, and who pays for it."""
     slots: Slots
     """How many requests travel at the same time."""
     retries: Retries
@@ -312,8 +78,6 @@ class Means:
     """Called whenever a request is answered or given up."""
     admission: Admission
     """Who may be sent."""
-    meters: Meters
-    """Count what nobody watches."""
 
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
@@ -549,7 +313,7 @@ class Outcomes(ABC):
         Args:
             means: what it sends with.
         """
-        self._journal: Final = means.journal
+        self._ledger: Final = means.ledger
         self._retries: Final = means.retries
         self._admission: Final = means.admission
         self._ended: Final = means.ended
@@ -660,7 +424,7 @@ class Outcomes(ABC):
     def _split(self, batch: Sequence[Pending], error: ServiceError | TransportError) -> None:
         """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
         groups = parts_of_refused(batch, by_item=refused_by_name(error))
-        self._journal.split(self._together(batch), batch, len(groups), error)
+        self._ledger.split(self._together(batch), batch, len(groups), error)
         for pending in batch:
             pending.attempts -= 1
         self._parts_of_refused.extend(groups)
@@ -695,7 +459,6 @@ class Coalescer(Outcomes):
             policy: what shares a call.
         """
         super().__init__(means)
-        self._meters: Final = means.meters
         self._send: Final = means.send
         self._slots: Final = means.slots
         self._policy: Final = policy
@@ -757,14 +520,14 @@ class Coalescer(Outcomes):
             waiter.deadline = min(until, payer.deadline)
             if payer.limited:
                 # What joins another takes nothing more.
-                estimate = (0, 0) if self._joins(request) else self._journal.ledger.estimate(request)
+                estimate = (0, 0) if self._joins(request) else self._ledger.estimate(request)
                 waiter.reserved = payer.reserve(request, estimate)
-        waiter.number = self._journal.queued(request)
+        waiter.number = self._ledger.queued(request)
         pending = self._accept(request, waiter)
         if waiter.reserved is not None:
             waiter.future.add_done_callback(waiter.ended)
-        if self._journal.observed:
-            waiter.future.add_done_callback(partial(self._journal.settled, waiter.number, pending))
+        if self._ledger.observed:
+            waiter.future.add_done_callback(partial(self._ledger.done, waiter.number, pending))
         return pending, waiter.future
 
     def abandon(self) -> None:
@@ -869,7 +632,7 @@ class Coalescer(Outcomes):
 
     def _begin_attempts(self, batch: list[Pending]) -> None:
         """Take out of a batch what nobody waits for any more, or may send; of the others an attempt begins now."""
-        scoped, unwanted = self._journal.ledger.scoped, list[Pending]()
+        scoped, unwanted = self._ledger.scoped, list[Pending]()
         for pending in batch:
             if scoped:
                 pending.refuse_those_out_of_requests()
@@ -890,10 +653,14 @@ class Coalescer(Outcomes):
             return
         try:
             request = self._together(batch)
-            with Exchange(self._journal, request, batch, self._meters.of(request)) as exchange:
+            exchange = self._ledger.sent(request, batch)
+            try:
                 answer = await self._send(request)
                 parts, leftovers = self._read(batch, answer)
-                exchange.answered(answer, *left_over(batch, leftovers), parts)
+            except BaseException as error:
+                self._ledger.failed(exchange, request, batch, error)
+                raise
+            self._ledger.answered(exchange, request, batch, answer, *left_over(batch, leftovers), parts)
         except Exception as error:  # noqa: BLE001 - see `_failed`
             self._failed(batch, error)
         else:
@@ -907,9 +674,13 @@ class Coalescer(Outcomes):
         pending = batch[0]
         request = pending.request
         try:
-            with Exchange(self._journal, request, (pending,), self._meters.of(request)) as exchange:
+            exchange = self._ledger.sent(request, batch)
+            try:
                 answer = await self._send(request)
-                exchange.answered(answer)
+            except BaseException as error:
+                self._ledger.failed(exchange, request, batch, error)
+                raise
+            self._ledger.answered(exchange, request, batch, answer)
         except Exception as error:  # noqa: BLE001 - see `_failed`
             self._failed(batch, error)
         else:
@@ -1035,12 +806,12 @@ class Chunked(Coalescer):
         loop = asyncio.get_running_loop()
         until = deadline if payer is None else min(deadline, payer.deadline)
         waiter = Waiter(loop.create_future(), until, since=loop.time(), account=payer)
-        waiter.number = self._journal.queued_together(chunk.asked, chunk.size)
+        waiter.number = self._ledger.queued(chunk.asked, chunk.size)
         pending = PendingChunk(chunk.asked, waiters=[waiter], joined=True, chunk=chunk, apart=apart)
         self.open.add(pending)
         self._stand_in_line(pending)
         waiter.future.add_done_callback(partial(self._left, pending))
-        if self._journal.observed:
+        if self._ledger.observed:
             waiter.future.add_done_callback(partial(self._tell_of_end, pending))
         self.entrance.let_in(pending)
         self._sealing.wake()
@@ -1053,7 +824,7 @@ class Chunked(Coalescer):
             and 1 < chunk.size <= self._most
             and chunk.asked.table not in self._alone
             and (payer is None or not payer.limited)
-            and not self._journal.ledger.expects
+            and not self._ledger.expects
             and not self._admission.looks_at_partitions
             and self._admission.is_free(chunk.asked)
         )
@@ -1066,7 +837,7 @@ class Chunked(Coalescer):
 
     def _tell_of_end(self, pending: PendingChunk, future: "asyncio.Future[Body]") -> None:
         for number in pending.numbers:
-            self._journal.settled(number, pending, future)
+            self._ledger.done(number, pending, future)
 
     def take_apart(self, pending: PendingChunk) -> list[Pending]:
         """Let the requests that a chunk stands for go on in its place; return them."""
@@ -1082,8 +853,8 @@ class Chunked(Coalescer):
                 own.future.cancel()
                 continue
             own.future.add_done_callback(partial(self._left, part))
-            if self._journal.observed:
-                own.future.add_done_callback(partial(self._journal.settled, number, part))
+            if self._ledger.observed:
+                own.future.add_done_callback(partial(self._ledger.done, number, part))
         self.open.discard(pending)
         self.open.update(parts)
         self._take_place(pending, parts)
@@ -1111,13 +882,19 @@ class Chunked(Coalescer):
         answer: Body = {}
         try:
             request = pending.chunk.call()
-            with Exchange(self._journal, request, batch, self._meters.of(request)) as exchange:
+            exchange = self._ledger.sent(request, batch)
+            try:
                 answer = await self._answer(request, exchange, batch, pending)
-                if batch[0] is pending:
-                    exchange.answered(answer)
-                else:
-                    left = parts, leftovers = self._read(batch, answer)
-                    exchange.answered(answer, *left_over(batch, leftovers), parts)
+                if batch[0] is not pending:
+                    left = self._read(batch, answer)
+            except BaseException as error:
+                self._ledger.failed(exchange, request, batch, error)
+                raise
+            if left is None:
+                self._ledger.answered(exchange, request, batch, answer)
+            else:
+                parts, leftovers = left
+                self._ledger.answered(exchange, request, batch, answer, *left_over(batch, leftovers), parts)
         except Exception as error:  # noqa: BLE001 - see `_failed`
             self._failed(batch, error)
         else:
@@ -1126,11 +903,13 @@ class Chunked(Coalescer):
             else:
                 self._after_answer(batch, *left)
 
-    async def _answer(self, request: Request, exchange: Exchange, batch: list[Pending], pending: PendingChunk) -> Body:
+    async def _answer(
+        self, request: Request, exchange: Exchange | None, batch: list[Pending], pending: PendingChunk
+    ) -> Body:
         """Send a chunk, and take it apart unless the answer is plain."""
         try:
             answer = await self._send(request)
-            plain = pending.chunk.takes(answer) and not self._journal.ledger.expects
+            plain = pending.chunk.takes(answer) and not self._ledger.expects
         except Exception:
             self._exchange_apart(exchange, batch, pending)
             raise
@@ -1138,10 +917,11 @@ class Chunked(Coalescer):
             self._exchange_apart(exchange, batch, pending)
         return answer
 
-    def _exchange_apart(self, exchange: Exchange, batch: list[Pending], pending: PendingChunk) -> None:
+    def _exchange_apart(self, exchange: Exchange | None, batch: list[Pending], pending: PendingChunk) -> None:
         # In place: what the task carries, and what the exchange carries, is this list.
         batch[:] = self.take_apart(pending)
-        exchange.taken_apart(pending)
+        if exchange is not None:
+            exchange.taken_apart(pending, batch)
 
     def _chunk_answered(self, pending: PendingChunk, answer: Body) -> None:
         self._retries.succeeded(pending.attempts)
@@ -1175,7 +955,7 @@ class Reads(Chunked):
             if queued is not pending:
                 queued.waiters.append(waiter)
                 queued.joined = True
-                if self._journal.ledger.scoped:
+                if self._ledger.scoped:
                     self.entrance.lift(queued, waiter.priority)
                     self._sealing.wake()
                 return queued

@@ -11,7 +11,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Program
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
 from dataclasses import replace
 from functools import partial
@@ -37,10 +37,11 @@ from dynamap_async.errors import (
     UnprocessedError,
 )
 from dynamap_async.executor.accounts import OUT_OF_REQUESTS
-from dynamap_async.executor.book import Journal
 from dynamap_async.executor.calls import Pending, Sending, own_instance
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
+
+Failure = tuple[Sending, ServiceError | TransportError]
 
 TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would do it twice"
 """The note of an error after which nothing is sent again, for a token holds for ten minutes."""
@@ -54,17 +55,21 @@ class Retries:
     """A session's policy and budget of retries."""
 
     def __init__(
-        self, policy: RetryPolicy, *, jitter: Callable[[], float] = random.random, journal: Journal | None = None
+        self,
+        policy: RetryPolicy,
+        *,
+        jitter: Callable[[], float] = random.random,
+        retried: Callable[[Iterable[Failure], float], None] = lambda failed, delay_seconds: None,
     ) -> None:
         """Begin with a full budget.
 
         Args:
             policy: how often, and how long to wait in between.
             jitter: draws from [0, 1).
-            journal: takes note of what is sent again.
+            retried: called with requests that failed together, and in how many seconds they are sent again.
         """
         self.policy: Final = policy
-        self.journal: Final = journal or Journal()
+        self.retried: Final = retried
         self._jitter: Final = jitter
         self._budget = policy.budget
 
@@ -129,7 +134,7 @@ async def send_with_retries(send: Callable[[Sending], Awaitable[Body]], sending:
             if note := _not_sent_again(sending, retries, anyio.current_time() + delay):
                 error.add_note(note)
                 raise
-            retries.journal.retried([(sending, error)], delay)
+            retries.retried([(sending, error)], delay)
         else:
             retries.succeeded(sending.attempts)
             return answer
@@ -354,7 +359,7 @@ class Backoffs:
                 continue
             self._waiting[pending] = self._begun
             begun.append((pending, error))
-        self._retries.journal.retried(begun, delay)
+        self._retries.retried(begun, delay)
         end = partial(self._end, self._begun, [pending for pending, _ in failed])
         self._timers[self._begun] = loop.call_later(delay, end, context=Context())
 

@@ -11,7 +11,7 @@ from dynamap_async.limits import BATCH_STATEMENTS, TRANSACTION_ACTIONS
 from dynamap_async.operations.operation import Context, Operation
 from dynamap_async.operations.statement import Statement
 from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
-from dynamap_async.request import Request
+from dynamap_async.request import Request, about_tables
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
 
@@ -76,7 +76,7 @@ class BatchExecuteStatement(Statements[ItemT]):
         return Request(
             operation="BatchExecuteStatement",
             body={"Statements": [each.part() for each in self.statements]},
-            table=self.table,
+            **about_tables(each.table for each in self.statements if each.table),
             writes=self.writes,
             resendable=not self.writes,
         )
@@ -120,7 +120,7 @@ class ExecuteTransaction(Statements[ItemT]):
         return Request(
             operation="ExecuteTransaction",
             body={"TransactStatements": parts, "ClientRequestToken": token_to_send(self._token)},
-            table=self.table,
+            **about_tables(each.table for each in self.statements if each.table),
             writes=self.writes,
             resendable_seconds=RESENDABLE_SECONDS,
         )

@@ -133,11 +133,6 @@ def part_of(name: str, request: Request) -> Part:
     return Part({name: action}, target, request.table, request.conditional)
 
 
-def tables_of(parts: Sequence[Part]) -> str:
-    """Return the names of the tables of a transaction's parts, each once."""
-    return ", ".join(dict.fromkeys([part.table for part in parts]))
-
-
 def key_values(definition: Definition[Any], key: WireKey) -> dict[str, Any]:
     """Return a wire key as field name -> Python value."""
     fields = (definition.fields[definition.field_names[name]] for name in key)

@@ -8,8 +8,8 @@ from dynamap_async.errors import CancellationReason, OperationError
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Context, SingleRequest
-from dynamap_async.operations.transact import Transact, check_count, part_of, tables_of, targets_of
-from dynamap_async.request import Request
+from dynamap_async.operations.transact import Transact, check_count, part_of, targets_of
+from dynamap_async.request import Request, about_tables
 from dynamap_async.wire import Body
 
 R = TypeVar("R", bound="tuple[Any, ...]")
@@ -57,7 +57,7 @@ class TransactRead(Transact[R], Generic[R]):
         return Request(
             operation="TransactGetItems",
             body={"TransactItems": [part.action for part in parts]},
-            table=tables_of(parts),
+            **about_tables(part.table for part in parts),
         )
 
     def _found(self, response: Body, context: Context) -> list[Any]:

@@ -8,9 +8,9 @@ from dynamap_async.errors import CancellationReason, ConditionalCheckFailedError
 from dynamap_async.limits import TRANSACTION_ACTIONS, TRANSACTION_BYTES
 from dynamap_async.operations.operation import Context, SingleRequest
 from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
-from dynamap_async.operations.transact import Transact, check_count, key_values, tables_of, targets_of
+from dynamap_async.operations.transact import Transact, check_count, key_values, targets_of
 from dynamap_async.operations.write import Write
-from dynamap_async.request import Request, Target
+from dynamap_async.request import Request, Target, about_tables
 from dynamap_async.wire import Body
 
 
@@ -97,7 +97,7 @@ class TransactWrite(Transact[None]):
                 "TransactItems": [part.action for part in parts],
                 "ClientRequestToken": token_to_send(self._token),
             },
-            table=tables_of(parts),
+            **about_tables(part.table for part in parts),
             targets=targets,
             writes=True,
             conditional=True in [part.conditional for part in parts],

@@ -87,12 +87,14 @@ class Kind(NamedTuple):
 
     operation: str
     table: str
-    """The full table name; of several, all of them."""
+    """The full table name."""
     index_name: str | None
     consistent: bool
     """Whether they read consistently."""
     limit_bits: int
     """How many binary digits their limit has; 0 for none."""
+    tables: tuple[str, ...] = ()
+    """The tables, where there are several."""
 
 
 class Estimate(NamedTuple):
@@ -145,7 +147,12 @@ class Estimates:
         body = request.body
         limit: int = body.get("Limit") or 0
         kind = Kind(
-            request.operation, request.table, request.index, bool(body.get("ConsistentRead")), limit.bit_length()
+            request.operation,
+            request.table,
+            request.index,
+            bool(body.get("ConsistentRead")),
+            limit.bit_length(),
+            request.tables,
         )
         weight = weight_of(request)
         average = self._averages.get(kind)
@@ -182,5 +189,5 @@ class Estimates:
 
 
 def _concerning(kind: Kind, spent: Mapping[Place, float]) -> Mapping[Place, float]:
-    tables = kind.table.split(", ")
+    tables = kind.tables or (kind.table,)
     return {place: units for place, units in spent.items() if place.table in tables}

@@ -13,11 +13,10 @@ from dynamap_async.errors import (
     TransactionCanceledError,
 )
 from dynamap_async.executor.admission import verdict_of
-from dynamap_async.executor.book import Settlement, json_size
-from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.calls import Sending, Settlement, json_size
 from dynamap_async.executor.pacing.estimates import Place
 from dynamap_async.executor.pacing.heat import Partition
-from dynamap_async.request import Request, Target
+from dynamap_async.request import Request, Target, about_tables
 
 KEY = {"id": {"S": "ada"}}
 PUT = Request(operation="PutItem", body={}, table="t", target=Target(KEY, "t ada"), writes=True)
@@ -101,7 +100,7 @@ def test_a_transaction_that_found_no_capacity_was_charged_and_names_its_table():
         CancellationReason(position=n, code=code, table=table)
         for n, (code, table) in enumerate([(None, "t"), ("ThrottlingError", "u"), ("TransactionConflict", "v")])
     )
-    request = Request(operation="TransactWriteItems", body={}, table="t, u, v", writes=True)
+    request = Request(operation="TransactWriteItems", body={}, **about_tables("tuv"), writes=True)
     ended = settlement(request, refusal(TransactionCanceledError, reasons=reasons))
     verdict = verdict_of(ended)
     assert (verdict.spent, verdict.short) == (ended.carried, [Place("u", None, True)])

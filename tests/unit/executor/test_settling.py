@@ -2,10 +2,9 @@
 
 import pytest
 
-from dynamap_async.executor.book import Settlement, divide
-from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.calls import Sending, Settlement, divide
 from dynamap_async.executor.consumed import Spending
-from dynamap_async.request import Request, Target
+from dynamap_async.request import Request, Target, about_tables
 
 
 def get(name, table="a"):
@@ -24,7 +23,7 @@ def spent(halves, table="a", index=None, *, writes=False):
 
 def settled(carried, *reported, sizes=(), measure=lambda item: item["size"], **more):
     """Return the shares of each request, in order: (index, halves)."""
-    request = Request(operation="Batch", body={}, table="a, b")
+    request = Request(operation="Batch", body={}, **about_tables("ab"))
     parts = {
         each.request.target.identity: {"Item": {"size": size, "text": "x" * size}}
         for each, size in zip(carried, sizes, strict=False)

@@ -6,7 +6,7 @@ import pytest
 
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.executor.pacing.estimates import Estimates, Place, spent_units, supposed_units
-from dynamap_async.request import Request, Target
+from dynamap_async.request import Request, Target, about_tables
 
 TABLE, INDEX, READS = Place("t", None, True), Place("t", "by_city", True), Place("t", None, False)
 
@@ -23,7 +23,7 @@ def transaction(*tables):
     return Request(
         operation="TransactWriteItems",
         body={"TransactItems": [{"Put": {"TableName": table}} for table in tables]},
-        table=", ".join(dict.fromkeys(tables)),
+        **about_tables(tables),
         targets=tuple(Target({}, table, 100) for table in tables),
         writes=True,
     )

@@ -28,12 +28,12 @@ def asked(made, now, priority=INTERACTIVE):
 
 
 def test_a_table_of_which_nothing_is_known_is_not_governed():
-    assert not governor().governs("t")
+    assert not governor().governs(["t"])
 
 
-@pytest.mark.parametrize(("name", "governs"), [("t", True), ("u", False), ("t, u", True), ("u, v", False)])
-def test_a_request_to_several_tables_is_governed_if_one_of_them_is(name, governs):
-    assert known().governs(name) is governs
+@pytest.mark.parametrize(("names", "governs"), [("t", True), ("u", False), ("tu", True), ("uv", False)])
+def test_a_request_to_several_tables_is_governed_if_one_of_them_is(names, governs):
+    assert known().governs(names) is governs
 
 
 def test_an_on_demand_table_is_not_governed_any_more():
@@ -41,7 +41,7 @@ def test_an_on_demand_table_is_not_governed_any_more():
     waiting, _ = asked(made, 0.0)
     made.know("t", {(None, True): None}, 0.0)
     assert made.admit(0.0) == [waiting]
-    assert not made.governs("t")
+    assert not made.governs(["t"])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_answer_that_does_not_say_what_it_took_took_what_was_expected():
 def test_a_refused_table_is_governed_from_then_on():
     made = governor()
     assert made.refuse([], [TABLE], 1.0) == ["t"]
-    assert made.governs("t")
+    assert made.governs(["t"])
     assert made.refuse([], [TABLE], 1.1) == []
 
 

@@ -1,4 +1,4 @@
-"""What the journal counts and tells, and that nothing an observer does reaches a request."""
+"""What the ledger counts and tells, and that nothing an observer does reaches a request."""
 
 import asyncio
 import logging
@@ -9,15 +9,16 @@ import pytest
 from dynamap_async import OperationStatistics, Session, Statistics
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event
-from dynamap_async.executor.book import Journal, Observers
 from dynamap_async.executor.calls import Sending
-from dynamap_async.executor.lanes import Exchange
-from dynamap_async.request import Request, Target
+from dynamap_async.executor.ledger import Ledger, Observers
+from dynamap_async.request import Request, Target, about_tables
 
 QUERY = Request(operation="Query", body={}, table="orders", index="by-day")
 GET = Request(operation="GetItem", body={}, table="users", target=Target({"id": {"S": "a"}}, "users\0Sa"))
-BATCH = Request(operation="BatchGetItem", body={}, table="orders, users")
-TRANSACTION = Request(operation="TransactWriteItems", body={}, table="orders, users", targets=(GET.target, GET.target))
+BATCH = Request(operation="BatchGetItem", body={}, **about_tables(["orders", "users"]))
+TRANSACTION = Request(
+    operation="TransactWriteItems", body={}, **about_tables(["orders", "users"]), targets=(GET.target, GET.target)
+)
 
 
 class Failing:
@@ -32,33 +33,33 @@ class Failing:
         raise self.error
 
 
-def exchanged(journal, request, answer, *asked):
+def exchanged(ledger, request, answer, *asked):
     """Carry out an exchange for what was asked for."""
 
     async def run():
-        carried = [Sending(each, waiter_id=journal.queued(each)) for each in asked]
-        with Exchange(journal, request, carried) as exchange:
-            exchange.answered(answer)
+        carried = [Sending(each, waiter_id=ledger.queued(each)) for each in asked]
+        exchange = ledger.sent(request, carried)
+        ledger.answered(exchange, request, carried, answer)
 
     asyncio.run(run())
 
 
-def test_a_new_journal_has_nothing_to_tell():
-    assert Journal().statistics([]) == Statistics()
+def test_a_new_ledger_has_nothing_to_tell():
+    assert Ledger().statistics([]) == Statistics()
 
 
 def test_a_batch_of_two_tables_is_one_request_in_total_and_one_for_each_of_them():
-    journal = Journal()
-    exchanged(journal, BATCH, {}, GET, GET)
-    statistics = journal.statistics([])
+    ledger = Ledger()
+    exchanged(ledger, BATCH, {}, GET, GET)
+    statistics = ledger.statistics([])
     assert statistics.requests == 1
     assert statistics.of("BatchGetItem", "orders").requests == statistics.of("BatchGetItem", "users").requests == 1
 
 
 def test_a_transaction_counts_once_in_total_and_once_for_each_of_its_tables():
-    journal = Journal()
-    journal.queued(TRANSACTION)
-    statistics = journal.statistics([Sending(TRANSACTION)])
+    ledger = Ledger()
+    ledger.queued(TRANSACTION)
+    statistics = ledger.statistics([Sending(TRANSACTION)])
     assert (statistics.accepted, statistics.queued) == (1, 1)
     assert [(entry.table, entry.accepted, entry.queued) for entry in statistics.by_operation] == [
         ("orders", 1, 1),
@@ -67,16 +68,16 @@ def test_a_transaction_counts_once_in_total_and_once_for_each_of_its_tables():
 
 
 def test_what_is_on_the_wire_is_in_flight_and_everything_else_that_is_unfinished_is_queued():
-    journal = Journal()
-    statistics = journal.statistics([Sending(QUERY), Sending(QUERY, on_the_wire=True), Sending(QUERY)])
+    ledger = Ledger()
+    statistics = ledger.statistics([Sending(QUERY), Sending(QUERY, on_the_wire=True), Sending(QUERY)])
     assert (statistics.queued, statistics.in_flight) == (2, 1)
 
 
 def test_statistics_are_values_that_do_not_change_and_become_plain_data():
-    journal = Journal()
-    journal.queued(QUERY)
-    before = journal.statistics([])
-    journal.queued(QUERY)
+    ledger = Ledger()
+    ledger.queued(QUERY)
+    before = ledger.statistics([])
+    ledger.queued(QUERY)
     assert before.accepted == 1
     assert hash(before) == hash(before)
     with pytest.raises(FrozenInstanceError):
@@ -100,7 +101,7 @@ def test_the_counts_of_what_never_happened_are_zero():
 )
 def test_the_consumed_capacity_of_an_answer_is_told_with_an_entry_for_each_table(capacity, told):
     events = []
-    exchanged(Journal(events.append), QUERY, {"ConsumedCapacity": capacity}, QUERY)
+    exchanged(Ledger(Observers(events.append)), QUERY, {"ConsumedCapacity": capacity}, QUERY)
     assert events[-1].consumed_capacity == told
 
 
@@ -109,23 +110,23 @@ def test_the_consumed_capacity_of_an_answer_is_told_with_an_entry_for_each_table
 )
 def test_an_exchange_says_how_many_items_it_is_about(request_, items):
     events = []
-    exchanged(Journal(events.append), request_, {}, request_)
+    exchanged(Ledger(Observers(events.append)), request_, {}, request_)
     assert [event.items for event in events[1:]] == [items, items]
 
 
 def test_the_counts_of_a_page_are_told_as_dynamodb_gives_them():
     events = []
-    exchanged(Journal(events.append), QUERY, {"Items": [{}], "Count": 1, "ScannedCount": 7}, QUERY)
+    exchanged(Ledger(Observers(events.append)), QUERY, {"Items": [{}], "Count": 1, "ScannedCount": 7}, QUERY)
     answered = events[-1]
     assert (answered.index, answered.count, answered.scanned_count) == ("by-day", 1, 7)
 
 
 def test_without_observers_no_event_is_made(monkeypatch):
     monkeypatch.setattr(Event, "__init__", None)
-    journal = Journal()
-    exchanged(journal, QUERY, {}, QUERY)
-    journal.ended(1, Sending(QUERY), None)
-    assert journal.statistics([]).requests == 1
+    ledger = Ledger()
+    exchanged(ledger, QUERY, {}, QUERY)
+    ledger.left(Sending(QUERY), 1, None)
+    assert ledger.statistics([]).requests == 1
 
 
 def test_observers_are_told_in_the_order_in_which_they_were_given():

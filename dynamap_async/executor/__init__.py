@@ -1,11 +1,10 @@
 """How requests are carried out: retries, pages, closing. Asynchronous, and blind to models."""
 
 from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave
-from dynamap_async.executor.calls import own_instance
+from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages
 from dynamap_async.executor.executor import Executor
 from dynamap_async.executor.gather import together
-from dynamap_async.executor.lanes import Chunk
 from dynamap_async.executor.ledger import is_async, name_of
 from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
 

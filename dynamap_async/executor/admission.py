@@ -33,7 +33,7 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.events import Event, HotPartition
-from dynamap_async.executor.calls import Sending, Settlement
+from dynamap_async.executor.calls import Call, Settlement
 from dynamap_async.executor.consumed import Spending, is_metered
 from dynamap_async.executor.pacing.estimates import Place, spent_units
 from dynamap_async.executor.pacing.governor import Governor, Limits, described_limits, same_limits
@@ -126,11 +126,11 @@ _SHORT: Final = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
 class Verdict:
     """What became of what an exchange carried."""
 
-    spent: Sequence[Sending] = ()
+    spent: Sequence[Call] = ()
     """What was carried out, or may have been: it took units."""
-    returned: Sequence[Sending] = ()
+    returned: Sequence[Call] = ()
     """What took no units."""
-    refused: Sequence[Sending] = ()
+    refused: Sequence[Call] = ()
     """What took no units because there were none."""
     short: list[Place] = field(default_factory=list[Place])
     """Where there were none."""
@@ -281,16 +281,16 @@ class Admission:
         governor = self.governor
         return not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request)
 
-    def ask(self, sending: Sending, priority: Priority, admitted: Callable[[], None]) -> bool:
+    def ask(self, call: Call, priority: Priority, admitted: Callable[[], None]) -> bool:
         """Ask for the units of a request that is not free; tell whether it has them now.
 
         Args:
-            sending: the request; asked for again, it waits in its old place.
+            call: the request; asked for again, it waits in its old place.
             priority: how urgent it is.
             admitted: called when it has them, if it has to wait.
         """
-        now, number = _now(), 0 if sending.ticket is None else sending.ticket.number
-        ticket = sending.ticket = self.governor.ticket(sending.request, priority, now)
+        now, number = _now(), 0 if call.ticket is None else call.ticket.number
+        ticket = call.ticket = self.governor.ticket(call.request, priority, now)
         ticket.number = number
         self._waiting[ticket] = admitted
         at_once = self.governor.ask(ticket, now)
@@ -301,28 +301,28 @@ class Admission:
             self._set_timer(now)
         return ticket.lane is None
 
-    async def admitted(self, sending: Sending) -> None:
+    async def admitted(self, call: Call) -> None:
         """Wait until a request has its units. Whoever gives up waiting calls ``leave``."""
-        if self.is_free(sending.request):
+        if self.is_free(call.request):
             return
         units: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if not self.ask(sending, sending.priority, partial(_set, units)):
+        if not self.ask(call, call.priority, partial(_set, units)):
             await units
 
-    def waits(self, sending: Sending) -> bool:
+    def waits(self, call: Call) -> bool:
         """Tell whether a request waits for units."""
-        return sending.ticket is not None and sending.ticket.lane is not None
+        return call.ticket is not None and call.ticket.lane is not None
 
-    def lift(self, sending: Sending, priority: Priority) -> None:
+    def lift(self, call: Call, priority: Priority) -> None:
         """Let a waiting request go on with a higher priority; nothing changes where it has that already."""
-        if sending.ticket is not None and sending.ticket.lane is not None and priority < sending.ticket.priority:
+        if call.ticket is not None and call.ticket.lane is not None and priority < call.ticket.priority:
             now = _now()
-            self._let_go(self.governor.lift(sending.ticket, priority, now))
+            self._let_go(self.governor.lift(call.ticket, priority, now))
             self._set_timer(now)
 
-    def leave(self, sending: Sending) -> None:
+    def leave(self, call: Call) -> None:
         """Take note that a request is not sent, or not any more."""
-        ticket, sending.ticket = sending.ticket, None
+        ticket, call.ticket = call.ticket, None
         if ticket is not None and not ticket.is_spent:
             self._waiting.pop(ticket, None)
             self.governor.leave(ticket, _now())
@@ -340,9 +340,9 @@ class Admission:
 
     def _settle(self, settlement: Settlement, verdict: Verdict, now: float) -> None:
         governor = self.governor
-        for sending in verdict.returned:
-            if sending.ticket is not None:
-                governor.leave(sending.ticket, now)
+        for call in verdict.returned:
+            if call.ticket is not None:
+                governor.leave(call.ticket, now)
         spent = None if settlement.spent is None else spent_units(settlement.spent)
         governor.settle(_tickets(verdict.spent), spent, now)
         if verdict.hot is not None:
@@ -386,13 +386,13 @@ class Admission:
             if handle is not None:
                 handle.cancel()
 
-    def _tell_of_hot(self, sendings: Sequence[Sending], units: float, now: float) -> None:
+    def _tell_of_hot(self, calls: Sequence[Call], units: float, now: float) -> None:
         """Tell the observer of partitions that take much; what a batch took is divided evenly."""
-        for sending in sendings:
-            partition = partition_of(sending.request)
+        for call in calls:
+            partition = partition_of(call.request)
             if partition is None:
                 continue
-            rate = self._heat.add(partition, units / len(sendings), now)
+            rate = self._heat.add(partition, units / len(calls), now)
             if rate >= (self._policy.hot_partition_units_per_second or 0) and self._told.get(partition, 0) <= now:
                 self._told = {each: until for each, until in self._told.items() if until > now}
                 self._told[partition] = now + _TOLD_SECONDS
@@ -472,8 +472,8 @@ class Admission:
             self.describing.refresh(self.governor.tables_waited_for())
 
 
-def _tickets(sendings: Iterable[Sending]) -> list[Ticket]:
-    return [sending.ticket for sending in sendings if sending.ticket is not None]
+def _tickets(calls: Iterable[Call]) -> list[Ticket]:
+    return [call.ticket for call in calls if call.ticket is not None]
 
 
 def _set(units: asyncio.Future[None]) -> None:

@@ -10,18 +10,25 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import orjson
 
 from dynamap_async.config import Priority
-from dynamap_async.executor.calls import Pending
-from dynamap_async.limits import BATCH_ANSWER_BYTES, ITEM_SIZE_BYTES, PAGE_BYTES
-from dynamap_async.request import Request, Target, about_tables, identity_of, tables_of
+from dynamap_async.executor.calls import Call, Chunk
+from dynamap_async.limits import (
+    BATCH_ANSWER_BYTES,
+    BATCH_GET_KEYS,
+    BATCH_WRITE_BYTES,
+    BATCH_WRITE_REQUESTS,
+    ITEM_SIZE_BYTES,
+    PAGE_BYTES,
+)
+from dynamap_async.request import PartOfAnswer, Request, Target, about_tables, identity_of, tables_of
 from dynamap_async.wire import Body, WireItem
 
 ENTRY_BYTES: Final = 8_192
@@ -159,7 +166,7 @@ def _target(request: Request) -> Target:
     return request.target
 
 
-def parts_of_refused(batch: Sequence[Pending], *, by_item: bool) -> list[list[Pending]]:
+def parts_of_refused(batch: Sequence[Call], *, by_item: bool) -> list[list[Call]]:
     """Return the parts in which a refused batch of several requests is sent again.
 
     Args:
@@ -167,15 +174,15 @@ def parts_of_refused(batch: Sequence[Pending], *, by_item: bool) -> list[list[Pe
         by_item: whether to send the items of one table one by one, to see whether they are accepted then; else a
             table's items are halved, until the culprit is alone.
     """
-    tables: dict[str, list[Pending]] = {}
-    for pending in batch:
-        tables.setdefault(pending.request.table, []).append(pending)
+    tables: dict[str, list[Call]] = {}
+    for call in batch:
+        tables.setdefault(call.request.table, []).append(call)
     if len(tables) > 1:
         return list(tables.values())
     if by_item:
-        for pending in batch:
-            pending.refused_in_batch = True
-        return [[pending] for pending in batch]
+        for call in batch:
+            call.refused_in_batch = True
+        return [[call] for call in batch]
     middle = len(batch) // 2
     return [list(batch[:middle]), list(batch[middle:])]
 
@@ -223,23 +230,23 @@ def _json_bytes(item: WireItem) -> int:
 class Taken:
     """What was taken out of a queue."""
 
-    batch: list[Pending] = field(default_factory=list[Pending])
+    batch: list[Call] = field(default_factory=list[Call])
     """The requests of one call."""
-    withdrawn: list[Pending] = field(default_factory=list[Pending])
+    withdrawn: list[Call] = field(default_factory=list[Call])
     """Those that nobody waits for any more."""
 
 
-class Ready(deque[Pending]):
+class Ready(deque[Call]):
     """A queue of requests that wait for a slot."""
 
     __slots__ = ()
 
-    add: ClassVar[Callable[[deque[Pending], Pending], None]] = deque[Pending].append
+    add: ClassVar[Callable[[deque[Call], Call], None]] = deque[Call].append
     """Puts a request last."""
-    add_first: ClassVar[Callable[[deque[Pending], Pending], None]] = deque[Pending].appendleft
+    add_first: ClassVar[Callable[[deque[Call], Call], None]] = deque[Call].appendleft
     """Puts a request that was sent before those that came later."""
 
-    def take(self, most: int, most_bytes: int, alone: Container[str], weight: Callable[[Pending], int]) -> Taken:
+    def take(self, most: int, most_bytes: int, alone: Container[str], weight: Callable[[Call], int]) -> Taken:
         """Take the requests of the next call: the first, whatever it weighs, and those after it that can share it.
 
         What is passed over stays first in line, so that nothing waits for more than those before it.
@@ -252,32 +259,32 @@ class Ready(deque[Pending]):
         """
         taken = Taken()
         identities: set[str] = set()
-        passed_over: list[Pending] = []
+        passed_over: list[Call] = []
         size = 0
         while self and len(taken.batch) < most:
-            pending = self.popleft()
-            request = pending.request
-            shares = request.batchable and not pending.refused_in_batch and not (alone and request.table in alone)
-            if not pending.wanted:
-                taken.withdrawn.append(pending)
+            call = self.popleft()
+            request = call.request
+            shares = request.batchable and not call.refused_in_batch and not (alone and request.table in alone)
+            if not call.wanted:
+                taken.withdrawn.append(call)
             elif not taken.batch and not shares:
-                taken.batch.append(pending)
+                taken.batch.append(call)
                 break
-            elif pending.identity in identities or not shares:
-                passed_over.append(pending)
-            elif (more := size + weight(pending)) > most_bytes and taken.batch:
-                passed_over.append(pending)
+            elif call.identity in identities or not shares:
+                passed_over.append(call)
+            elif (more := size + weight(call)) > most_bytes and taken.batch:
+                passed_over.append(call)
                 break  # whoever comes after it may be lighter, but would go before it
             else:
-                identities.add(pending.identity)
-                taken.batch.append(pending)
+                identities.add(call.identity)
+                taken.batch.append(call)
                 size = more
         self.extendleft(reversed(passed_over))
         return taken
 
 
 class Queues:
-    """The queues of one coalescer."""
+    """The queues of one lane."""
 
     def __init__(self, groups: int) -> None:
         """Begin with nothing queued.
@@ -300,11 +307,11 @@ class Queues:
         """Tell whether so many requests wait in one of the queues, or in one as a chunk."""
         return any(len(queue) >= number for queue in self._all) or any(self._chunks.values())
 
-    def of(self, pending: Pending) -> Ready:
+    def of(self, call: Call) -> Ready:
         """Return the queue of a request, which is to be put there now."""
-        pending.urgency = pending.priority
+        call.urgency = call.priority
         # Consistent reads are a group of their own; of writes there is one group.
-        return (self._groups[pending.consistent] if pending.parts == 1 else self._chunks)[pending.urgency]
+        return (self._groups[call.consistent] if call.parts == 1 else self._chunks)[call.urgency]
 
     def urgency(self) -> Priority | None:
         """Return the priority of the most urgent that waits; None if nothing does."""
@@ -322,17 +329,17 @@ class Queues:
                 return queue
         return None
 
-    def take_out(self, pending: Pending) -> bool:
+    def take_out(self, call: Call) -> bool:
         """Take one request out of its queue; tell whether it was in one."""
         for queue in self._all:
-            if pending in queue:
-                queue.remove(pending)
+            if call in queue:
+                queue.remove(call)
                 return True
         return False
 
-    def take_out_all(self, table: str) -> list[Pending]:
+    def take_out_all(self, table: str) -> list[Call]:
         """Take out all requests to a table; return them in their order."""
-        taken: list[Pending] = []
+        taken: list[Call] = []
         for queue in self._all:
             concerned = [each for each in queue if table in tables_of(each.request)]
             if concerned:
@@ -346,3 +353,184 @@ class Queues:
         """Forget everything."""
         for queue in self._all:
             queue.clear()
+
+
+class ReadRules:
+    """How GetItem requests share calls. A read joins another of the same key and consistency until that one is sent.
+
+    A call asks for no more than its answer can hold, as far as the sizes that were read before tell.
+    """
+
+    writes: Final = False
+    most: Final = BATCH_GET_KEYS
+    most_bytes: Final = BATCH_ANSWER_BYTES
+    groups: Final = 2  # one for each consistency: a call asks for one of them
+
+    def __init__(self) -> None:
+        """Begin with nothing that could be joined, and no sizes known."""
+        self.joinable: Final[tuple[dict[str, Call], dict[str, Call]]] = ({}, {})
+        """Identity -> what reads of that key join; of eventually consistent reads, and of consistent ones."""
+        self._sizes: Final = Sizes()
+
+    def joins(self, request: Request) -> Call | None:
+        """Return the call that a request joins; None if it needs one of its own."""
+        if request.target is None:
+            return None
+        return self.joinable[bool(request.body.get("ConsistentRead"))].get(request.target.identity)
+
+    def add(self, call: Call, *, shares: bool) -> bool:
+        """Add a call, for others to join if it shares calls; return True, for reads take no turns."""
+        if shares:
+            self.joinable[call.consistent][call.identity] = call
+        return True
+
+    def has_turn(self, call: Call) -> bool:
+        """Return True: reads take no turns."""
+        return True
+
+    def begin(self, batch: Sequence[Call]) -> None:
+        """Let nobody join what is sent now."""
+        for call in batch:
+            joinable = self.joinable[call.consistent]
+            if joinable.get(call.identity) is call:
+                del joinable[call.identity]
+
+    def remove(self, call: Call) -> Sequence[Call]:
+        """Remove a call that has ended; return those whose turn may have come, which are none."""
+        if not call.attempts:
+            self.begin((call,))
+        return ()
+
+    def replace(self, call: Call, parts: Sequence[Call]) -> None:
+        """Put the parts of a chunk in its place: nothing, for nobody joins them."""
+
+    def takes(self, chunk: Chunk) -> bool:
+        """Return whether a chunk may travel as a whole, by itself."""
+        return chunk.size * self._sizes.of(chunk.asked.table) <= self.most_bytes
+
+    def weight(self, call: Call) -> int:
+        """Return how many bytes of ``most_bytes`` a call takes."""
+        return self._sizes.known.get(call.request.table, UNKNOWN_BYTES)
+
+    def batch(self, calls: Sequence[Call]) -> Request:
+        """Return the request that carries several calls."""
+        return batch_get([call.request for call in calls])
+
+    def parts(self, calls: Sequence[Call], answer: Body) -> tuple[dict[str, Body], Leftovers]:
+        """Return what the answer to several calls says of each identity, and what it left over."""
+        requests = [call.request for call in calls]
+        leftovers = unread(requests, answer)
+        found = found_items(requests, answer)
+        return {identity: PartOfAnswer(Item=item) for identity, item in found.items()}, leftovers
+
+    def learn_of_call(self, call: Call, answer: Body) -> None:
+        """Learn sizes from the answer to one call."""
+        if call.chunk is not None:
+            responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
+            self._sizes.learn(call.request.table, responses.get(call.request.table, ()))
+        elif item := answer.get("Item"):
+            self._sizes.learn(call.request.table, (item,))
+
+    def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
+        """Learn sizes from the answer to several calls."""
+        found: dict[str, list[WireItem]] = {}
+        for call in calls:
+            if item := parts.get(call.identity, {}).get("Item"):
+                found.setdefault(call.request.table, []).append(item)
+        for table, items in found.items():
+            self._sizes.learn(table, items)
+
+
+class WriteRules:
+    """How PutItem, DeleteItem, UpdateItem and TransactWriteItems requests share calls and take turns.
+
+    Invariant: all writes of one key form a line, conditional ones and updates included: the next is sent when the one
+    before it was answered or given up. A transaction stands in the lines of all its keys, and is sent when it is the
+    first of each; it joins them all at once, so that no two wait for each other. Writes are never merged. A cancelled
+    write that was not sent leaves its lines; one that was sent keeps its place until it is answered.
+    """
+
+    writes: Final = True
+    most: Final = BATCH_WRITE_REQUESTS
+    most_bytes: Final = BATCH_WRITE_BYTES
+    groups: Final = 1
+
+    def __init__(self) -> None:
+        """Begin with no line."""
+        self.lines: Final[dict[str, OrderedDict[Call, None]]] = {}
+        """Identity -> its writes, in order. Any of them may leave at the same cost: thousands may wait for one key."""
+
+    def joins(self, request: Request) -> Call | None:
+        """Return None: writes are never merged."""
+        return None
+
+    def add(self, call: Call, *, shares: bool) -> bool:
+        """Add a call to the line of each of its items; return whether it is the first of all."""
+        lines, first = self.lines, True
+        for identity in call.identities:
+            if (line := lines.get(identity)) is None:
+                line = lines[identity] = OrderedDict()
+            elif next(iter(line)) is not call:
+                first = False
+            line[call] = None
+        return first
+
+    def has_turn(self, call: Call) -> bool:
+        """Return whether a call is the first of all its lines."""
+        for identity in call.identities:  # noqa: SIM110 - all() costs three times as much (benchmarks: concurrent_puts)
+            if next(iter(self.lines[identity])) is not call:
+                return False
+        return True
+
+    def begin(self, batch: Sequence[Call]) -> None:
+        """Nothing: what is sent keeps its place."""
+
+    def remove(self, call: Call) -> Sequence[Call]:
+        """Take a call out of its lines; return, each once, those who are now the first of one of them."""
+        first_now: dict[Call, None] = {}
+        lines = self.lines
+        for identity in call.identities:
+            line = lines[identity]
+            if len(line) == 1:
+                del lines[identity]
+                continue
+            was_first = next(iter(line)) is call
+            del line[call]
+            if was_first:
+                first_now[next(iter(line))] = None
+        return list(first_now)
+
+    def replace(self, call: Call, parts: Sequence[Call]) -> None:
+        """Put the parts of a chunk in its place in their lines."""
+        for part in parts:
+            line = self.lines[part.identity]
+            del line[call]
+            line[part] = None
+            line.move_to_end(part, last=False)
+
+    def takes(self, chunk: Chunk) -> bool:
+        """Return whether a chunk may travel as a whole: it is not too large, and the first write of all its items."""
+        size = chunk.json_bytes + chunk.size * ENTRY_BYTES
+        return size <= self.most_bytes and self.lines.keys().isdisjoint(chunk.identities)
+
+    def weight(self, call: Call) -> int:
+        """Return how many bytes of ``most_bytes`` a call takes."""
+        return written_bytes(call.request)
+
+    def batch(self, calls: Sequence[Call]) -> Request:
+        """Return the request that carries several calls."""
+        return batch_write([call.request for call in calls])
+
+    def parts(self, calls: Sequence[Call], answer: Body) -> tuple[dict[str, Body], Leftovers]:
+        """Return what the answer left over; it says nothing of the others."""
+        return {}, unwritten([call.request for call in calls], answer)
+
+    def learn_of_call(self, call: Call, answer: Body) -> None:
+        """Nothing: the answer to a write says nothing of sizes."""
+
+    def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
+        """Nothing: the answer to a write says nothing of sizes."""
+
+
+Rules: TypeAlias = ReadRules | WriteRules
+"""What reads and writes of single items do not have in common."""

@@ -6,10 +6,10 @@ cancelled by its own task; no waiter's cancellation reaches another.
 
 import asyncio
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import orjson
 
@@ -22,117 +22,6 @@ from dynamap_async.limits import READ_UNIT_BYTES
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import Body, WireItem
-
-
-@dataclass(slots=True, eq=False)
-class Sending:
-    """A request on its way: what is known so far, for whoever has to give it up."""
-
-    request: Request
-    attempts: int = 0
-    """How often it was put on the wire."""
-    on_the_wire: bool = False
-    """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
-    outcome_unknown: bool = False
-    """Whether an earlier attempt may have written without an answer."""
-    lost: ServiceError | TransportError | None = None
-    """How the last attempt to write ended, where all that is sent since is a question for the stored item."""
-    first_sent: float | None = None
-    """The event loop's time of the first attempt; None before it."""
-    waiter_id: int = 0
-    """The number of whoever waits for it, where that is one; see ``waiter_ids``."""
-    exchange_id: int = 0
-    """The number of the exchange that carried it last; 0 for none."""
-    coalesced: bool = False
-    """Whether it was counted as sent together with others."""
-    since: float = 0.0
-    """The event loop's time at which it was asked for."""
-    idle_since: float = 0.0
-    """The event loop's time at which it last failed or was left over."""
-    account: Account | None = None
-    """Who pays for it, where that is one; None for the session's own account. See ``payers``."""
-    reserved: Estimate | None = None
-    """What is reserved for it, until it is answered or given up."""
-    joined: bool = False
-    """Whether several wait for it, or have waited."""
-    ticket: Ticket | None = None
-    """Its right to be sent, where units are counted; None where they are not."""
-
-    def begin_attempt(self) -> None:
-        """Take note that an attempt begins now."""
-        self.attempts += 1
-        if self.first_sent is None:
-            self.first_sent = asyncio.get_running_loop().time()
-
-    def is_too_late(self, at: float) -> bool:
-        """Return whether an attempt at this time could do again what an earlier one may have done."""
-        seconds = self.request.resendable_seconds
-        if not self.outcome_unknown or seconds is None or self.first_sent is None:
-            return False
-        return at > self.first_sent + seconds
-
-    @property
-    def outcome(self) -> Outcome:
-        """What is known of a request that is given up now."""
-        return Outcome.UNKNOWN if self.on_the_wire or self.outcome_unknown else Outcome.NOT_SENT
-
-    @property
-    def parts(self) -> int:
-        """How many requests of single items it stands for, all of which were asked for together: of a chunk several."""
-        return 1
-
-    @property
-    def waiting(self) -> int:
-        """How many still wait for it."""
-        return 1
-
-    @property
-    def waiter_ids(self) -> tuple[int, ...]:
-        """The numbers of those who still wait for it."""
-        return (self.waiter_id,)
-
-    @property
-    def payers(self) -> tuple[Account | None, ...]:
-        """The accounts of those who still wait for it, one for each."""
-        return (self.account,)
-
-    @property
-    def priority(self) -> Priority:
-        """The most urgent priority of those who wait for it."""
-        return Priority.INTERACTIVE if self.account is None else self.account.priority
-
-    @property
-    def deadline(self) -> float:
-        """The event loop's time after which its scope waits no more."""
-        return inf if self.account is None else self.account.deadline
-
-    @property
-    def out_of_requests(self) -> bool:
-        """Whether nobody who waits for it may send another request."""
-        return all(account is not None and account.out_of_requests for account in self.payers)
-
-    def check_requests(self) -> None:
-        """Raise CapacityBudgetExceededError if its scope may send no further request.
-
-        One that an earlier attempt may have carried out is sent all the same, so that its outcome becomes known.
-        """
-        if self.account is not None and self.account.out_of_requests and not self.outcome_unknown:
-            raise self.account.refusal(self.request)
-
-    def waited(self, now: float) -> float:
-        """Return how long those who still wait for it have waited since it was last answered, in sum."""
-        return now - max(self.since, self.idle_since)
-
-    def waits(self, now: float) -> Sequence[float]:
-        """Return the same for each of them."""
-        return (self.waited(now),)
-
-    def give_back(self) -> None:
-        """Give back what is reserved for it, if that was not done yet."""
-        if self.reserved is not None and self.account is not None:
-            self.account.give_back(self.reserved)
-            self.reserved = None
-
 
 E = TypeVar("E", bound=Exception)
 
@@ -169,82 +58,184 @@ class Waiter:
         self.give_back()
 
 
-@dataclass(slots=True, eq=False)
-class Pending(Sending):
-    """A single-item request that may share a call with others."""
+class Chunk(ABC):
+    """Requests of one operation on one table, for distinct items, that one caller asks for and that fill a call."""
 
+    __slots__ = ()
+
+    asked: Request
+    """What each of them is, but for its item."""
+    size: int
+    """How many they are."""
+    json_bytes: int = 0
+    """The length of the JSON of what is written; 0 for reads and deletes."""
+    identities: Collection[str] = ()
+    """The items that are written; none for reads, which take no turns."""
+
+    @abstractmethod
+    def call(self) -> Request:
+        """Return the request that carries all of them."""
+
+    @abstractmethod
+    def requests(self) -> Sequence[Request]:
+        """Return the request of each item; asked for once, where it is taken apart."""
+
+    @abstractmethod
+    def takes(self, answer: Body) -> bool:
+        """Take the answer of the call, if it is plain: it says of each item what became of it, and no more.
+
+        Args:
+            answer: what came back.
+
+        Returns:
+            False where it is not plain.
+        """
+
+
+Apart: TypeAlias = Callable[[Sequence["asyncio.Future[Body]"]], None]
+"""Takes the futures of the requests of a chunk that was taken apart; its own is never done then."""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One or more requests of one kind on their way together: a lone request, or a chunk that one caller asked for.
+
+    Many may wait for a lone read; one waits for all of a chunk, which is counted item by item all the same.
+    """
+
+    request: Request
+    """What is asked for; of a chunk what each request is, but for its item."""
     waiters: list[Waiter] = field(default_factory=list[Waiter])
+    chunk: Chunk | None = None
+    """The requests, where they are more than one."""
+    apart: Apart | None = None
+    """Called when the chunk is taken apart, unless nobody waits for it any more."""
+    attempts: int = 0
+    """How often it was put on the wire."""
+    on_the_wire: bool = False
+    """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
+    outcome_unknown: bool = False
+    """Whether an earlier attempt may have written without an answer."""
+    lost: ServiceError | TransportError | None = None
+    """How the last attempt to write ended, where all that is sent since is a question for the stored item."""
+    first_sent: float | None = None
+    """The event loop's time of the first attempt; None before it."""
+    exchange_id: int = 0
+    """The number of the exchange that carried it last; 0 for none."""
+    coalesced: bool = False
+    """Whether it was counted as sent together with others."""
+    idle_since: float = 0.0
+    """The event loop's time at which it last failed or was left over."""
+    joined: bool = False
+    """Whether it may have more than one part or waiter."""
+    ticket: Ticket | None = None
+    """Its right to be sent, where units are counted; None where they are not."""
     task: asyncio.Task[None] | None = None
     """The task that carries it, or carried it last."""
     urgency: Priority = Priority.INTERACTIVE
     """The priority of the queue that it was put into."""
     refused_in_batch: bool = False
     """Whether it travels alone, to see whether it is accepted then."""
-
     consistent: bool = False
     """Whether it is a consistent read."""
-    ended: int = 0
+    left: int = 0
     """How many of the first waiters are known to wait no more."""
 
-    identity: str = field(init=False)
-    """The table and key, equal for equal keys."""
-    identities: tuple[str, ...] = field(init=False)
-    """Those of all items that the request is about: more than one for a transaction."""
+    since: float = field(init=False, default=0.0)
+    """The event loop's time at which it was asked for."""
+    parts: int = field(init=False, default=1)
+    """How many requests it stands for."""
+    identity: str = field(init=False, default="")
+    """The table and key of the one item that it is about, equal for equal keys."""
+    identities: tuple[str, ...] = field(init=False, default=())
+    """Those of all items that it takes turns for: of a transaction, or a chunk of writes, more than one."""
 
     def __post_init__(self) -> None:
         if self.waiters:
-            self.since: float = self.waiters[0].since
+            self.since = self.waiters[0].since
         request = self.request
-        if request.targets:
-            self.identities = tuple([target.identity for target in request.targets])
-            self.identity = self.identities[0]
-        else:
-            assert request.target is not None, f"{request.operation} is not about items"  # noqa: S101 - routed by it
+        if self.chunk is not None:
+            self.parts, self.identities, self.joined = self.chunk.size, tuple(self.chunk.identities), True
+        elif request.target is not None:
             self.identity = request.target.identity
             self.identities = (self.identity,)
+        elif request.targets:
+            self.identities = tuple([target.identity for target in request.targets])
+            self.identity = self.identities[0]
+
+    def begin_attempt(self, now: float) -> None:
+        """Count an attempt that begins at a time of the event loop."""
+        self.attempts += 1
+        if self.first_sent is None:
+            self.first_sent = now
+
+    def is_too_late(self, at: float) -> bool:
+        """Return whether an attempt at this time could do again what an earlier one may have done."""
+        seconds = self.request.resendable_seconds
+        if not self.outcome_unknown or seconds is None or self.first_sent is None:
+            return False
+        return at > self.first_sent + seconds
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is known of a call that is given up now."""
+        return Outcome.UNKNOWN if self.on_the_wire or self.outcome_unknown else Outcome.NOT_SENT
 
     @property
     def wanted(self) -> bool:
         """Whether anybody still waits."""
         # Whoever is done stays so, and is looked at once: thousands may wait for one key, and leave together.
-        while self.ended < len(self.waiters):
-            if not self.waiters[self.ended].future.done():
+        while self.left < len(self.waiters):
+            if not self.waiters[self.left].future.done():
                 return True
-            self.ended += 1
+            self.left += 1
         return False
 
     @property
     def waiting(self) -> int:
-        """How many still wait for it."""
+        """How many requests are still waited for, each waiter of a lone one counted."""
+        if self.chunk is not None:
+            return self.parts if self.wanted else 0
         return sum([not waiter.future.done() for waiter in self.waiters])
 
     @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of all who have waited; of a chunk one for each item."""
+        first = self.waiters[0].number
+        return range(first, first + self.parts) if self.parts > 1 else [waiter.number for waiter in self.waiters]
+
+    @property
     def waiter_ids(self) -> tuple[int, ...]:
-        """The numbers of those who still wait for it."""
+        """The numbers of those who still wait; of a chunk one for each item."""
+        if self.parts > 1:
+            return tuple(self.numbers) if self.wanted else ()
         return tuple(waiter.number for waiter in self.waiters if not waiter.future.done())
 
     @property
     def payers(self) -> tuple[Account | None, ...]:
-        """The accounts of those who still wait for it, one for each."""
+        """The accounts of those who still wait, one for each."""
         return tuple(waiter.account for waiter in self.waiters if not waiter.future.done())
 
     @property
     def priority(self) -> Priority:
-        """The most urgent priority of those who wait for it."""
+        """The most urgent priority of those who wait."""
         if len(self.waiters) == 1 and self.waiters[0].account is None and not self.waiters[0].future.done():
             return Priority.INTERACTIVE  # as most are
         return min((each.priority for each in self.waiters if not each.future.done()), default=Priority.BACKGROUND)
 
+    @property
+    def out_of_requests(self) -> bool:
+        """Whether every waiter has used up its request budget."""
+        return all(account is not None and account.out_of_requests for account in self.payers)
+
     def waited(self, now: float) -> float:
-        """Return how long those who still wait for it have waited since it was last answered, in sum."""
-        if len(self.waiters) == 1:
-            return now - max(self.waiters[0].since, self.idle_since)
+        """Return how long those who still wait have waited since it was last answered, in sum."""
         return sum(self.waits(now))
 
     def waits(self, now: float) -> Sequence[float]:
-        """Return the same for each of them."""
-        idle = self.idle_since
-        return [now - max(each.since, idle) for each in self.waiters if not each.future.done()]
+        """Return the same for each of them: of a chunk for its one payer, all items together."""
+        idle, parts = self.idle_since, self.parts
+        return [parts * (now - max(each.since, idle)) for each in self.waiters if not each.future.done()]
 
     def give_back(self) -> None:
         """Give back what is reserved for it, if that was not done yet."""
@@ -261,6 +252,15 @@ class Pending(Sending):
         """Give every waiter an instance of the error of its own, so that tracebacks do not grow into each other."""
         for waiter in self.waiters:
             _fail(waiter, error)
+
+    def check_requests(self) -> None:
+        """Raise CapacityBudgetExceededError if the scope of its one waiter may send no further request.
+
+        One that an earlier attempt may have carried out is sent all the same, so that its outcome becomes known.
+        """
+        account = self.waiters[0].account
+        if account is not None and account.out_of_requests and not self.outcome_unknown:
+            raise account.refusal(self.request)
 
     def refuse_those_out_of_requests(self) -> None:
         """Fail the waiters whose scopes may send no further request, unless an earlier attempt may have written."""
@@ -326,28 +326,28 @@ class Settlement:
 
     request: Request
     """What was sent."""
-    carried: Sequence[Sending]
+    carried: Sequence[Call]
     """What was asked for: several requests where it was a batch."""
     spent: tuple[Spending, ...] | None
     """What it took; None where that is not known."""
     measure: Measure
     error: BaseException | None = None
     """In what it ended; None for an answer."""
-    left_over: Sequence[Sending] = ()
+    left_over: Sequence[Call] = ()
     """What the answer did not get to."""
-    throttled: Sequence[Sending] = ()
+    throttled: Sequence[Call] = ()
     """What was refused, or left over, for want of capacity."""
     parts: Mapping[str, Body] = field(default_factory=dict[str, Body])
     """Of a batch, what the answer says of each identity."""
 
-    def served(self) -> Sequence[Sending]:
+    def served(self) -> Sequence[Call]:
         """Return what the units were taken for: what was carried and not left over."""
         if not self.left_over:
             return self.carried
         left = set(self.left_over)
         return [sending for sending in self.carried if sending not in left] or self.carried
 
-    def divided(self) -> list[tuple[Sending, list[Spending]]]:
+    def divided(self) -> list[tuple[Call, list[Spending]]]:
         """Return what each of the requests that were served took, those of a table in proportion to its items' units.
 
         The answer speaks of a batch as a whole; the service's arithmetic says how large each one's part of it is.
@@ -355,7 +355,7 @@ class Settlement:
         served, spent = self.served(), self.spent or ()
         if len(served) == 1:
             return [(served[0], list(spent))]
-        shares: dict[Sending, list[Spending]] = {sending: [] for sending in served}
+        shares: dict[Call, list[Spending]] = {sending: [] for sending in served}
         weights = {sending: self._weight(sending) for sending in served}
         for spending in spent:
             concerned = [each for each in served if each.request.table == spending.table] or served
@@ -365,7 +365,7 @@ class Settlement:
                     shares[sending].append(replace(spending, halves=halves))
         return list(shares.items())
 
-    def _weight(self, sending: Sending) -> int:
+    def _weight(self, sending: Call) -> int:
         request = sending.request
         if request.writes:
             return write_half_units(request.target.size_bytes if request.target else 0)

@@ -7,9 +7,10 @@ its task goes on uncancelled, like one whose ``asyncio.timeout`` is over.
 
 import asyncio
 import contextlib
-import math
+import random
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextvars import Context
+from math import inf
 from types import EllipsisType
 from typing import Any, Final
 
@@ -17,13 +18,14 @@ import anyio
 import anyio.lowlevel
 
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
-from dynamap_async.errors import ServiceError, SessionClosedError, SessionStateError
+from dynamap_async.errors import ServiceError, SessionClosedError, SessionStateError, TransportError
 from dynamap_async.events import Observer
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission, Declared
-from dynamap_async.executor.calls import Measure, Sending, json_size
+from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
+from dynamap_async.executor.calls import Apart, Call, Chunk, Measure, Waiter, json_size
 from dynamap_async.executor.consumed import metered
-from dynamap_async.executor.lanes import Apart, Chunk, Means, Reads, Writes
+from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.pages import (
     MergedPages,
@@ -36,7 +38,7 @@ from dynamap_async.executor.pages import (
     SortedParts,
     sifting,
 )
-from dynamap_async.executor.retry import Retries, given_up, send_with_retries
+from dynamap_async.executor.retry import Retries, given_up
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import Positions, Request
 from dynamap_async.statistics import Statistics
@@ -47,7 +49,15 @@ Send = Callable[[Request], Coroutine[Any, Any, Body]]
 
 
 class Attempts:
-    """The attempts that are under way."""
+    """The attempts that are under way: each has so much time in all, from its first byte out to its last byte in.
+
+    A timeout of one read does not end an answer that trickles in. ``asyncio.timeout`` would, at a timer for each
+    request; here one timer serves all: as they may all take equally long, they come due in the order in which they
+    began.
+
+    Invariant: a task has at most one attempt under way. A task that is cancelled here, and by nobody else, goes on
+    uncancelled with a RequestTimeoutError. No timer is left once ``close`` was called.
+    """
 
     def __init__(self, send: Send, seconds: float) -> None:
         """Begin with none.
@@ -77,7 +87,7 @@ class Attempts:
         assert task is not None  # noqa: S101 - requests are sent in tasks
         cancelled_before = task.cancelling()
         due = self._due[task] = loop.time() + self._seconds
-        if self._timer is None and due < math.inf:
+        if self._timer is None and due < inf:
             self._timer = loop.call_at(due, self._end_overdue, due)
         try:
             answer = await self._transport_send(metered(request))
@@ -121,68 +131,106 @@ class Attempts:
 
 
 class Singles:
-    """Sends requests one by one."""
+    """Sends requests one by one, in the tasks of those who wait for them: pages, and reads that are not shared."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(
+        self,
+        send: Send,
+        *,
+        ledger: Ledger,
+        slots: Slots,
+        retries: Retries,
+        admission: Admission,
+        ended: Callable[[], None],
+    ) -> None:
         """Begin with nothing under way.
 
         Args:
-            means: what it sends with.
+            send: sends a request once.
+            ledger: counts what happens.
+            slots: how many requests travel at the same time.
+            retries: what is sent again, and when.
+            admission: who may be sent.
+            ended: called whenever a request is answered or given up.
         """
-        self._send: Final = means.send
-        self._ledger: Final = means.ledger
-        self._slots: Final = means.slots
-        self._retries: Final = means.retries
-        self._ended: Final = means.ended
-        self._admission: Final = means.admission
-        self.under_way: Final[dict[Sending, asyncio.Task[object] | None]] = {}
+        self._send: Final = send
+        self._ledger: Final = ledger
+        self._slots: Final = slots
+        self._retries: Final = retries
+        self._ended: Final = ended
+        self._admission: Final = admission
+        self.under_way: Final[dict[Call, asyncio.Task[object] | None]] = {}
         """What is under way, each with the task that waits for it."""
-        self._interrupted: Final[dict[Sending, int]] = {}
+        self._interrupted: Final[dict[Call, int]] = {}
         """What was given up, with the number of times that its task was cancelled before."""
 
     async def send(self, request: Request) -> Body:
         """Carry out a request and return its answer; errors are those of ``Executor.send``."""
-        sending = Sending(request, since=asyncio.get_running_loop().time())
-        if self._ledger.scoped:
-            sending.account = self._ledger.payer()
-            self._ledger.reserve(sending)
-        sending.waiter_id = self._ledger.queued(request)
+        call = self._begun(request)
         failure: type[BaseException] | None = None
-        self.under_way[sending] = asyncio.current_task()
         try:
-            return await send_with_retries(self._exchange, sending, self._retries)
+            while True:
+                try:
+                    answer = await self._attempt(call)
+                except (ServiceError, TransportError) as error:
+                    call.on_the_wire = False
+                    delay = self._retries.delay_before_next(call, error)
+                    if delay is None:
+                        raise
+                else:
+                    self._retries.succeeded(call.attempts)
+                    return answer
+                await anyio.sleep(delay)
         except BaseException as error:
-            own = given_up(sending) if self._is_interrupted(sending, error) else error
+            own = given_up(call) if self._is_interrupted(call, error) else error
             failure = type(own)
             if own is error:
                 raise
             raise own from None
         finally:
-            del self.under_way[sending]
-            if sending.ticket is not None:
-                self._admission.leave(sending)
-            if sending.reserved is not None:
-                sending.give_back()
-            self._ledger.left(sending, sending.waiter_id, failure)
-            self._ended()
+            self._end(call, failure)
 
-    async def _exchange(self, sending: Sending) -> Body:
-        request, priority = sending.request, sending.priority
+    def _begun(self, request: Request) -> Call:
+        loop, ledger = asyncio.get_running_loop(), self._ledger
+        account = ledger.payer() if ledger.scoped else None
+        waiter = Waiter(loop.create_future(), inf, 0, loop.time(), account)
+        if account is not None:
+            waiter.deadline = account.deadline
+            if account.limited:
+                waiter.reserved = account.reserve(request, ledger.estimate(request))
+        waiter.number = ledger.queued(request)
+        call = Call(request, [waiter])
+        self.under_way[call] = asyncio.current_task()
+        return call
+
+    def _end(self, call: Call, failure: type[BaseException] | None) -> None:
+        del self.under_way[call]
+        if call.ticket is not None:
+            self._admission.leave(call)
+        call.give_back()
+        if self._ledger.observed:
+            self._ledger.left(call, call.waiters[0].number, failure)
+        self._ended()
+
+    async def _attempt(self, call: Call) -> Body:
+        request, ledger, priority = call.request, self._ledger, call.priority
+        call.begin_attempt(asyncio.get_running_loop().time())
         if not self._admission.is_free(request):
-            await self._admission.admitted(sending)
+            await self._admission.admitted(call)
         if not self._slots.try_take(priority):
             await self._slots.take(priority)
         try:
-            sending.check_requests()
-            sending.on_the_wire = True
-            carried = (sending,)
-            exchange = self._ledger.sent(request, carried)
+            if ledger.scoped:
+                call.check_requests()
+            call.on_the_wire = True
+            carried = (call,)
+            exchange = ledger.sent(request, carried)
             try:
                 answer = await self._send(request)
             except BaseException as error:
-                self._ledger.failed(exchange, request, carried, error)
+                ledger.failed(exchange, request, carried, error)
                 raise
-            self._ledger.answered(exchange, request, carried, answer)
+            ledger.answered(exchange, request, carried, answer)
             return answer
         finally:
             self._slots.release(priority)
@@ -193,14 +241,14 @@ class Singles:
         Args:
             writes: whether to give up what may write, too.
         """
-        for sending, task in self.under_way.items():
-            if task is not None and sending not in self._interrupted and (writes or not sending.request.writes):
-                self._interrupted[sending] = task.cancelling()
+        for call, task in self.under_way.items():
+            if task is not None and call not in self._interrupted and (writes or not call.request.writes):
+                self._interrupted[call] = task.cancelling()
                 task.cancel()
 
-    def _is_interrupted(self, sending: Sending, error: BaseException) -> bool:
-        """Tell whether an exception is nothing but our own interruption of the task, which is undone here."""
-        before, task = self._interrupted.pop(sending, None), self.under_way[sending]
+    def _is_interrupted(self, call: Call, error: BaseException) -> bool:
+        """Return whether an exception is nothing but our own interruption of the task, which is undone here."""
+        before, task = self._interrupted.pop(call, None), self.under_way[call]
         if before is None or task is None:
             return False
         return task.uncancel() <= before and isinstance(error, asyncio.CancelledError)
@@ -219,6 +267,7 @@ class Executor:
         measure: Measure = json_size,
         capacity: CapacityPolicy | None = None,
         declared: Declared = lambda _: {},
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         self._transport: Final = transport
         observers = Observers(observer)
@@ -226,26 +275,37 @@ class Executor:
             capacity or CapacityPolicy(), send=self.send, recall=self._recall, tell=observers.tell, declared=declared
         )
         self.ledger: Final = Ledger(observers, self._admission, measure=measure)
-        self._retries: Final = Retries(retry, retried=self.ledger.retried)
+        self._retries: Final = Retries(retry, jitter=jitter, retried=self.ledger.retried)
         self._slots: Final = Slots()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._attempts: Final = Attempts(transport.send, retry.attempt_timeout_seconds)
         self._prefetching: set[asyncio.Task[Body]] = set()
         self._ended: Final = asyncio.Event()
-        means = Means(
+        self._singles: Final = Singles(
+            self._attempts.send,
+            ledger=self.ledger,
+            slots=self._slots,
+            retries=self._retries,
+            admission=self._admission,
+            ended=self._ended.set,
+        )
+        self._under_way: Final = self._singles.under_way
+        self._reads: Final = self._lane(ReadRules(), batching)
+        self._writes: Final = self._lane(WriteRules(), batching)
+        self._closing: asyncio.Task[None] | None = None
+
+    def _lane(self, rules: Rules, batching: BatchPolicy) -> Lane:
+        return Lane(
+            rules,
+            batching,
             send=self._attempts.send,
             ledger=self.ledger,
             slots=self._slots,
             retries=self._retries,
-            ended=self._ended.set,
             admission=self._admission,
+            ended=self._ended.set,
         )
-        self._singles: Final = Singles(means)
-        self._under_way: Final = self._singles.under_way
-        self._reads: Final = Reads(means, batching)
-        self._writes: Final = Writes(means, batching)
-        self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Get ready to send, on the running event loop.
@@ -261,7 +321,8 @@ class Executor:
         # half of what asking anyio takes, which asks it (benchmarks: concurrent_gets_400).
         # Before 4.11 anyio's token does not name its backend, which spares each request the look-up of it.
         backend: Any = getattr(anyio.lowlevel.current_token(), "backend_class", anyio)
-        self._reads.deadline = self._writes.deadline = backend.current_effective_deadline
+        for lane in (self._reads, self._writes):
+            lane.start(backend.current_effective_deadline)
         try:
             await self._transport.open()
             self._slots.open(self._transport.max_connections)
@@ -285,9 +346,8 @@ class Executor:
         ledger = self.ledger
         # Writes of items stand in line, and a read may join others; one that may not needs no task of its own.
         if request.targets or (request.target is not None and (request.writes or request.batchable)):
-            return (self._writes if request.writes else self._reads).settled(
-                request, ledger.payer() if ledger.scoped else None
-            )
+            lane = self._writes if request.writes else self._reads
+            return lane.answer(request, ledger.payer() if ledger.scoped else None)
         return self._singles.send(request)
 
     @property
@@ -319,17 +379,14 @@ class Executor:
     def submit_chunk(
         self, chunk: Chunk, deadline: float, payer: Account | None, apart: Apart
     ) -> asyncio.Future[Body] | None:
-        """Queue requests that fill a call as one; see ``Chunked``. None where each has to be submitted by itself."""
+        """Queue requests that fill a call as one; see ``Lane``. None where each has to be submitted by itself."""
         self.check_open()
         return (self._writes if chunk.asked.writes else self._reads).submit_chunk(chunk, deadline, payer, apart)
 
     def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
         """Cancel those futures of ``submit`` whose requests were never sent."""
-        for pending in (*self._reads.open, *self._writes.open):
-            if not pending.attempts:
-                for waiter in pending.waiters:
-                    if waiter.future in futures:
-                        waiter.future.cancel()
+        self._reads.withdraw(futures)
+        self._writes.withdraw(futures)
 
     async def unwanted_ended(self) -> None:
         """Wait until no read is under way that nobody waits for; it was broken off when its last waiter left."""
@@ -339,8 +396,8 @@ class Executor:
                 await asyncio.wait(tasks)
 
     def _recall(self, table: str) -> None:
-        self._reads.entrance.recall(table)
-        self._writes.entrance.recall(table)
+        self._reads.recall(table)
+        self._writes.recall(table)
 
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Tell observers of items that a read left out; see ``Ledger.skipped``."""

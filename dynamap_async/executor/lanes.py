@@ -1,23 +1,28 @@
 """Lanes: single-item requests that wait together travel together, reads in one lane, writes in another.
 
 A call is sealed at the end of the loop tick that opened it at the earliest, and only when a slot is free. While all
-slots are busy, waiting requests accumulate, so batches grow with the load, without any timer.
+slots are busy, waiting requests accumulate, so batches grow with the load, without any timer. A lone read stays a
+GetItem. Reads are not ordered against writes.
 
-Invariant: an open request is in exactly one place: waiting for units, in a queue, behind another write of its key, in
-the call of one task, or waiting out a backoff. A task carries one exchange and holds one slot for it. A request that
-nobody waits for any more is not sent. Every request of an exchange is answered, given up, queued again, or waits out a
-backoff; none is lost, and none learns of another's error.
+A chunk, which one caller asked for, is one thing while all goes well. Whatever is not plain (items left over, a
+refusal, an answer that cannot be read, a table whose units are counted from now on) takes it apart into the requests of
+single items that it stands for. These go on in its place, as if they had shared its call, so that what is sent again,
+split and failed is decided in one place for both.
+
+Invariant: an open call is in exactly one place: waiting for units, in a queue, behind another write of its key, in the
+batch of one task, or waiting out a backoff. A task carries one exchange and holds one slot for it. A call that nobody
+waits for any more is not sent. Every call of an exchange is answered, given up, queued again, or waits out a backoff;
+none is lost, and none learns of another's error. A chunk is either open as a whole or taken apart, never both; of each
+key that it writes it stands in the line, where it was the first when it was accepted.
 """
 
 import asyncio
 import logging
-from abc import ABC, abstractmethod
-from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from contextvars import Context
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Final
 
 import anyio
 
@@ -25,21 +30,8 @@ from dynamap_async.config import BatchPolicy, Priority
 from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission
-from dynamap_async.executor.batches import (
-    ENTRY_BYTES,
-    UNKNOWN_BYTES,
-    Leftovers,
-    Queues,
-    Sizes,
-    batch_get,
-    batch_write,
-    found_items,
-    parts_of_refused,
-    unread,
-    unwritten,
-    written_bytes,
-)
-from dynamap_async.executor.calls import Pending, Waiter
+from dynamap_async.executor.batches import NO_LEFTOVERS, Leftovers, Queues, Rules, parts_of_refused
+from dynamap_async.executor.calls import Apart, Call, Chunk, Waiter
 from dynamap_async.executor.ledger import Exchange, Ledger
 from dynamap_async.executor.pages import Send
 from dynamap_async.executor.retry import (
@@ -56,31 +48,16 @@ from dynamap_async.executor.retry import (
     unrecognised,
 )
 from dynamap_async.executor.slots import Slots
-from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS, BATCH_WRITE_BYTES, BATCH_WRITE_REQUESTS
 from dynamap_async.request import PartOfAnswer, Reader, Request, Together
 from dynamap_async.transport import UNREADABLE, damaged
-from dynamap_async.wire import Body, WireItem
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """What an executor has, and each of its ways of sending uses."""
-
-    send: Send
-    """Sends a request once."""
-    ledger: Ledger
-    """Counts what happens, and who pays for it."""
-    slots: Slots
-    """How many requests travel at the same time."""
-    retries: Retries
-    """What is sent again, and when."""
-    ended: Callable[[], None]
-    """Called whenever a request is answered or given up."""
-    admission: Admission
-    """Who may be sent."""
-
+from dynamap_async.wire import Body
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
+
+_RECALLED_AT_ONCE: Final = 250
+"""How many requests are asked for anew in one turn of the event loop: about 5 ms."""
+_TURN_BYTES: Final = 100_000
+"""How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
 
 ALONE_SECONDS: Final = 300.0
 MOST_TABLES: Final = 1_000
@@ -118,7 +95,7 @@ _AT_ONCE: Final = float("-inf")
 
 
 class Sealing:
-    """The moments at which one coalescer's calls are sealed."""
+    """The moments at which one lane's calls are sealed."""
 
     def __init__(
         self,
@@ -228,252 +205,72 @@ class Sealing:
             self._seal()
 
 
-_RECALLED_AT_ONCE: Final = 250
-"""How many requests are asked for anew in one turn of the event loop: about 5 ms."""
+Parts = dict[str, Body]
+"""What an answer says of each identity."""
 
 
-class Entrance:
-    """The way into the queues of one coalescer."""
+class Lane:
+    """The calls about single items that a session has on their way: all of its reads, or all of its writes."""
 
     def __init__(
         self,
-        admission: Admission,
-        queues: Queues,
-        sealing: Sealing,
+        rules: Rules,
+        policy: BatchPolicy,
         *,
-        opened: Container[Pending],
+        send: Send,
+        ledger: Ledger,
+        slots: Slots,
+        retries: Retries,
+        admission: Admission,
+        ended: Callable[[], None],
     ) -> None:
-        """Begin with nobody in it.
-
-        Args:
-            admission: who may be sent.
-            queues: where those go who may.
-            sealing: when what is queued becomes a call.
-            opened: the requests that are neither answered nor given up.
-        """
-        self._admission: Final = admission
-        self._queues: Final = queues
-        self._sealing: Final = sealing
-        self._open: Final = opened
-        self._recalled: Final[deque[Pending]] = deque()
-        self.take_apart: Callable[[Pending], Sequence[Pending]] = lambda pending: [pending]
-        """Takes a chunk apart, because each of its requests has to wait for units of its own."""
-
-    def let_in(self, pending: Pending) -> None:
-        """Queue a request as soon as it has the units that it needs: at once, as a rule."""
-        admission = self._admission
-        free = admission.is_free(pending.request)
-        if not free and pending.parts > 1:
-            for part in self.take_apart(pending):
-                self.let_in(part)
-        elif free or admission.ask(pending, pending.priority, partial(self._go, pending)):
-            queue = self._queues.of(pending)
-            (queue.add_first if pending.attempts else queue.add)(pending)
-
-    def _go(self, pending: Pending) -> None:
-        """Queue a request that has waited for its units."""
-        self._queues.of(pending).add(pending)
-        self._sealing.hurry()
-        self._sealing.wake()
-
-    def lift(self, pending: Pending, priority: Priority) -> None:
-        """Let a request go on with the priority of one more who waits for it, if that is more urgent."""
-        if self._admission.waits(pending):
-            self._admission.lift(pending, priority)
-        elif priority < pending.urgency and self._queues.take_out(pending):
-            self._queues.of(pending).add(pending)
-
-    def recall(self, table: str) -> None:
-        """Let what is queued for a table wait for units after all, a part of it in each turn of the event loop."""
-        self._recalled.extend(self._queues.take_out_all(table))
-        self._let_in_recalled()
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._recalled.clear()
-
-    def _let_in_recalled(self) -> None:
-        left = _RECALLED_AT_ONCE
-        while self._recalled and left > 0:
-            pending = self._recalled.popleft()
-            left -= pending.parts
-            if pending in self._open:
-                self.let_in(pending)
-        self._sealing.wake()
-        if self._recalled:
-            asyncio.get_running_loop().call_soon(self._let_in_recalled, context=Context())
-
-
-class Outcomes(ABC):
-    """Answers, sends again, splits and gives up what exchanges carried."""
-
-    def __init__(self, means: Means) -> None:
-        """Begin with nothing open.
-
-        Args:
-            means: what it sends with.
-        """
-        self._ledger: Final = means.ledger
-        self._retries: Final = means.retries
-        self._admission: Final = means.admission
-        self._ended: Final = means.ended
-        self._alone: Final = Alone()
-        self._backoffs: Final = Backoffs(means.retries, self._again, self._close_one)
-        self._parts_of_refused: Final[deque[list[Pending]]] = deque()
-        self.open: Final[set[Pending]] = set()
-        """Every request that is neither answered nor given up."""
-
-    @abstractmethod
-    def _again(self, batch: Sequence[Pending]) -> None:
-        """Queue requests that were sent before, ahead of those that came later."""
-
-    @abstractmethod
-    def _wake(self) -> None:
-        """See to it that what is queued is sent."""
-
-    @abstractmethod
-    def _together(self, batch: Sequence[Pending]) -> Request:
-        """Return the request of one call for several items."""
-
-    @abstractmethod
-    def _parts(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
-        """Return what the answer to a call for several items says of each identity, and what it left over."""
-
-    def _close_one(self, pending: Pending) -> None:
-        """Take note that a request is answered, given up or withdrawn."""
-        self.open.discard(pending)
-        if pending.ticket is not None:
-            self._admission.leave(pending)
-        self._ended()
-
-    def _give_up(self, pending: Pending, error: Exception) -> None:
-        pending.fail(error)
-        self._close_one(pending)
-
-    @abstractmethod
-    def _learn(self, batch: Sequence[Pending], parts: dict[str, Body]) -> None:
-        """Take note of what an answer says of the items of a table."""
-
-    def _read(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
-        if len(batch) == 1:
-            return {batch[0].identity: answer}, Leftovers(frozenset(), frozenset())
-        request = batch[0].request
-        try:
-            parts, leftovers = self._parts(batch, answer)
-        except UNREADABLE as error:
-            raise damaged(request, "the answer to its batch has entries of no known form") from error
-        if not (parts.keys() | leftovers.all) <= {pending.identity for pending in batch}:
-            raise damaged(request, "the answer to its batch speaks of items that were not asked for")
-        self._learn(batch, parts)
-        return parts, leftovers
-
-    def _after_answer(self, batch: Sequence[Pending], parts: dict[str, Body], leftovers: Leftovers) -> None:
-        self._retries.succeeded(max([pending.attempts for pending in batch]))
-        cut: list[Pending] = []
-        throttled: list[Pending] = []
-        answered: list[Pending] = []
-        for pending in batch:
-            pending.on_the_wire = False
-            if pending.identity in leftovers.cut:
-                pending.attempts -= 1
-                cut.append(pending)
-            elif pending.identity in leftovers.throttled:
-                throttled.append(pending)
-            else:
-                if pending.refused_in_batch:
-                    self._alone.remember(pending.request.table)
-                answered.append(pending)
-        self._give_out(deque(answered), parts)
-        if cut:
-            self._again(cut)
-        if throttled:
-            self._backoffs.begin([(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled])
-
-    def _give_out(self, answered: deque[Pending], parts: dict[str, Body]) -> None:
-        """Give every request its part of an answer."""
-        for pending in answered:
-            pending.answer(parts.get(pending.identity, {}))
-            self._close_one(pending)
-
-    def _failed(self, batch: Sequence[Pending], error: Exception) -> None:
-        """Let an exchange have failed; whatever it is, those who wait must learn of it, and nobody else will."""
-        if isinstance(error, (ServiceError, TransportError)):
-            self._after_failure(batch, error)
-        else:
-            for pending in batch:
-                self._give_up(pending, error)
-
-    def _after_failure(self, batch: Sequence[Pending], error: ServiceError | TransportError) -> None:
-        failed = [(pending, own_failure(self._retries, pending, error)) for pending in batch]
-        for pending in batch:
-            pending.on_the_wire = False
-        if len(batch) > 1 and refuses_some(error):
-            self._split(batch, error)
-            return
-        again: list[Failed] = []
-        for pending, own in failed:
-            if (answer := recognised(pending, own)) is not None:
-                pending.answer(answer)
-                self._close_one(pending)
-            elif self._retries.worth_another(own, pending):
-                again.append((pending, own))
-            else:
-                self._give_up(pending, unrecognised(pending, own))
-        self._backoffs.begin(again)
-
-    def _split(self, batch: Sequence[Pending], error: ServiceError | TransportError) -> None:
-        """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
-        groups = parts_of_refused(batch, by_item=refused_by_name(error))
-        self._ledger.split(self._together(batch), batch, len(groups), error)
-        for pending in batch:
-            pending.attempts -= 1
-        self._parts_of_refused.extend(groups)
-        self._wake()
-
-
-def left_over(batch: Sequence[Pending], leftovers: Leftovers) -> tuple[Sequence[Pending], Sequence[Pending]]:
-    """Return what was left over, and what of that for want of capacity."""
-    if not (left_over := leftovers.all):
-        return (), ()
-    throttled = [each for each in batch if each.identity in leftovers.throttled]
-    return [each for each in batch if each.identity in left_over], throttled
-
-
-class Coalescer(Outcomes):
-    """What reads and writes share: queueing, sealing, exchanging."""
-
-    most: ClassVar[int]
-    """How many requests one call may hold."""
-    most_bytes: ClassVar[int]
-    """How much they may weigh together."""
-    groups: ClassVar[int] = 1
-    """How many groups of requests there are that never share a call."""
-    interruptible: ClassVar[bool]
-    """Whether an exchange that nobody waits for any more is broken off."""
-
-    def __init__(self, means: Means, policy: BatchPolicy) -> None:
         """Begin with nothing queued.
 
         Args:
-            means: what it sends with.
-            policy: what shares a call.
+            rules: what shares a call, and what takes turns.
+            policy: how many share a call, and how long they wait for each other.
+            send: sends a request once.
+            ledger: counts what happens.
+            slots: how many requests travel at the same time.
+            retries: what is sent again, and when.
+            admission: who may be sent.
+            ended: called whenever calls are answered or given up.
         """
-        super().__init__(means)
-        self._send: Final = means.send
-        self._slots: Final = means.slots
+        self._rules: Final = rules
         self._policy: Final = policy
-        self._most: Final = min(policy.max_keys, self.most) if policy.enabled else 1
-        self._queues: Final = Queues(self.groups)
+        self._send: Final = send
+        self._ledger: Final = ledger
+        self._slots: Final = slots
+        self._retries: Final = retries
+        self._admission: Final = admission
+        self._ended: Final = ended
+        self._most: Final = min(policy.max_keys, rules.most) if policy.enabled else 1
+        self._queues: Final = Queues(rules.groups)
         self._sealing: Final = Sealing(
-            means.slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
+            slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
         )
-        self.entrance: Final = Entrance(means.admission, self._queues, self._sealing, opened=self.open)
-        self.tasks: Final[dict[asyncio.Task[None], list[Pending]]] = {}
-        """One for each exchange, with what it carries."""
-        self.deadline: Callable[[], float] = anyio.current_effective_deadline
-        """Returns the event loop's time after which the current task does not wait; see ``Executor.open``."""
+        self._alone: Final = Alone()
+        self._backoffs: Final = Backoffs(retries, self._again, self._close_one)
+        self._parts_of_refused: Final[deque[list[Call]]] = deque()
+        self._recalled: Final[deque[Call]] = deque()
+        """What was queued, and is asked for anew because its table needs units now."""
+        self._deadline: Callable[[], float] = anyio.current_effective_deadline
         self._held: Final[dict[asyncio.Task[None], Priority]] = {}
-        """The slots of those whose exchanges are not over."""
+        """The slots of those tasks whose exchanges are not over."""
+        self.open: Final[set[Call]] = set()
+        """Every call that is neither answered nor given up."""
+        self.tasks: Final[dict[asyncio.Task[None], list[Call]]] = {}
+        """One for each exchange, with what it carries."""
+
+    def start(self, deadline: Callable[[], float]) -> None:
+        """Get ready on the running event loop.
+
+        Args:
+            deadline: returns the event loop's time after which the current task does not wait.
+        """
+        self._deadline = deadline
+
+    # What is asked for
 
     def submit(
         self, request: Request, deadline: float | None = None, payer: Account | None = None
@@ -490,306 +287,25 @@ class Coalescer(Outcomes):
         Raises:
             CapacityBudgetExceededError: it would take more than the account may.
         """
-        pending, future = self.enter(request, deadline, payer)
-        future.add_done_callback(partial(self._left, pending))
+        call, future = self._enter(request, deadline, payer)
+        future.add_done_callback(partial(self._left, call))
         return future
 
-    async def settled(self, request: Request, payer: Account | None = None) -> Body:
+    async def answer(self, request: Request, payer: Account | None = None) -> Body:
         """Queue a single-item request and wait for its answer; arguments and errors are those of ``submit``."""
         # Without a callback of the future, which would cost a turn of the event loop (benchmarks: concurrent_gets_400).
-        pending, future = self.enter(request, None, payer)
+        call, future = self._enter(request, None, payer)
         try:
             return await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled():
                 future.exception()  # the answer came in the same moment: asyncio must not report it as lost
-            self._left(pending, future)
+            self._left(call, future)
             raise
-
-    def enter(
-        self, request: Request, deadline: float | None, payer: Account | None
-    ) -> tuple[Pending, asyncio.Future[Body]]:
-        """Queue a single-item request; return it, or what it joins, and the future of its answer.
-
-        Whoever cancels the future tells ``_left`` of it.
-        """
-        loop = asyncio.get_running_loop()
-        until = self.deadline() if deadline is None else deadline
-        waiter = Waiter(loop.create_future(), until, 0, loop.time(), payer)
-        if payer is not None:
-            waiter.deadline = min(until, payer.deadline)
-            if payer.limited:
-                # What joins another takes nothing more.
-                estimate = (0, 0) if self._joins(request) else self._ledger.estimate(request)
-                waiter.reserved = payer.reserve(request, estimate)
-        waiter.number = self._ledger.queued(request)
-        pending = self._accept(request, waiter)
-        if waiter.reserved is not None:
-            waiter.future.add_done_callback(waiter.ended)
-        if self._ledger.observed:
-            waiter.future.add_done_callback(partial(self._ledger.done, waiter.number, pending))
-        return pending, waiter.future
-
-    def abandon(self) -> None:
-        """Give up every open request, each with what is known of it; the session is closing."""
-        for pending in tuple(self.open):
-            self._give_up(pending, given_up(pending))
-        self._backoffs.clear()
-        self._parts_of_refused.clear()
-        self._queues.clear()
-        self.entrance.clear()
-        for task in self.tasks:
-            task.cancel()
-        self._sealing.stop()
-
-    def _begin(self, pending: Pending) -> None:
-        """Let a new request be sent: at once if it shares no call and nothing is before it, otherwise in its turn."""
-        shares = self._policy.enabled and pending.request.batchable
-        sealing = self._sealing
-        if not shares and sealing.is_idle and self._admission.is_free(pending.request):
-            priority = pending.urgency = pending.priority
-            if self._slots.try_take(priority):
-                self._carry_in_task([pending], priority)
-                return
-        self.entrance.let_in(pending)
-        if not shares:
-            sealing.hurry()
-        sealing.wake()
-
-    @abstractmethod
-    def _accept(self, request: Request, waiter: Waiter) -> Pending:
-        """Queue a request, or let its waiter join one that is queued; return that one."""
-
-    def _joins(self, request: Request) -> bool:
-        """Return whether a request would join one that is queued."""
-        return False
-
-    @abstractmethod
-    def _weight(self, pending: Pending) -> int:
-        """Return how many bytes of ``most_bytes`` a request takes."""
-
-    def _left(self, pending: Pending, future: asyncio.Future[Body]) -> None:
-        """Take note that a waiter is gone; what it was the last to wait for must not delay others."""
-        if not future.cancelled() or pending.wanted or pending not in self.open:
-            return
-        self._backoffs.withdraw(pending)
-        if self._admission.waits(pending):
-            self._close_one(pending)
-        task = pending.task
-        if self.interruptible and task in self.tasks and not any(each.wanted for each in self.tasks[task]):
-            task.cancel()
-
-    def _again(self, batch: Sequence[Pending]) -> None:
-        for pending in reversed(batch):
-            self.entrance.let_in(pending)
-            self._sealing.hurry()
-        self._sealing.wake()
-
-    def _wake(self) -> None:
-        self._sealing.wake()
-
-    def _urgency(self) -> Priority | None:
-        """Return the priority of the most urgent that waits; None if nothing does."""
-        return self._parts_of_refused[0][0].urgency if self._parts_of_refused else self._queues.urgency()
-
-    def _full(self) -> bool:
-        return bool(self._parts_of_refused) or self._queues.has(self._most)
-
-    def _carry_next(self, priority: Priority) -> None:
-        """Carry the next call of a priority, for which a slot was taken."""
-        batch = self._next_batch(priority)
-        if batch:
-            self._carry_in_task(batch, priority)
-        else:
-            self._slots.release(priority)
-
-    def _carry_in_task(self, batch: list[Pending], priority: Priority) -> None:
-        # An empty context: a batch belongs to many waiters, and must not carry one's scopes, spans or log context.
-        alone = len(batch) == 1 and batch[0].parts == 1
-        carry = self._carry_alone(batch) if alone else self._carry(batch)
-        task = asyncio.get_running_loop().create_task(carry, context=Context())
-        self.tasks[task] = batch
-        self._held[task] = priority
-        for pending in batch:
-            pending.task = task
-        task.add_done_callback(self._carried)
-
-    def _give_slot_back(self, task: asyncio.Task[None] | None) -> None:
-        """Take note that the exchange of a task is over."""
-        if task is not None and (priority := self._held.pop(task, None)) is not None:
-            self._slots.release(priority)
-
-    def _next_batch(self, priority: Priority) -> list[Pending]:
-        """Take the requests of the next call; none where nobody waits for what is queued."""
-        if self._parts_of_refused:
-            return self._parts_of_refused.popleft()
-        if (queue := self._queues.next(priority)) is None:
-            return []
-        taken = queue.take(self._most, self.most_bytes, self._alone if self._alone.until else (), self._weight)
-        for pending in taken.withdrawn:
-            self._close_one(pending)
-        return taken.batch
-
-    def _begin_attempts(self, batch: list[Pending]) -> None:
-        """Take out of a batch what nobody waits for any more, or may send; of the others an attempt begins now."""
-        scoped, unwanted = self._ledger.scoped, list[Pending]()
-        for pending in batch:
-            if scoped:
-                pending.refuse_those_out_of_requests()
-            if pending.wanted:
-                pending.begin_attempt()
-                pending.on_the_wire = True
-            else:
-                unwanted.append(pending)
-        if unwanted:
-            batch[:] = [pending for pending in batch if pending.on_the_wire]
-        for pending in unwanted:
-            self._close_one(pending)
-
-    async def _carry(self, batch: list[Pending]) -> None:
-        self._begin_attempts(batch)
-        if len(batch) <= 1:
-            await self._carry_alone(batch)
-            return
-        try:
-            request = self._together(batch)
-            exchange = self._ledger.sent(request, batch)
-            try:
-                answer = await self._send(request)
-                parts, leftovers = self._read(batch, answer)
-            except BaseException as error:
-                self._ledger.failed(exchange, request, batch, error)
-                raise
-            self._ledger.answered(exchange, request, batch, answer, *left_over(batch, leftovers), parts)
-        except Exception as error:  # noqa: BLE001 - see `_failed`
-            self._failed(batch, error)
-        else:
-            self._after_answer(batch, parts, leftovers)
-
-    async def _carry_alone(self, batch: list[Pending]) -> None:
-        if batch and not batch[0].on_the_wire:
-            self._begin_attempts(batch)
-        if not batch:
-            return
-        pending = batch[0]
-        request = pending.request
-        try:
-            exchange = self._ledger.sent(request, batch)
-            try:
-                answer = await self._send(request)
-            except BaseException as error:
-                self._ledger.failed(exchange, request, batch, error)
-                raise
-            self._ledger.answered(exchange, request, batch, answer)
-        except Exception as error:  # noqa: BLE001 - see `_failed`
-            self._failed(batch, error)
-        else:
-            self._retries.succeeded(pending.attempts)
-            pending.on_the_wire = False
-            if pending.refused_in_batch:
-                self._alone.remember(request.table)
-            self._give_slot_back(pending.task)  # first, so that whoever is answered finds it free
-            self._learn(batch, {pending.identity: answer})
-            pending.answer(answer)
-            self._close_one(pending)
-
-    def _carried(self, task: asyncio.Task[None]) -> None:
-        """Give the slot back, however the task ended: one that is cancelled before it begins runs none of its code."""
-        batch = self.tasks.pop(task)
-        if task.cancelled() or task.exception() is not None:
-            for pending in batch:
-                self._give_up(pending, interrupted(pending))
-        self._give_slot_back(task)
-
-
-class Chunk(ABC):
-    """Requests of one operation on one table, for distinct items, that may travel in one call."""
-
-    __slots__ = ()
-
-    asked: Request
-    """What each of them is, but for its item."""
-    size: int
-    """How many they are."""
-    json_bytes: int = 0
-    """The length of the JSON of what is written; 0 for reads and deletes."""
-    identities: Collection[str] = ()
-    """The items that are written; none for reads, which take no turns."""
-
-    @abstractmethod
-    def call(self) -> Request:
-        """Return the request that carries all of them."""
-
-    @abstractmethod
-    def requests(self) -> Sequence[Request]:
-        """Return the request of each item; asked for once, where it is taken apart."""
-
-    @abstractmethod
-    def takes(self, answer: Body) -> bool:
-        """Take note of the answer of the call, if it is plain: it says of each item what became of it, and no more."""
-
-
-Apart: TypeAlias = Callable[[Sequence["asyncio.Future[Body]"]], None]
-"""Takes the futures of the requests of a chunk that was taken apart; its own is never done then."""
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class PendingChunk(Pending):
-    """A chunk that waits for its answer."""
-
-    chunk: Chunk
-    apart: Apart
-    """Told when it is taken apart, unless nobody waits for it any more."""
-    identity: str = field(init=False, default="")
-
-    def __post_init__(self) -> None:
-        self.identities: tuple[str, ...] = tuple(self.chunk.identities)
-
-    @property
-    def parts(self) -> int:
-        """How many requests of single items it stands for."""
-        return self.chunk.size
-
-    @property
-    def waiting(self) -> int:
-        """How many items are waited for."""
-        return self.chunk.size if self.wanted else 0
-
-    @property
-    def waiter_ids(self) -> tuple[int, ...]:
-        """The numbers of those who wait for the items, one for each."""
-        return tuple(self.numbers) if self.wanted else ()
-
-    @property
-    def numbers(self) -> range:
-        """The same, whether anybody waits or not."""
-        first = self.waiters[0].number
-        return range(first, first + self.chunk.size)
-
-    @property
-    def payers(self) -> tuple[Account | None, ...]:
-        """The account of the one who waits for all of it."""
-        return (self.waiters[0].account,) if self.wanted else ()
-
-    def waited(self, now: float) -> float:
-        """Return how long its items have waited, in sum."""
-        return self.chunk.size * (now - max(self.waiters[0].since, self.idle_since))
-
-    def waits(self, now: float) -> Sequence[float]:
-        """Return the same for each of its payers."""
-        return (self.waited(now),) if self.wanted else ()
-
-
-class Chunked(Coalescer):
-    """A coalescer that carries chunks as well."""
-
-    def __init__(self, means: Means, policy: BatchPolicy) -> None:
-        super().__init__(means, policy)
-        self.entrance.take_apart = self._parts_of
 
     def submit_chunk(
         self, chunk: Chunk, deadline: float, payer: Account | None, apart: Apart
-    ) -> "asyncio.Future[Body] | None":
+    ) -> asyncio.Future[Body] | None:
         """Queue a chunk; return the future of its answer, or None where its requests have to go one by one.
 
         The future is done with the answer once ``chunk.takes`` it. Cancelling it withdraws the chunk if it was not
@@ -805,23 +321,88 @@ class Chunked(Coalescer):
             return None
         loop = asyncio.get_running_loop()
         until = deadline if payer is None else min(deadline, payer.deadline)
-        waiter = Waiter(loop.create_future(), until, since=loop.time(), account=payer)
-        waiter.number = self._ledger.queued(chunk.asked, chunk.size)
-        pending = PendingChunk(chunk.asked, waiters=[waiter], joined=True, chunk=chunk, apart=apart)
-        self.open.add(pending)
-        self._stand_in_line(pending)
-        waiter.future.add_done_callback(partial(self._left, pending))
+        number = self._ledger.queued(chunk.asked, chunk.size)
+        waiter = Waiter(loop.create_future(), until, number, loop.time(), payer)
+        call = Call(chunk.asked, [waiter], chunk, apart)
+        self.open.add(call)
+        self._rules.add(call, shares=False)
+        waiter.future.add_done_callback(partial(self._left, call))
         if self._ledger.observed:
-            waiter.future.add_done_callback(partial(self._tell_of_end, pending))
-        self.entrance.let_in(pending)
+            waiter.future.add_done_callback(partial(self._tell_of_end, call))
+        self._let_in(call)
         self._sealing.wake()
         return waiter.future
+
+    def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
+        """Cancel those futures of ``submit`` and ``submit_chunk`` whose calls were never sent."""
+        for call in tuple(self.open):
+            if not call.attempts:
+                for waiter in call.waiters:
+                    if waiter.future in futures:
+                        waiter.future.cancel()
+
+    def recall(self, table: str) -> None:
+        """Let what is queued for a table wait for units after all, a part of it in each turn of the event loop."""
+        self._recalled.extend(self._queues.take_out_all(table))
+        self._let_in_recalled()
+
+    def abandon(self) -> None:
+        """Give up every open call, each with what is known of it; the session is closing."""
+        for call in tuple(self.open):
+            self._give_up(call, given_up(call))
+        self._backoffs.clear()
+        self._parts_of_refused.clear()
+        self._queues.clear()
+        self._recalled.clear()
+        for task in self.tasks:
+            task.cancel()
+        self._sealing.stop()
+
+    def _enter(
+        self, request: Request, deadline: float | None, payer: Account | None
+    ) -> tuple[Call, asyncio.Future[Body]]:
+        """Queue a single-item request; return its call and the future of its answer.
+
+        Whoever cancels the future calls ``_left``.
+        """
+        loop, ledger, rules = asyncio.get_running_loop(), self._ledger, self._rules
+        waiter = Waiter(loop.create_future(), self._deadline() if deadline is None else deadline, 0, loop.time(), payer)
+        shares = self._policy.enabled and request.batchable
+        joined = rules.joins(request) if shares else None
+        if payer is not None:
+            waiter.deadline = min(waiter.deadline, payer.deadline)
+            if payer.limited:
+                # What joins another takes nothing more.
+                estimate = (0, 0) if joined is not None else ledger.estimate(request)
+                waiter.reserved = payer.reserve(request, estimate)
+        waiter.number = ledger.queued(request)
+        if joined is not None:
+            self._join(joined, waiter)
+            call = joined
+        else:
+            call = Call(request, [waiter], consistent=bool(request.body.get("ConsistentRead")))
+            self.open.add(call)
+            if rules.add(call, shares=shares):
+                self._begin(call)
+        if waiter.reserved is not None:
+            waiter.future.add_done_callback(waiter.ended)
+        if ledger.observed:
+            waiter.future.add_done_callback(partial(ledger.done, waiter.number, call))
+        return call, waiter.future
+
+    def _join(self, call: Call, waiter: Waiter) -> None:
+        call.waiters.append(waiter)
+        call.joined = True
+        if self._ledger.scoped:
+            self._lift(call, waiter.priority)
+            self._sealing.wake()
 
     def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
         """Return whether a chunk may travel as a whole: what is limited, or paced, is looked at item by item."""
         return (
             self._policy.enabled
             and 1 < chunk.size <= self._most
+            and self._rules.takes(chunk)
             and chunk.asked.table not in self._alone
             and (payer is None or not payer.limited)
             and not self._ledger.expects
@@ -829,301 +410,369 @@ class Chunked(Coalescer):
             and self._admission.is_free(chunk.asked)
         )
 
-    def _stand_in_line(self, pending: PendingChunk) -> None:
-        """Let a chunk take its turn among the writes of its items."""
+    def _tell_of_end(self, call: Call, future: asyncio.Future[Body]) -> None:
+        for number in call.numbers:
+            self._ledger.done(number, call, future)
 
-    def _take_place(self, pending: PendingChunk, parts: Sequence[Pending]) -> None:
-        """Let the requests of a chunk have its place in those lines."""
+    # What waits to be sent
 
-    def _tell_of_end(self, pending: PendingChunk, future: "asyncio.Future[Body]") -> None:
-        for number in pending.numbers:
-            self._ledger.done(number, pending, future)
+    def _begin(self, call: Call) -> None:
+        """Let a new call be sent: at once if it shares with none and nothing is before it, otherwise in its turn."""
+        shares = self._policy.enabled and call.request.batchable
+        sealing = self._sealing
+        if not shares and sealing.is_idle and self._admission.is_free(call.request):
+            priority = call.urgency = call.priority
+            if self._slots.try_take(priority):
+                self._carry_in_task([call], priority)
+                return
+        self._let_in(call)
+        if not shares:
+            sealing.hurry()
+        sealing.wake()
 
-    def take_apart(self, pending: PendingChunk) -> list[Pending]:
+    def _let_in(self, call: Call) -> None:
+        """Queue a call as soon as it has the units that it needs: at once, as a rule."""
+        admission = self._admission
+        free = admission.is_free(call.request)
+        if not free and call.chunk is not None:
+            for part in self._take_apart(call, call.chunk):
+                self._let_in(part)
+        elif free or admission.ask(call, call.priority, partial(self._let_go_on, call)):
+            queue = self._queues.of(call)
+            (queue.add_first if call.attempts else queue.add)(call)
+
+    def _let_go_on(self, call: Call) -> None:
+        """Queue a call that has waited for its units."""
+        self._queues.of(call).add(call)
+        self._sealing.hurry()
+        self._sealing.wake()
+
+    def _lift(self, call: Call, priority: Priority) -> None:
+        """Let a call go on with the priority of one more who waits for it, if that is more urgent."""
+        if self._admission.waits(call):
+            self._admission.lift(call, priority)
+        elif priority < call.urgency and self._queues.take_out(call):
+            self._queues.of(call).add(call)
+
+    def _let_in_recalled(self) -> None:
+        left = _RECALLED_AT_ONCE
+        while self._recalled and left > 0:
+            call = self._recalled.popleft()
+            left -= call.parts
+            if call in self.open:
+                self._let_in(call)
+        self._sealing.wake()
+        if self._recalled:
+            asyncio.get_running_loop().call_soon(self._let_in_recalled, context=Context())
+
+    def _again(self, batch: Sequence[Call]) -> None:
+        """Queue calls that were sent before, ahead of those that came later."""
+        for call in reversed(batch):
+            self._let_in(call)
+            self._sealing.hurry()
+        self._sealing.wake()
+
+    def _urgency(self) -> Priority | None:
+        """Return the priority of the most urgent that waits; None if nothing does."""
+        return self._parts_of_refused[0][0].urgency if self._parts_of_refused else self._queues.urgency()
+
+    def _full(self) -> bool:
+        return bool(self._parts_of_refused) or self._queues.has(self._most)
+
+    def _left(self, call: Call, future: asyncio.Future[Body]) -> None:
+        """Let a waiter be gone; what it was the last to wait for must not delay others."""
+        if call.wanted or call not in self.open:
+            return
+        if future.cancelled():
+            self._backoffs.withdraw(call)
+            if self._admission.waits(call):
+                self._close_one(call)
+            task = call.task
+            if not self._rules.writes and task in self.tasks and not any(each.wanted for each in self.tasks[task]):
+                task.cancel()
+        # A transaction that waits for one of its keys must not hold up those who wait for another one.
+        if call in self.open and not self._rules.has_turn(call):
+            self._close_one(call)
+
+    def _take_apart(self, call: Call, chunk: Chunk) -> list[Call]:
         """Let the requests that a chunk stands for go on in its place; return them."""
-        waiter, parts = pending.waiters[0], list[Pending]()
+        waiter, parts = call.waiters[0], list[Call]()
         wanted, loop = not waiter.future.done(), asyncio.get_running_loop()
-        for number, request in zip(pending.numbers, pending.chunk.requests(), strict=True):
+        for number, request in zip(call.numbers, chunk.requests(), strict=True):
             own = Waiter(loop.create_future(), waiter.deadline, number, waiter.since, waiter.account)
-            parts.append(part := Pending(request, waiters=[own]))
-            part.attempts, part.on_the_wire = pending.attempts, pending.on_the_wire
-            part.exchange_id, part.first_sent = pending.exchange_id, pending.first_sent
-            part.coalesced, part.idle_since, part.task = pending.coalesced, pending.idle_since, pending.task
+            part = Call(
+                request,
+                [own],
+                attempts=call.attempts,
+                on_the_wire=call.on_the_wire,
+                exchange_id=call.exchange_id,
+                first_sent=call.first_sent,
+                coalesced=call.coalesced,
+                idle_since=call.idle_since,
+                task=call.task,
+            )
+            parts.append(part)
             if not wanted:
                 own.future.cancel()
                 continue
             own.future.add_done_callback(partial(self._left, part))
             if self._ledger.observed:
                 own.future.add_done_callback(partial(self._ledger.done, number, part))
-        self.open.discard(pending)
+        self.open.discard(call)
         self.open.update(parts)
-        self._take_place(pending, parts)
-        if wanted:
-            pending.apart([part.waiters[0].future for part in parts])
+        self._rules.replace(call, parts)
+        if wanted and call.apart is not None:
+            call.apart([part.waiters[0].future for part in parts])
         return parts
 
-    def _parts_of(self, pending: Pending) -> list[Pending]:
-        return self.take_apart(pending) if isinstance(pending, PendingChunk) else [pending]
+    # What is sent
 
-    async def _carry(self, batch: list[Pending]) -> None:
-        first = batch[0]
-        if isinstance(first, PendingChunk):
-            await self._carry_chunk(batch, first)
+    def _carry_next(self, priority: Priority) -> None:
+        """Carry the next batch of a priority, for which a slot was taken."""
+        batch = self._next_batch(priority)
+        if batch:
+            self._carry_in_task(batch, priority)
         else:
-            await super()._carry(batch)
+            self._slots.release(priority)
 
-    async def _carry_chunk(self, batch: list[Pending], pending: PendingChunk) -> None:
-        if not pending.wanted:
-            self._close_one(pending)
+    def _next_batch(self, priority: Priority) -> list[Call]:
+        """Take the calls of the next batch; none where nobody waits for what is queued."""
+        if self._parts_of_refused:
+            return self._parts_of_refused.popleft()
+        if (queue := self._queues.next(priority)) is None:
+            return []
+        rules = self._rules
+        taken = queue.take(self._most, rules.most_bytes, self._alone if self._alone.until else (), rules.weight)
+        self._close(taken.withdrawn)
+        rules.begin(taken.batch)
+        return taken.batch
+
+    def _carry_in_task(self, batch: list[Call], priority: Priority) -> None:
+        # An empty context: a batch belongs to many waiters, and must not carry one's scopes, spans or log context.
+        task = asyncio.get_running_loop().create_task(self._carry(batch), context=Context())
+        self.tasks[task] = batch
+        self._held[task] = priority
+        for call in batch:
+            call.task = task
+        task.add_done_callback(self._carried)
+
+    def _carried(self, task: asyncio.Task[None]) -> None:
+        """Give the slot back, however the task ended: one that is cancelled before it begins runs none of its code."""
+        batch = self.tasks.pop(task)
+        if task.cancelled() or task.exception() is not None:
+            for call in batch:
+                self._give_up(call, interrupted(call))
+        self._give_slot_back(task)
+
+    def _give_slot_back(self, task: asyncio.Task[None] | None) -> None:
+        """Give the slot of a task back whose exchange is over."""
+        if task is not None and (priority := self._held.pop(task, None)) is not None:
+            self._slots.release(priority)
+
+    async def _carry(self, batch: list[Call]) -> None:
+        """Send what a batch carries, and let each of its calls learn what became of it."""
+        self._begin_attempts(batch)
+        if not batch:
             return
-        pending.begin_attempt()
-        pending.on_the_wire = True
-        left: tuple[dict[str, Body], Leftovers] | None = None
-        answer: Body = {}
+        first = batch[0]
+        read: tuple[Parts, Leftovers] | None = None
         try:
-            request = pending.chunk.call()
+            request = self._request_of(batch)
             exchange = self._ledger.sent(request, batch)
             try:
-                answer = await self._answer(request, exchange, batch, pending)
-                if batch[0] is not pending:
-                    left = self._read(batch, answer)
+                answer = await self._send(request)
+                read = self._read(batch, answer, exchange)
             except BaseException as error:
+                if isinstance(error, Exception):
+                    self._take_apart_carried(batch, exchange)
                 self._ledger.failed(exchange, request, batch, error)
                 raise
-            if left is None:
+            if read is None:
                 self._ledger.answered(exchange, request, batch, answer)
             else:
-                parts, leftovers = left
-                self._ledger.answered(exchange, request, batch, answer, *left_over(batch, leftovers), parts)
+                self._ledger.answered(exchange, request, batch, answer, *_left_over(batch, read[1]), read[0])
         except Exception as error:  # noqa: BLE001 - see `_failed`
             self._failed(batch, error)
         else:
-            if left is None:
-                self._chunk_answered(pending, answer)
+            if read is None:
+                self._answered(first, answer)
             else:
-                self._after_answer(batch, *left)
+                self._answered_in_parts(batch, *read)
 
-    async def _answer(
-        self, request: Request, exchange: Exchange | None, batch: list[Pending], pending: PendingChunk
-    ) -> Body:
-        """Send a chunk, and take it apart unless the answer is plain."""
+    def _begin_attempts(self, batch: list[Call]) -> None:
+        """Take out of a batch what nobody waits for any more, or may send; of the others an attempt begins now."""
+        scoped, now, unwanted = self._ledger.scoped, asyncio.get_running_loop().time(), list[Call]()
+        for call in batch:
+            if scoped:
+                call.refuse_those_out_of_requests()
+            if call.wanted:
+                call.attempts += 1
+                if call.first_sent is None:
+                    call.first_sent = now
+                call.on_the_wire = True
+            else:
+                unwanted.append(call)
+        if unwanted:
+            batch[:] = [call for call in batch if call.on_the_wire]
+            self._close(unwanted)
+
+    def _request_of(self, batch: Sequence[Call]) -> Request:
+        first = batch[0]
+        if len(batch) > 1:
+            return self._rules.batch(batch)
+        return first.request if first.chunk is None else first.chunk.call()
+
+    def _take_apart_carried(self, batch: list[Call], exchange: Exchange | None) -> None:
+        """Take the chunk apart that a batch consists of, if it does."""
+        call = batch[0]
+        if call.chunk is not None:
+            # In place: what the task carries, and what the exchange carries, is this list.
+            batch[:] = self._take_apart(call, call.chunk)
+            if exchange is not None:
+                exchange.taken_apart(call, batch)
+
+    # What becomes of it
+
+    def _read(self, batch: list[Call], answer: Body, exchange: Exchange | None) -> tuple[Parts, Leftovers] | None:
+        """Return what the answer to a batch says of each identity, and what it left over; None of one call.
+
+        Raises:
+            DamagedResponseError: it cannot be read, or speaks of other items.
+        """
+        first = batch[0]
+        if first.chunk is not None and (self._ledger.expects or not first.chunk.takes(answer)):
+            self._take_apart_carried(batch, exchange)
+        if len(batch) == 1:
+            return None
+        request = first.request
         try:
-            answer = await self._send(request)
-            plain = pending.chunk.takes(answer) and not self._ledger.expects
-        except Exception:
-            self._exchange_apart(exchange, batch, pending)
-            raise
-        if not plain:
-            self._exchange_apart(exchange, batch, pending)
-        return answer
+            parts, leftovers = self._rules.parts(batch, answer)
+        except UNREADABLE as error:
+            raise damaged(request, "the answer to its batch has entries of no known form") from error
+        if not (parts.keys() | leftovers.all) <= {call.identity for call in batch}:
+            raise damaged(request, "the answer to its batch speaks of items that were not asked for")
+        self._rules.learn(batch, parts)
+        return parts, leftovers
 
-    def _exchange_apart(self, exchange: Exchange | None, batch: list[Pending], pending: PendingChunk) -> None:
-        # In place: what the task carries, and what the exchange carries, is this list.
-        batch[:] = self.take_apart(pending)
-        if exchange is not None:
-            exchange.taken_apart(pending, batch)
+    def _answered(self, call: Call, answer: Body) -> None:
+        """Give a call the answer to an exchange that carried nothing else."""
+        self._retries.succeeded(call.attempts)
+        call.on_the_wire = False
+        if call.refused_in_batch:
+            self._alone.remember(call.request.table)
+        self._give_slot_back(call.task)  # first, so that whoever is answered finds it free
+        self._rules.learn_of_call(call, answer)
+        call.answer(answer)
+        self._close((call,))
 
-    def _chunk_answered(self, pending: PendingChunk, answer: Body) -> None:
-        self._retries.succeeded(pending.attempts)
-        pending.on_the_wire = False
-        pending.answer(answer)
-        self._close_one(pending)
+    def _answered_in_parts(self, batch: Sequence[Call], parts: Parts, leftovers: Leftovers) -> None:
+        """Give each call of a batch its part of the answer, and send again what was left over."""
+        self._retries.succeeded(max([call.attempts for call in batch]))
+        cut: list[Call] = []
+        throttled: list[Call] = []
+        answered: deque[Call] = deque()
+        for call in batch:
+            call.on_the_wire = False
+            if call.identity in leftovers.cut:
+                call.attempts -= 1
+                cut.append(call)
+            elif call.identity in leftovers.throttled:
+                throttled.append(call)
+            else:
+                if call.refused_in_batch:
+                    self._alone.remember(call.request.table)
+                answered.append(call)
+        self._give_out(answered, parts)
+        if cut:
+            self._again(cut)
+        if throttled:
+            self._backoffs.begin([(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled])
 
-
-_TURN_BYTES: Final = 100_000
-"""How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
-
-
-class Reads(Chunked):
-    """The GetItem requests of a session."""
-
-    most = BATCH_GET_KEYS
-    most_bytes = BATCH_ANSWER_BYTES
-    interruptible = True
-    groups = 2  # one for each consistency: a call asks for one of them
-
-    def __init__(self, means: Means, policy: BatchPolicy) -> None:
-        super().__init__(means, policy)
-        self._joinable: Final[tuple[dict[str, Pending], dict[str, Pending]]] = ({}, {})
-        """Identity -> what reads of that key join; of eventually consistent reads, and of consistent ones."""
-        self._sizes = Sizes()
-
-    def _accept(self, request: Request, waiter: Waiter) -> Pending:
-        pending = Pending(request, waiters=[waiter], consistent=bool(request.body.get("ConsistentRead")))
-        if request.batchable and self._policy.enabled:
-            queued = self._joinable[pending.consistent].setdefault(pending.identity, pending)
-            if queued is not pending:
-                queued.waiters.append(waiter)
-                queued.joined = True
-                if self._ledger.scoped:
-                    self.entrance.lift(queued, waiter.priority)
-                    self._sealing.wake()
-                return queued
-        self.open.add(pending)
-        self._begin(pending)
-        return pending
-
-    def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
-        weight = chunk.size * self._sizes.of(chunk.asked.table)
-        return weight <= self.most_bytes and super()._takes(chunk, payer)
-
-    def _chunk_answered(self, pending: PendingChunk, answer: Body) -> None:
-        found: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
-        self._sizes.learn(pending.request.table, found.get(pending.request.table, ()))
-        super()._chunk_answered(pending, answer)
-
-    def _joins(self, request: Request) -> bool:
-        if not (self._policy.enabled and request.batchable and request.target is not None):
-            return False
-        return request.target.identity in self._joinable[bool(request.body.get("ConsistentRead"))]
-
-    def _next_batch(self, priority: Priority) -> list[Pending]:
-        batch = super()._next_batch(priority)
-        for pending in batch:
-            self._let_nobody_join(pending)
-        return batch
-
-    def _close_one(self, pending: Pending) -> None:
-        if not pending.attempts:
-            self._let_nobody_join(pending)
-        super()._close_one(pending)
-
-    def _let_nobody_join(self, pending: Pending) -> None:
-        joinable = self._joinable[pending.consistent]
-        if joinable.get(pending.identity) is pending:
-            del joinable[pending.identity]
-
-    def _weight(self, pending: Pending) -> int:
-        return self._sizes.known.get(pending.request.table, UNKNOWN_BYTES)
-
-    def _together(self, batch: Sequence[Pending]) -> Request:
-        return batch_get([pending.request for pending in batch])
-
-    def _learn(self, batch: Sequence[Pending], parts: dict[str, Body]) -> None:
-        found: dict[str, list[WireItem]] = {}
-        for pending in batch:
-            if item := parts.get(pending.identity, {}).get("Item"):
-                found.setdefault(pending.request.table, []).append(item)
-        for table, items in found.items():
-            self._sizes.learn(table, items)
-
-    def _give_out(self, answered: deque[Pending], parts: dict[str, Body]) -> None:
-        """Give every request its part of an answer: at once, or where they are large, with a turn for others between.
+    def _give_out(self, answered: deque[Call], parts: Parts) -> None:
+        """Give every call its part of an answer: at once, or where they are large, with a turn for others between.
 
         The waiters decode their items as soon as they have them, all of a turn in the next one, and together where they
         read them alike.
         """
-        size, sizes, nothing = 0, self._sizes.known, dict[str, Any]()
+        size, nothing = 0, dict[str, object]()
         alike: dict[Reader, Together] = {}
+        given: list[Call] = []
         while answered and size < _TURN_BYTES:
-            pending = answered.popleft()
-            request = pending.request
-            if part := parts.get(pending.identity):
-                size += sizes.get(request.table, UNKNOWN_BYTES)
-                if request.reader is not None and isinstance(part, PartOfAnswer):
-                    together = alike.get(request.reader)
+            call = answered.popleft()
+            if part := parts.get(call.identity):
+                size += self._rules.weight(call)
+                reader = call.request.reader
+                if reader is not None and isinstance(part, PartOfAnswer):
+                    together = alike.get(reader)
                     if together is None:
-                        together = alike[request.reader] = Together(request.reader)
+                        together = alike[reader] = Together(reader)
                     together.add(part, part["Item"])
-            pending.answer(part or nothing)
-            self.open.discard(pending)
-            if pending.ticket is not None:
-                self._admission.leave(pending)
-        self._ended()
+            call.answer(part or nothing)
+            given.append(call)
+        self._close(given)
         if answered:
             asyncio.get_running_loop().call_soon(partial(self._give_out, answered, parts), context=Context())
 
-    def _parts(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
-        requests = [pending.request for pending in batch]
-        leftovers = unread(requests, answer)
-        found = found_items(requests, answer)
-        return {identity: PartOfAnswer(Item=item) for identity, item in found.items()}, leftovers
+    def _failed(self, batch: Sequence[Call], error: Exception) -> None:
+        """Let an exchange have failed; whatever it is, those who wait must learn of it, and nobody else will."""
+        if isinstance(error, (ServiceError, TransportError)):
+            self._refused(batch, error)
+        else:
+            for call in batch:
+                self._give_up(call, error)
+
+    def _refused(self, batch: Sequence[Call], error: ServiceError | TransportError) -> None:
+        failed = [(call, own_failure(self._retries, call, error)) for call in batch]
+        for call in batch:
+            call.on_the_wire = False
+        if len(batch) > 1 and refuses_some(error):
+            self._split(batch, error)
+            return
+        again: list[Failed] = []
+        for call, own in failed:
+            if (answer := recognised(call, own)) is not None:
+                call.answer(answer)
+                self._close_one(call)
+            elif self._retries.worth_another(own, call):
+                again.append((call, own))
+            else:
+                self._give_up(call, unrecognised(call, own))
+        self._backoffs.begin(again)
+
+    def _split(self, batch: Sequence[Call], error: ServiceError | TransportError) -> None:
+        """Send the parts of a refused batch apart, so that what is wrong with one item is that item's error only."""
+        groups = parts_of_refused(batch, by_item=refused_by_name(error))
+        self._ledger.split(self._rules.batch(batch), batch, len(groups), error)
+        for call in batch:
+            call.attempts -= 1
+        self._parts_of_refused.extend(groups)
+        self._sealing.wake()
+
+    def _give_up(self, call: Call, error: Exception) -> None:
+        call.fail(error)
+        self._close_one(call)
+
+    def _close_one(self, call: Call) -> None:
+        self._close((call,))
+
+    def _close(self, calls: Sequence[Call]) -> None:
+        """Let go of calls that are answered, given up or withdrawn; those that waited for their turns begin."""
+        rules = self._rules
+        for call in calls:
+            if (rules.writes or not call.attempts) and call in self.open:
+                for after in rules.remove(call):
+                    if rules.has_turn(after):
+                        self._begin(after)
+            self.open.discard(call)
+            if call.ticket is not None:
+                self._admission.leave(call)
+        if calls:
+            self._ended()
 
 
-class Writes(Chunked):
-    """The PutItem, DeleteItem, UpdateItem and TransactWriteItems requests of a session."""
-
-    most = BATCH_WRITE_REQUESTS
-    most_bytes = BATCH_WRITE_BYTES
-    interruptible = False
-
-    def __init__(self, means: Means, policy: BatchPolicy) -> None:
-        super().__init__(means, policy)
-        self._lines: dict[str, OrderedDict[Pending, None]] = {}
-        """Identity -> its writes, in order. Any of them may leave at the same cost: thousands may wait for one key."""
-
-    def _accept(self, request: Request, waiter: Waiter) -> Pending:
-        pending = Pending(request, waiters=[waiter])
-        self.open.add(pending)
-        lines = self._lines
-        for identity in pending.identities:
-            if (line := lines.get(identity)) is None:
-                line = lines[identity] = OrderedDict()
-            line[pending] = None
-        if self._has_its_turn(pending):
-            self._begin(pending)
-        return pending
-
-    def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
-        return (
-            chunk.json_bytes + chunk.size * ENTRY_BYTES <= self.most_bytes
-            and self._lines.keys().isdisjoint(chunk.identities)
-            and super()._takes(chunk, payer)
-        )
-
-    def _stand_in_line(self, pending: PendingChunk) -> None:
-        for identity in pending.identities:
-            self._lines[identity] = OrderedDict({pending: None})
-
-    def _take_place(self, pending: PendingChunk, parts: Sequence[Pending]) -> None:
-        for part in parts:
-            line = self._lines[part.identity]
-            del line[pending]
-            line[part] = None
-            line.move_to_end(part, last=False)
-
-    def _has_its_turn(self, pending: Pending) -> bool:
-        for identity in pending.identities:  # noqa: SIM110 - all() costs three times as much (benchmarks: concurrent_puts)
-            if next(iter(self._lines[identity])) is not pending:
-                return False
-        return True
-
-    def _left(self, pending: Pending, future: asyncio.Future[Body]) -> None:
-        super()._left(pending, future)
-        # A transaction that waits for one of its keys must not hold up those who wait for another one.
-        if not pending.wanted and pending in self.open and not self._has_its_turn(pending):
-            self._close_one(pending)
-
-    def _close_one(self, pending: Pending) -> None:
-        if pending in self.open:
-            for after in self._leave_lines(pending):
-                if self._has_its_turn(after):
-                    self._begin(after)
-        super()._close_one(pending)
-
-    def _leave_lines(self, pending: Pending) -> list[Pending]:
-        """Take a request out of its lines; return, each once, those who are now the first of one of them."""
-        first_now: dict[Pending, None] = {}
-        lines = self._lines
-        for identity in pending.identities:
-            line = lines[identity]
-            if len(line) == 1:
-                del lines[identity]
-                continue
-            was_first = next(iter(line)) is pending
-            del line[pending]
-            if was_first:
-                first_now[next(iter(line))] = None
-        return list(first_now)
-
-    def _learn(self, batch: Sequence[Pending], parts: dict[str, Body]) -> None:
-        """Nothing: the answer to a write says nothing of the item."""
-
-    def _weight(self, pending: Pending) -> int:
-        return written_bytes(pending.request)
-
-    def _together(self, batch: Sequence[Pending]) -> Request:
-        return batch_write([pending.request for pending in batch])
-
-    def _parts(self, batch: Sequence[Pending], answer: Body) -> tuple[dict[str, Body], Leftovers]:
-        return {}, unwritten([pending.request for pending in batch], answer)
+def _left_over(batch: Sequence[Call], leftovers: Leftovers) -> tuple[Sequence[Call], Sequence[Call]]:
+    """Return what was left over, and what of that for want of capacity."""
+    if leftovers is NO_LEFTOVERS or not (left_over := leftovers.all):
+        return (), ()
+    throttled = [each for each in batch if each.identity in leftovers.throttled]
+    return [each for each in batch if each.identity in left_over], throttled

@@ -37,7 +37,7 @@ from dynamap_async.events import (
 )
 from dynamap_async.executor.accounts import Account, Counted, Estimate, Limits, Place, current
 from dynamap_async.executor.admission import Admission
-from dynamap_async.executor.calls import Measure, Sending, Settlement, divide, json_size
+from dynamap_async.executor.calls import Call, Measure, Settlement, divide, json_size
 from dynamap_async.executor.consumed import METERED, Spending, is_metered, least, parts_in, reports, spendings
 from dynamap_async.executor.pacing.estimates import Estimates, spent_units
 from dynamap_async.request import Request, tables_of
@@ -132,14 +132,14 @@ class Expectations:
         """Take note of what an exchange took."""
         if settlement.spent is None or not is_metered(settlement.request):
             return
-        served = [self._estimates.of(sending.request) for sending in settlement.served()]
+        served = [self._estimates.of(call.request) for call in settlement.served()]
         self._estimates.learn(served, spent_units(settlement.spent))
 
 
 Payers = tuple[Account | None, ...]
 """Who waited for a request when it was sent, each waiter's account; None for one that is outside of any scope."""
 
-Failure = tuple[Sending, ServiceError | TransportError]
+Failure = tuple[Call, ServiceError | TransportError]
 
 _NO_PARTS: Final[Mapping[str, Body]] = {}
 
@@ -150,10 +150,10 @@ class Exchange:
 
     event: RequestSent | None
     """What observers were told when it was sent; None where there are none."""
-    payers: Mapping[Sending, Payers] | None
+    payers: Mapping[Call, Payers] | None
     """Who pays for what it carries; None where there were no scopes."""
 
-    def taken_apart(self, whole: Sending, parts: Sequence[Sending]) -> None:
+    def taken_apart(self, whole: Call, parts: Sequence[Call]) -> None:
         """Record that what was carried is now what the one thing that it was stands for."""
         if self.payers is not None:
             self.payers = dict.fromkeys(parts, self.payers[whole])
@@ -198,7 +198,7 @@ class Ledger:
         """Return what the session has used."""
         return self._whole.usage()
 
-    def statistics(self, unfinished: Iterable[Sending]) -> Statistics:
+    def statistics(self, unfinished: Iterable[Call]) -> Statistics:
         """Return what the session has done.
 
         Args:
@@ -206,11 +206,11 @@ class Ledger:
         """
         queued: defaultdict[Place | None, int] = defaultdict(int)
         in_flight: defaultdict[Place | None, int] = defaultdict(int)
-        for sending in unfinished:
+        for call in unfinished:
             # What was sent is in flight even if nobody waits for it any more.
-            flying = sending.on_the_wire
-            counts, number = (in_flight, max(sending.parts, sending.waiting)) if flying else (queued, sending.waiting)
-            for place in (None, *_places(sending.request)):
+            flying = call.on_the_wire
+            counts, number = (in_flight, max(call.parts, call.waiting)) if flying else (queued, call.waiting)
+            for place in (None, *_places(call.request)):
                 counts[place] += number
         return self._whole.statistics(queued, in_flight)
 
@@ -239,16 +239,6 @@ class Ledger:
         """Return the account that pays for what is asked for here; None for the session's own."""
         return current(self) if self.scoped else None
 
-    def reserve(self, sending: Sending) -> None:
-        """Set aside what a request is expected to take, where its account may not take any amount.
-
-        Raises:
-            CapacityBudgetExceededError: it would take more.
-        """
-        account = sending.account
-        if account is not None and account.limited:
-            sending.reserved = account.reserve(sending.request, self.estimate(sending.request))
-
     def queued(self, request: Request, number: int = 1) -> int:
         """Count those who ask for a request; return the number of the first of these waiters.
 
@@ -274,7 +264,7 @@ class Ledger:
                 )
         return first
 
-    def sent(self, request: Request, carried: Sequence[Sending]) -> Exchange | None:
+    def sent(self, request: Request, carried: Sequence[Call]) -> Exchange | None:
         """Count a request that is put on the wire.
 
         Args:
@@ -290,17 +280,17 @@ class Ledger:
         for tally in tallies:
             tally.requests += 1
         several, coalesced = len(carried) > 1, dict[Place, int]()
-        for sending in carried:
+        for call in carried:
             # What most are, nobody having joined it, needs no call (benchmarks: get_one, concurrent_gets_400).
-            waited = sending.waited(now) if sending.joined else now - (sending.idle_since or sending.since)
-            of_its_tables = self._whole.of(operation, tables_of(sending.request)) if request.tables else tallies
+            waited = call.waited(now) if call.joined else now - (call.idle_since or call.since)
+            of_its_tables = self._whole.of(operation, tables_of(call.request)) if request.tables else tallies
             for tally in of_its_tables:
                 tally.waiting_seconds += waited
-                tally.retries += sending.attempts > 1
-            waiting = sending.waiting if sending.joined else 1
-            if (several or waiting > 1) and not sending.coalesced:
-                sending.coalesced = True
-                place = sending.request.operation, sending.request.table
+                tally.retries += call.attempts > 1
+            waiting = call.waiting if call.joined else 1
+            if (several or waiting > 1) and not call.coalesced:
+                call.coalesced = True
+                place = call.request.operation, call.request.table
                 coalesced[place] = coalesced.get(place, 0) + waiting
         for place, number in coalesced.items():
             self._whole.by_operation[place].coalesced += number
@@ -309,9 +299,9 @@ class Ledger:
         payers = self._sent_by_scopes(request, carried, now) if self.scoped else None
         return Exchange(self._tell_of_sent(request, carried, now) if self.observed else None, payers)
 
-    def _tell_of_sent(self, request: Request, carried: Sequence[Sending], now: float) -> RequestSent:
-        for sending in carried:
-            sending.exchange_id = self._exchanges
+    def _tell_of_sent(self, request: Request, carried: Sequence[Call], now: float) -> RequestSent:
+        for call in carried:
+            call.exchange_id = self._exchanges
         waiter_ids = _waiter_ids(carried)
         event = RequestSent(
             at=now,
@@ -320,23 +310,23 @@ class Ledger:
             operation=request.operation,
             tables=tables_of(request),
             index=request.index,
-            attempt=max(sending.attempts for sending in carried),
+            attempt=max(call.attempts for call in carried),
             items=_items(carried),
             queued_seconds=max((now - self._since[each] for each in waiter_ids), default=0.0),
         )
         self._observers.tell(event)
         return event
 
-    def _sent_by_scopes(self, request: Request, carried: Sequence[Sending], now: float) -> Mapping[Sending, Payers]:
+    def _sent_by_scopes(self, request: Request, carried: Sequence[Call], now: float) -> Mapping[Call, Payers]:
         operation = request.operation
-        payers: dict[Sending, Payers] = {}
-        for sending in carried:
-            payers[sending] = paying = sending.payers
-            tables = tables_of(sending.request)
-            for account, waited in zip(paying, sending.waits(now), strict=True):
+        payers: dict[Call, Payers] = {}
+        for call in carried:
+            payers[call] = paying = call.payers
+            tables = tables_of(call.request)
+            for account, waited in zip(paying, call.waits(now), strict=True):
                 for book in self._books(account):
                     book.count(operation, tables, "waiting_seconds", waited)
-            if sending.attempts > 1:
+            if call.attempts > 1:
                 self._count_once(paying, operation, tables, "retries")
         for book, about in self._tables_of_each(request, payers).items():
             book.count(operation, about, "requests")
@@ -346,10 +336,10 @@ class Ledger:
         self,
         exchange: Exchange | None,
         request: Request,
-        carried: Sequence[Sending],
+        carried: Sequence[Call],
         answer: Body,
-        left_over: Sequence[Sending] = (),
-        throttled: Sequence[Sending] = (),
+        left_over: Sequence[Call] = (),
+        throttled: Sequence[Call] = (),
         parts: Mapping[str, Body] = _NO_PARTS,
     ) -> None:
         """Count what an answer brought, and what it took.
@@ -367,8 +357,8 @@ class Ledger:
         plain = exchange is None and not left_over and not self.scoped
         if not plain or not (admission is None or admission.only_counts):
             settlement = Settlement(request, carried, spent, self._measure, None, left_over, throttled, parts)
-            for sending in left_over:
-                self._whole.count(sending.request.operation, tables_of(sending.request), "unprocessed")
+            for call in left_over:
+                self._whole.count(call.request.operation, tables_of(call.request), "unprocessed")
             self._settle(settlement, exchange, answer)
             if exchange is not None and exchange.event is not None:
                 self._tell_of_end(
@@ -386,7 +376,7 @@ class Ledger:
             admission.delivered(spent)
 
     def failed(
-        self, exchange: Exchange | None, request: Request, carried: Sequence[Sending], error: BaseException
+        self, exchange: Exchange | None, request: Request, carried: Sequence[Call], error: BaseException
     ) -> None:
         """Count an exchange that ended in an error, or was cancelled; the arguments are those of ``answered``."""
         if isinstance(error, Exception):
@@ -422,8 +412,8 @@ class Ledger:
 
     def _settle(self, settlement: Settlement, exchange: Exchange | None, answer: Body | None) -> None:
         now, payers = _now(), None if exchange is None else exchange.payers
-        for sending in settlement.left_over if settlement.error is None else settlement.carried:
-            sending.idle_since = now
+        for call in settlement.left_over if settlement.error is None else settlement.carried:
+            call.idle_since = now
         _settle_undivided(self._whole, settlement, answer)
         if payers is not None:
             self._settle_by_scopes(settlement, payers, answer)
@@ -434,22 +424,22 @@ class Ledger:
         if self._admission is not None:
             self._admission.settled(settlement)
 
-    def _settle_by_scopes(self, settlement: Settlement, payers: Mapping[Sending, Payers], answer: Body | None) -> None:
+    def _settle_by_scopes(self, settlement: Settlement, payers: Mapping[Call, Payers], answer: Body | None) -> None:
         operation = settlement.request.operation
         if settlement.spent:
             self._spend(settlement, payers)
         if _is_unreported(settlement):
             for book, tables in self._tables_of_each(settlement.request, payers).items():
                 book.count(operation, tables, "unreported_requests")
-        for sending in settlement.throttled:
-            self._count_once(payers[sending], operation, tables_of(sending.request), "throttles")
+        for call in settlement.throttled:
+            self._count_once(payers[call], operation, tables_of(call.request), "throttles")
         if answer is not None:
-            for sending in settlement.served():
-                sending.give_back()
-                tables = tables_of(sending.request)
-                self._count_once(payers[sending], operation, tables, "items", items_of(sending, answer))
+            for call in settlement.served():
+                call.give_back()
+                tables = tables_of(call.request)
+                self._count_once(payers[call], operation, tables, "items", items_of(call, answer))
 
-    def _spend(self, settlement: Settlement, payers: Mapping[Sending, Payers]) -> None:
+    def _spend(self, settlement: Settlement, payers: Mapping[Call, Payers]) -> None:
         accounts = {account for paying in payers.values() for account in paying}
         if len(accounts) > 1:
             self._divide(settlement, payers)
@@ -458,10 +448,10 @@ class Ledger:
             for spending in settlement.spent or ():
                 book.spend(settlement.request.operation, spending, spending.halves)
 
-    def _divide(self, settlement: Settlement, payers: Mapping[Sending, Payers]) -> None:
+    def _divide(self, settlement: Settlement, payers: Mapping[Call, Payers]) -> None:
         operation = settlement.request.operation
-        for sending, own in settlement.divided():
-            paying = payers[sending]
+        for call, own in settlement.divided():
+            paying = payers[call]
             for spending in own:
                 # A key that several wait for is shared equally.
                 for account, halves in zip(paying, divide(spending.halves, [1] * len(paying)), strict=True):
@@ -482,21 +472,21 @@ class Ledger:
         for book in self._books_of(paying):
             book.count(operation, tables, name, number)
 
-    def _tables_of_each(self, request: Request, payers: Mapping[Sending, Payers]) -> Mapping[Counted, Sequence[str]]:
+    def _tables_of_each(self, request: Request, payers: Mapping[Call, Payers]) -> Mapping[Counted, Sequence[str]]:
         """Return who has a part in a request, with the tables that it is about for them."""
         if len(all_tables := tables_of(request)) == 1:
             return {book: all_tables for paying in payers.values() for book in self._books_of(paying)}
         tables: defaultdict[Counted, dict[str, None]] = defaultdict(dict[str, None])
-        for sending, paying in payers.items():
+        for call, paying in payers.items():
             for book in self._books_of(paying):
-                tables[book].update(dict.fromkeys(tables_of(sending.request)))
+                tables[book].update(dict.fromkeys(tables_of(call.request)))
         return {book: tuple(names) for book, names in tables.items()}
 
-    def left(self, sending: Sending, waiter_id: int, error: type[BaseException] | None) -> None:
+    def left(self, call: Call, waiter_id: int, error: type[BaseException] | None) -> None:
         """Tell the observers that a waiter has its answer or its error, or waits no more."""
         if not self.observed:
             return
-        now, request = _now(), sending.request
+        now, request = _now(), call.request
         self._observers.tell(
             RequestEnded(
                 at=now,
@@ -504,30 +494,30 @@ class Ledger:
                 operation=request.operation,
                 table=request.table,
                 index=request.index,
-                attempts=sending.attempts,
+                attempts=call.attempts,
                 duration_seconds=now - self._since.pop(waiter_id),
                 error=error,
             )
         )
 
-    def done(self, waiter_id: int, sending: Sending, future: asyncio.Future[Body]) -> None:
+    def done(self, waiter_id: int, call: Call, future: asyncio.Future[Body]) -> None:
         """Tell the observers of the end of a waiter whose future is done."""
         if future.cancelled():
-            self.left(sending, waiter_id, asyncio.CancelledError)
+            self.left(call, waiter_id, asyncio.CancelledError)
         else:
             error = future.exception()
-            self.left(sending, waiter_id, None if error is None else type(error))
+            self.left(call, waiter_id, None if error is None else type(error))
 
     def retried(self, failed: Iterable[Failure], delay_seconds: float) -> None:
         """Count requests that failed together and wait to be sent again."""
         groups: defaultdict[Place, list[Failure]] = defaultdict(list)
-        for sending, error in failed:
-            groups[sending.request.operation, sending.request.table].append((sending, error))
+        for call, error in failed:
+            groups[call.request.operation, call.request.table].append((call, error))
         for group in groups.values():
-            self._retried([sending for sending, _ in group], group[0][1], delay_seconds)
+            self._retried([call for call, _ in group], group[0][1], delay_seconds)
 
-    def _retried(self, group: Sequence[Sending], error: ServiceError | TransportError, delay_seconds: float) -> None:
-        request, attempt = group[0].request, max(sending.attempts for sending in group)
+    def _retried(self, group: Sequence[Call], error: ServiceError | TransportError, delay_seconds: float) -> None:
+        request, attempt = group[0].request, max(call.attempts for call in group)
         self._whole.count(request.operation, tables_of(request), "backoffs", len(group))
         logger.debug(
             "%s on %s failed (%s), attempt %d; %d sent again in %.3f s",
@@ -554,9 +544,7 @@ class Ledger:
                 )
             )
 
-    def split(
-        self, request: Request, batch: Sequence[Sending], parts: int, error: ServiceError | TransportError
-    ) -> None:
+    def split(self, request: Request, batch: Sequence[Call], parts: int, error: ServiceError | TransportError) -> None:
         """Count a refused batch that is sent again in parts.
 
         Args:
@@ -586,9 +574,9 @@ class Ledger:
         if isinstance(error, ResourceNotFoundError):
             self._missing(request, batch)
 
-    def _missing(self, request: Request, carried: Sequence[Sending]) -> None:
+    def _missing(self, request: Request, carried: Sequence[Call]) -> None:
         """Let what was never answered keep no counts of its own, because a table does not exist."""
-        places = {place for each in (request, *(sending.request for sending in carried)) for place in _places(each)}
+        places = {place for each in (request, *(call.request for call in carried)) for place in _places(each)}
         counts = self._whole.by_operation
         never = [place for place in places if place in counts and counts[place].requests <= counts[place].failures]
         for book in {self.own, self._whole}:
@@ -607,13 +595,13 @@ class Ledger:
             self._observers.tell(InvalidItemsSkipped(at=_now(), table=table, index=index, models=models, keys=keys))
 
 
-def items_of(sending: Sending, answer: Body) -> int:
+def items_of(call: Call, answer: Body) -> int:
     """Return how many items a request read or wrote; of a page, how many were evaluated for it."""
-    request = sending.request
+    request = call.request
     if request.target is not None:
         return 1
-    if sending.parts > 1:
-        return sending.parts
+    if call.parts > 1:
+        return call.parts
     evaluated: Any = answer.get("ScannedCount", answer.get("Count"))
     if isinstance(evaluated, int):
         return evaluated
@@ -623,7 +611,7 @@ def items_of(sending: Sending, answer: Body) -> int:
 
 
 def _enter(
-    book: Counted, request: Request, served: Sequence[Sending], spent: Sequence[Spending] | None, answer: Body
+    book: Counted, request: Request, served: Sequence[Call], spent: Sequence[Spending] | None, answer: Body
 ) -> None:
     """Count what an answer brought and took, all of it for one book."""
     operation, tables = request.operation, request.tables or (request.table,)
@@ -633,9 +621,9 @@ def _enter(
     else:
         for each in spent:
             book.spend(operation, each, each.halves)
-    for own_tables, sendings in _by_table(tables, served) if request.tables else ((tables, served),):
-        several = len(sendings) > 1  # which only requests of one item each are
-        items = len(sendings) if several else items_of(sendings[0], answer)
+    for own_tables, calls in _by_table(tables, served) if request.tables else ((tables, served),):
+        several = len(calls) > 1  # which only requests of one item each are
+        items = len(calls) if several else items_of(calls[0], answer)
         for tally in book.of(operation, own_tables):
             tally.items += items
 
@@ -647,8 +635,8 @@ def _settle_undivided(book: Counted, settlement: Settlement, answer: Body | None
         _enter(book, request, settlement.served(), settlement.spent, answer)
     elif _is_unreported(settlement):
         book.count(operation, tables, "unreported_requests")
-    for own_tables, sendings in _by_table(tables, settlement.throttled):
-        book.count(operation, own_tables, "throttles", len(sendings))
+    for own_tables, calls in _by_table(tables, settlement.throttled):
+        book.count(operation, own_tables, "throttles", len(calls))
 
 
 def _is_unreported(settlement: Settlement) -> bool:
@@ -660,13 +648,13 @@ def _is_unreported(settlement: Settlement) -> bool:
     return is_metered(settlement.request)
 
 
-def _by_table(tables: Sequence[str], sendings: Sequence[Sending]) -> Iterable[tuple[Sequence[str], Sequence[Sending]]]:
+def _by_table(tables: Sequence[str], calls: Sequence[Call]) -> Iterable[tuple[Sequence[str], Sequence[Call]]]:
     """Return requests by the tables that each is about, as parts of one that is about ``tables``."""
     if len(tables) == 1:
-        return ((tables, sendings),) if sendings else ()
-    groups: defaultdict[str, list[Sending]] = defaultdict(list)
-    for sending in sendings:
-        groups[sending.request.table].append(sending)
+        return ((tables, calls),) if calls else ()
+    groups: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        groups[call.request.table].append(call)
     return [(tables_of(group[0].request), group) for group in groups.values()]
 
 
@@ -678,11 +666,11 @@ def _places(request: Request) -> Sequence[Place]:
     return [(request.operation, table) for table in tables_of(request)]
 
 
-def _waiter_ids(carried: Iterable[Sending]) -> tuple[int, ...]:
-    return tuple(each for sending in carried for each in sending.waiter_ids)
+def _waiter_ids(carried: Iterable[Call]) -> tuple[int, ...]:
+    return tuple(each for call in carried for each in call.waiter_ids)
 
 
-def _items(carried: Sequence[Sending]) -> int | None:
+def _items(carried: Sequence[Call]) -> int | None:
     """Return how many items requests are about: each about one, or a transaction about several, or none at all."""
     request = carried[0].request
     if carried[0].parts > 1:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from dataclasses import FrozenInstanceError, asdict
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from dynamap_async import OperationStatistics, Session, Statistics
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event
-from dynamap_async.executor.calls import Sending
+from dynamap_async.executor.calls import Call, Waiter
 from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.request import Request, Target, about_tables
 
@@ -33,11 +34,22 @@ class Failing:
         raise self.error
 
 
+class Waiting:
+    """The future of somebody who waits."""
+
+    def done(self):
+        return False
+
+
+def call_for(request, number=0, **facts):
+    return Call(request, [Waiter(Waiting(), math.inf, number)], **facts)
+
+
 def exchanged(ledger, request, answer, *asked):
     """Carry out an exchange for what was asked for."""
 
     async def run():
-        carried = [Sending(each, waiter_id=ledger.queued(each)) for each in asked]
+        carried = [call_for(each, number=ledger.queued(each)) for each in asked]
         exchange = ledger.sent(request, carried)
         ledger.answered(exchange, request, carried, answer)
 
@@ -59,7 +71,7 @@ def test_a_batch_of_two_tables_is_one_request_in_total_and_one_for_each_of_them(
 def test_a_transaction_counts_once_in_total_and_once_for_each_of_its_tables():
     ledger = Ledger()
     ledger.queued(TRANSACTION)
-    statistics = ledger.statistics([Sending(TRANSACTION)])
+    statistics = ledger.statistics([call_for(TRANSACTION)])
     assert (statistics.accepted, statistics.queued) == (1, 1)
     assert [(entry.table, entry.accepted, entry.queued) for entry in statistics.by_operation] == [
         ("orders", 1, 1),
@@ -69,7 +81,7 @@ def test_a_transaction_counts_once_in_total_and_once_for_each_of_its_tables():
 
 def test_what_is_on_the_wire_is_in_flight_and_everything_else_that_is_unfinished_is_queued():
     ledger = Ledger()
-    statistics = ledger.statistics([Sending(QUERY), Sending(QUERY, on_the_wire=True), Sending(QUERY)])
+    statistics = ledger.statistics([call_for(QUERY), call_for(QUERY, on_the_wire=True), call_for(QUERY)])
     assert (statistics.queued, statistics.in_flight) == (2, 1)
 
 
@@ -125,7 +137,7 @@ def test_without_observers_no_event_is_made(monkeypatch):
     monkeypatch.setattr(Event, "__init__", None)
     ledger = Ledger()
     exchanged(ledger, QUERY, {}, QUERY)
-    ledger.left(Sending(QUERY), 1, None)
+    ledger.left(call_for(QUERY), 1, None)
     assert ledger.statistics([]).requests == 1
 
 

@@ -13,7 +13,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
 )
 from dynamap_async.executor.admission import verdict_of
-from dynamap_async.executor.calls import Sending, Settlement, json_size
+from dynamap_async.executor.calls import Call, Settlement, json_size
 from dynamap_async.executor.pacing.estimates import Place
 from dynamap_async.executor.pacing.heat import Partition
 from dynamap_async.request import Request, Target, about_tables
@@ -36,7 +36,7 @@ def lost(outcome):
 
 
 def settlement(request, error=None, *, left_over=(), throttled=(), carried=1):
-    sendings = [Sending(PUT if request is BATCH else request) for _ in range(carried)]
+    sendings = [Call(PUT if request is BATCH else request) for _ in range(carried)]
     left, short = [sendings[n] for n in left_over], [sendings[n] for n in throttled]
     return Settlement(request, sendings, None, json_size, error, left, short)
 

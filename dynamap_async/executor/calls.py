@@ -163,12 +163,6 @@ class Call:
             self.identities = tuple([target.identity for target in request.targets])
             self.identity = self.identities[0]
 
-    def begin_attempt(self, now: float) -> None:
-        """Count an attempt that begins at a time of the event loop."""
-        self.attempts += 1
-        if self.first_sent is None:
-            self.first_sent = now
-
     def is_too_late(self, at: float) -> bool:
         """Return whether an attempt at this time could do again what an earlier one may have done."""
         seconds = self.request.resendable_seconds

@@ -207,14 +207,17 @@ class Singles:
         del self.under_way[call]
         if call.ticket is not None:
             self._admission.leave(call)
-        call.give_back()
+        if call.waiters[0].reserved is not None:
+            call.give_back()
         if self._ledger.observed:
             self._ledger.left(call, call.waiters[0].number, failure)
         self._ended()
 
     async def _attempt(self, call: Call) -> Body:
         request, ledger, priority = call.request, self._ledger, call.priority
-        call.begin_attempt(asyncio.get_running_loop().time())
+        call.attempts += 1
+        if call.first_sent is None:
+            call.first_sent = asyncio.get_running_loop().time()
         if not self._admission.is_free(request):
             await self._admission.admitted(call)
         if not self._slots.try_take(priority):

@@ -182,6 +182,7 @@ class Ledger:
         self.observed: Final[bool] = bool(self._observers)
         """Whether there is any observer."""
         self._whole: Final = Counted()
+        self._counts: Final = self._whole.by_operation
         self.own: Counted = self._whole
         """What was awaited outside of any scope."""
         self.scoped: bool = False
@@ -248,7 +249,10 @@ class Ledger:
         """
         first = self._waiters + 1
         self._waiters += number
-        for tally in self._whole.of(request.operation, request.tables or (request.table,)):
+        operation, tables = request.operation, request.tables
+        # Most requests are about one table, whose counts need no call (benchmarks: get_one, concurrent_gets_400).
+        tallies = self._whole.of(operation, tables) if tables else (self._counts[operation, request.table],)
+        for tally in tallies:
             tally.accepted += number
         if self.observed:
             for waiter_id in range(first, first + number):
@@ -276,14 +280,15 @@ class Ledger:
         """
         now, operation = asyncio.get_running_loop().time(), request.operation
         self._exchanges += 1
-        tallies = self._whole.of(operation, request.tables or (request.table,))
+        tables = request.tables
+        tallies = self._whole.of(operation, tables) if tables else (self._counts[operation, request.table],)
         for tally in tallies:
             tally.requests += 1
         several, coalesced = len(carried) > 1, dict[Place, int]()
         for call in carried:
             # What most are, nobody having joined it, needs no call (benchmarks: get_one, concurrent_gets_400).
             waited = call.waited(now) if call.joined else now - (call.idle_since or call.since)
-            of_its_tables = self._whole.of(operation, tables_of(call.request)) if request.tables else tallies
+            of_its_tables = self._whole.of(operation, tables_of(call.request)) if tables else tallies
             for tally in of_its_tables:
                 tally.waiting_seconds += waited
                 tally.retries += call.attempts > 1
@@ -614,18 +619,21 @@ def _enter(
     book: Counted, request: Request, served: Sequence[Call], spent: Sequence[Spending] | None, answer: Body
 ) -> None:
     """Count what an answer brought and took, all of it for one book."""
-    operation, tables = request.operation, request.tables or (request.table,)
+    operation, tables = request.operation, request.tables
+    tallies = book.of(operation, tables) if tables else (book.by_operation[operation, request.table],)
     if spent is None:
-        if operation in METERED:
-            book.count(operation, tables, "unreported_requests")
+        unreported = operation in METERED
+        for tally in tallies:
+            tally.unreported_requests += unreported
     else:
         for each in spent:
             book.spend(operation, each, each.halves)
-    for own_tables, calls in _by_table(tables, served) if request.tables else ((tables, served),):
+    if not tables:
+        tallies[0].items += len(served) if len(served) > 1 else items_of(served[0], answer)
+        return
+    for own_tables, calls in _by_table(tables, served):
         several = len(calls) > 1  # which only requests of one item each are
-        items = len(calls) if several else items_of(calls[0], answer)
-        for tally in book.of(operation, own_tables):
-            tally.items += items
+        book.count(operation, own_tables, "items", len(calls) if several else items_of(calls[0], answer))
 
 
 def _settle_undivided(book: Counted, settlement: Settlement, answer: Body | None) -> None:

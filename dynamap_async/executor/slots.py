@@ -57,7 +57,7 @@ class Slots:
 
     def try_take(self, priority: Priority = Priority.INTERACTIVE) -> bool:
         """Take a slot if one is free and nobody as urgent waits for it; tell whether it was taken."""
-        if not self._may_take(priority):
+        if self._free == 0 or (priority is not Priority.INTERACTIVE and not self._may_take(priority)):
             return False
         for urgency, waiting in self._waiting.items():
             if waiting and urgency <= priority:

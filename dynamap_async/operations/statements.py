@@ -76,7 +76,7 @@ class BatchExecuteStatement(Statements[ItemT]):
         return Request(
             operation="BatchExecuteStatement",
             body={"Statements": [each.part() for each in self.statements]},
-            **about_tables(each.table for each in self.statements if each.table),
+            **about_tables([each.table for each in self.statements if each.table]),
             writes=self.writes,
             resendable=not self.writes,
         )
@@ -120,7 +120,7 @@ class ExecuteTransaction(Statements[ItemT]):
         return Request(
             operation="ExecuteTransaction",
             body={"TransactStatements": parts, "ClientRequestToken": token_to_send(self._token)},
-            **about_tables(each.table for each in self.statements if each.table),
+            **about_tables([each.table for each in self.statements if each.table]),
             writes=self.writes,
             resendable_seconds=RESENDABLE_SECONDS,
         )

@@ -57,7 +57,7 @@ class TransactRead(Transact[R], Generic[R]):
         return Request(
             operation="TransactGetItems",
             body={"TransactItems": [part.action for part in parts]},
-            **about_tables(part.table for part in parts),
+            **about_tables([part.table for part in parts]),
         )
 
     def _found(self, response: Body, context: Context) -> list[Any]:

@@ -97,7 +97,7 @@ class TransactWrite(Transact[None]):
                 "TransactItems": [part.action for part in parts],
                 "ClientRequestToken": token_to_send(self._token),
             },
-            **about_tables(part.table for part in parts),
+            **about_tables([part.table for part in parts]),
             targets=targets,
             writes=True,
             conditional=True in [part.conditional for part in parts],

@@ -261,7 +261,7 @@ class Budget:
     """The limits of a scope, beside what it has used."""
 
     def __init__(self, name: str, limits: Limits, counted: Counted) -> None:
-        """Begin with nothing set aside.
+        """Create a budget with nothing set aside.
 
         Args:
             name: what errors call the scope.

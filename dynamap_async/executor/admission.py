@@ -61,7 +61,7 @@ class Describing:
         know: Callable[[str, Limits | None], None],
         missing: Callable[[str], None],
     ) -> None:
-        """Begin with nothing known.
+        """Create it with nothing known.
 
         Args:
             send: sends a request, with retries.
@@ -211,7 +211,7 @@ class Admission:
         tell: Callable[[Event], None],
         declared: Declared = lambda _: {},
     ) -> None:
-        """Begin with nothing known.
+        """Create it with nothing known.
 
         Args:
             policy: where limits are known from.
@@ -249,7 +249,7 @@ class Admission:
         return len(self._waiting)
 
     def is_waited_for(self, table: str) -> bool:
-        """Tell whether requests to a table, or to one of its indexes, wait for units."""
+        """Return whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
     @property
@@ -273,7 +273,7 @@ class Admission:
         return self._policy.hot_partition_units_per_second is not None
 
     def is_free(self, request: Request) -> bool:
-        """Tell whether a request needs no units. Of tables that never refused any, that is one look-up."""
+        """Return whether a request needs no units. Of tables that never refused any, that is one look-up."""
         if self._knows and is_metered(request):
             for table in tables_of(request):
                 if table not in self._met:
@@ -282,7 +282,7 @@ class Admission:
         return not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request)
 
     def ask(self, call: Call, priority: Priority, admitted: Callable[[], None]) -> bool:
-        """Ask for the units of a request that is not free; tell whether it has them now.
+        """Ask for the units of a request that is not free; return whether it has them now.
 
         Args:
             call: the request; asked for again, it waits in its old place.
@@ -294,12 +294,12 @@ class Admission:
         ticket.number = number
         self._waiting[ticket] = admitted
         at_once = self.governor.ask(ticket, now)
-        if ticket.lane is None:
+        if ticket.queue is None:
             del self._waiting[ticket]
         self._let_go(each for each in at_once if each is not ticket)
-        if ticket.lane is not None and (self._timer is None or ticket.is_first):
+        if ticket.queue is not None and (self._timer is None or ticket.is_first):
             self._set_timer(now)
-        return ticket.lane is None
+        return ticket.queue is None
 
     async def admitted(self, call: Call) -> None:
         """Wait until a request has its units. Whoever gives up waiting calls ``leave``."""
@@ -310,18 +310,18 @@ class Admission:
             await units
 
     def waits(self, call: Call) -> bool:
-        """Tell whether a request waits for units."""
-        return call.ticket is not None and call.ticket.lane is not None
+        """Return whether a request waits for units."""
+        return call.ticket is not None and call.ticket.queue is not None
 
     def lift(self, call: Call, priority: Priority) -> None:
         """Let a waiting request go on with a higher priority; nothing changes where it has that already."""
-        if call.ticket is not None and call.ticket.lane is not None and priority < call.ticket.priority:
+        if call.ticket is not None and call.ticket.queue is not None and priority < call.ticket.priority:
             now = _now()
             self._let_go(self.governor.lift(call.ticket, priority, now))
             self._set_timer(now)
 
     def leave(self, call: Call) -> None:
-        """Take note that a request is not sent, or not any more."""
+        """Let go of a request that is not sent, or not any more."""
         ticket, call.ticket = call.ticket, None
         if ticket is not None and not ticket.is_spent:
             self._waiting.pop(ticket, None)
@@ -329,7 +329,7 @@ class Admission:
             self._look_again()
 
     def settled(self, settlement: Settlement) -> None:
-        """Take note of an exchange that is over."""
+        """Record a finished exchange."""
         if self._policy.enabled and is_metered(settlement.request):
             now = _now()
             self._settle(settlement, verdict_of(settlement), now)

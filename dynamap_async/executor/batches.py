@@ -207,7 +207,7 @@ class Sizes:
         return self.known.get(table, UNKNOWN_BYTES)
 
     def learn(self, table: str, items: Sequence[WireItem]) -> None:
-        """Take note of items that were read, of some of them where there are many."""
+        """Learn from items that were read, from some of them where there are many."""
         # Their JSON is never shorter than what the service counts, and no item is over its limit.
         sizes = [_json_bytes(item) for item in islice(items, _SAMPLE)]
         if not sizes:
@@ -255,7 +255,7 @@ class Ready(deque[Call]):
             most: how many requests the call may hold.
             most_bytes: how much they may weigh together.
             alone: the tables whose requests travel alone.
-            weight: tells what a request weighs, in bytes.
+            weight: returns what a call weighs, in bytes.
         """
         taken = Taken()
         identities: set[str] = set()
@@ -287,7 +287,7 @@ class Queues:
     """The queues of one lane."""
 
     def __init__(self, groups: int) -> None:
-        """Begin with nothing queued.
+        """Create empty queues.
 
         Args:
             groups: how many groups of requests there are that never share a call.
@@ -304,7 +304,7 @@ class Queues:
         return any(self._all)
 
     def has(self, number: int) -> bool:
-        """Tell whether so many requests wait in one of the queues, or in one as a chunk."""
+        """Return whether so many requests wait in one of the queues, or in one as a chunk."""
         return any(len(queue) >= number for queue in self._all) or any(self._chunks.values())
 
     def of(self, call: Call) -> Ready:
@@ -330,7 +330,7 @@ class Queues:
         return None
 
     def take_out(self, call: Call) -> bool:
-        """Take one request out of its queue; tell whether it was in one."""
+        """Take one request out of its queue; return whether it was in one."""
         for queue in self._all:
             if call in queue:
                 queue.remove(call)
@@ -367,7 +367,7 @@ class ReadRules:
     groups: Final = 2  # one for each consistency: a call asks for one of them
 
     def __init__(self) -> None:
-        """Begin with nothing that could be joined, and no sizes known."""
+        """Create rules with nothing that could be joined, and no sizes known."""
         self.joinable: Final[tuple[dict[str, Call], dict[str, Call]]] = ({}, {})
         """Identity -> what reads of that key join; of eventually consistent reads, and of consistent ones."""
         self.sizes: Final = Sizes()
@@ -457,7 +457,7 @@ class WriteRules:
     groups: Final = 1
 
     def __init__(self) -> None:
-        """Begin with no line."""
+        """Create rules with no line."""
         self.lines: Final[dict[str, OrderedDict[Call, None]]] = {}
         """Identity -> its writes, in order. Any of them may leave at the same cost: thousands may wait for one key."""
         self.sizes: Final = Sizes()

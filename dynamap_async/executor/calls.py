@@ -54,7 +54,7 @@ class Waiter:
             self.reserved = None
 
     def ended(self, future: asyncio.Future[Body]) -> None:
-        """Take note that its future is done, however that came."""
+        """Give back what is reserved, as its future is done."""
         self.give_back()
 
 

@@ -60,7 +60,7 @@ class Attempts:
     """
 
     def __init__(self, send: Send, seconds: float) -> None:
-        """Begin with none.
+        """Create it with none.
 
         Args:
             send: sends a request once.
@@ -143,7 +143,7 @@ class Singles:
         admission: Admission,
         ended: Callable[[], None],
     ) -> None:
-        """Begin with nothing under way.
+        """Create it with nothing under way.
 
         Args:
             send: sends a request once.
@@ -359,7 +359,7 @@ class Executor:
         return self._admission.held_up
 
     def is_waited_for(self, table: str) -> bool:
-        """Tell whether requests to a table, or to one of its indexes, wait for units."""
+        """Return whether requests to a table, or to one of its indexes, wait for units."""
         return self._admission.is_waited_for(table)
 
     def submit(

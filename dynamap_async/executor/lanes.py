@@ -64,7 +64,7 @@ MOST_TABLES: Final = 1_000
 """How many tables are remembered; another one that is refused again is found out again."""
 
 
-class Alone:
+class UnbatchedTables:
     """The tables whose items travel alone for now; for reads or for writes."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Alone:
         """Table -> the event loop's time until which that is remembered."""
 
     def remember(self, table: str) -> None:
-        """Take note that an item of a table was refused in a batch and then accepted alone."""
+        """Record that an item of a table was refused in a batch and then accepted alone."""
         if table not in self:
             logger.warning("%s is refused in batches and accepted alone; it is sent alone for 5 minutes", table)
         now = asyncio.get_running_loop().time()
@@ -106,7 +106,7 @@ class Sealing:
         full: Callable[[], bool],
         carry_next: Callable[[Priority], None],
     ) -> None:
-        """Begin with nothing scheduled.
+        """Create it with nothing scheduled.
 
         Args:
             slots: how many requests travel at the same time.
@@ -224,7 +224,7 @@ class Lane:
         admission: Admission,
         ended: Callable[[], None],
     ) -> None:
-        """Begin with nothing queued.
+        """Create a lane with nothing queued.
 
         Args:
             rules: what shares a call, and what takes turns.
@@ -249,7 +249,7 @@ class Lane:
         self._sealing: Final = Sealing(
             slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
         )
-        self._alone: Final = Alone()
+        self._unbatched: Final = UnbatchedTables()
         self._backoffs: Final = Backoffs(retries, self._again, self._close_one)
         self._parts_of_refused: Final[deque[list[Call]]] = deque()
         self._recalled: Final[deque[Call]] = deque()
@@ -403,7 +403,7 @@ class Lane:
             self._policy.enabled
             and 1 < chunk.size <= self._most
             and self._rules.takes(chunk)
-            and chunk.asked.table not in self._alone
+            and chunk.asked.table not in self._unbatched
             and (payer is None or not payer.limited)
             and not self._ledger.expects
             and not self._admission.looks_at_partitions
@@ -542,7 +542,7 @@ class Lane:
         if (queue := self._queues.next(priority)) is None:
             return []
         rules = self._rules
-        taken = queue.take(self._most, rules.most_bytes, self._alone if self._alone.until else (), rules.weight)
+        taken = queue.take(self._most, rules.most_bytes, self._unbatched if self._unbatched.until else (), rules.weight)
         self._close(taken.withdrawn)
         rules.begin(taken.batch)
         return taken.batch
@@ -660,7 +660,7 @@ class Lane:
         self._retries.succeeded(call.attempts)
         call.on_the_wire = False
         if call.refused_in_batch:
-            self._alone.remember(call.request.table)
+            self._unbatched.remember(call.request.table)
         self._give_slot_back(call.task)  # first, so that whoever is answered finds it free
         self._rules.learn_of_call(call, answer)
         call.answer(answer)
@@ -681,7 +681,7 @@ class Lane:
                 throttled.append(call)
             else:
                 if call.refused_in_batch:
-                    self._alone.remember(call.request.table)
+                    self._unbatched.remember(call.request.table)
                 answered.append(call)
         self._give_out(answered, parts)
         if cut:

@@ -129,7 +129,7 @@ class Expectations:
         )
 
     def learn(self, settlement: Settlement) -> None:
-        """Take note of what an exchange took."""
+        """Learn what an exchange took."""
         if settlement.spent is None or not is_metered(settlement.request):
             return
         served = [self._estimates.of(call.request) for call in settlement.served()]
@@ -169,7 +169,7 @@ class Ledger:
         *,
         measure: Measure = json_size,
     ) -> None:
-        """Begin with nothing counted.
+        """Create a ledger with nothing counted.
 
         Args:
             observers: are told of every event, in order; None for none.

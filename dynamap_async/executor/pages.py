@@ -183,7 +183,7 @@ async def _send(send: Send, request: Request) -> Body:
 
 
 def _forget(task: asyncio.Task[Body]) -> None:
-    """Take note of a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
+    """Retrieve a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
     if not task.cancelled():
         task.exception()
 

@@ -61,7 +61,7 @@ class Retries:
         jitter: Callable[[], float] = random.random,
         retried: Callable[[Iterable[Failure], float], None] = lambda failed, delay_seconds: None,
     ) -> None:
-        """Begin with a full budget.
+        """Create them with a full budget.
 
         Args:
             policy: how often, and how long to wait in between.
@@ -93,7 +93,7 @@ class Retries:
         return error.retryable and not _has_been_mute(call, error)
 
     def take(self) -> bool:
-        """Take a retry from the budget; tell whether there was one."""
+        """Take a retry from the budget; return whether there was one."""
         if self._budget < 1:
             return False
         self._budget -= 1
@@ -282,7 +282,7 @@ class Backoffs:
     def __init__(
         self, retries: Retries, resume: Callable[[Sequence[Call]], None], close_one: Callable[[Call], None]
     ) -> None:
-        """Begin with none.
+        """Create it with none.
 
         Args:
             retries: how often and how late something is sent again.

@@ -23,7 +23,7 @@ from dynamap_async import (
 from dynamap_async.errors import DynamapError, ResourceNotFoundError, ThrottledError
 from dynamap_async.executor import accounts, admission, batches, lanes
 from dynamap_async.executor.batches import Sizes
-from dynamap_async.executor.lanes import Alone
+from dynamap_async.executor.lanes import UnbatchedTables
 from dynamap_async.executor.pacing import estimates, governor
 from dynamap_async.executor.pacing.estimates import Estimates, Place
 from dynamap_async.executor.pacing.heat import Heat, Partition
@@ -277,7 +277,7 @@ async def test_a_table_that_was_forgotten_is_described_again(few):
 
 async def test_tables_that_are_refused_in_batches_are_bounded(monkeypatch):
     monkeypatch.setattr(lanes, "MOST_TABLES", 10)
-    known = Alone()
+    known = UnbatchedTables()
     for number in range(100):
         known.remember(f"t{number}")
         assert f"t{number}" in known

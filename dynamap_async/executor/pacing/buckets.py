@@ -46,14 +46,14 @@ class Delivered:
         self._since = -math.inf
 
     def add(self, units: float, now: float) -> None:
-        """Take note of units that an answer reported."""
+        """Count units that an answer reported."""
         self._weight = self.rate(now) + units / _MEMORY_SECONDS
         if now - self.at > _LONG_SECONDS:
             self._since = now
         self.at = now
 
     def is_telling(self, now: float) -> bool:
-        """Tell whether it has gone on for long enough to say what the service can deliver."""
+        """Return whether it has gone on for long enough to say what the service can deliver."""
         return now - self._since > _LONG_SECONDS
 
     def rate(self, now: float) -> float:
@@ -61,7 +61,7 @@ class Delivered:
         return self._weight * math.exp((self.at - now) / _MEMORY_SECONDS) if self._weight else 0.0
 
 
-class Pace:
+class LearnedRate:
     """The rate of one table or index, for reads or for writes."""
 
     __slots__ = ("_changed_at", "_refused_at", "_seeking", "ceiling", "delivered", "rate")
@@ -78,7 +78,7 @@ class Pace:
         self._refused_at = -math.inf
 
     def know(self, ceiling: float | None, now: float) -> None:
-        """Take note of what the limit is; None where there is none that is known.
+        """Set what the limit is; None where there is none that is known.
 
         What was learned below an unchanged limit stays.
         """
@@ -153,8 +153,8 @@ class Bucket:
     __slots__ = ("_at", "_burst_seconds", "_credit", "_lent", "pace", "tokens")
 
     def __init__(self, burst_seconds: float, now: float) -> None:
-        """Begin empty: what the service may have kept for others is not ours."""
-        self.pace: Final = Pace()
+        """Create an empty bucket: what the service may have kept for others is not ours."""
+        self.pace: Final = LearnedRate()
         self.tokens: float = 0.0
         """Units that are there; less than nothing for a debt."""
         self._burst_seconds: Final = burst_seconds
@@ -184,7 +184,7 @@ class Bucket:
         self.tokens += self._lent
 
     def know(self, limit: float | None, now: float) -> None:
-        """Take note of how fast it is; None where that is not known."""
+        """Set how fast it is; None where that is not known."""
         self.pace.know(limit, now)
         self.tokens = min(self.tokens - self._lent, self.depth)
         self._lent = 0.0
@@ -211,7 +211,7 @@ class Bucket:
             self._credit[priority] = min(credit, self._most_credit(priority)) if priority in waiting else 0.0
 
     def is_due(self, units: float, priority: Priority) -> bool:
-        """Tell whether a priority has been kept waiting for as long as its guaranteed part takes to bring the units."""
+        """Return whether a priority has waited for as long as its guaranteed part takes to bring the units."""
         return GUARANTEED[priority] > 0 and self._credit[priority] >= min(units, self._most_credit(priority))
 
     def _most_credit(self, priority: Priority) -> float:
@@ -235,7 +235,7 @@ class Bucket:
             self.tokens = min(self.depth, self.tokens + units)
 
     def refuse(self, admitted_at: float | None, now: float, *, partly: bool = False) -> None:
-        """Take note of a refusal: the service has nothing left, so neither has this.
+        """Record a refusal: the service has nothing left, so neither has this.
 
         Args:
             admitted_at: when the request was admitted; None where it was not held to any rate.

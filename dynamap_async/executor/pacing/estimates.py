@@ -164,7 +164,7 @@ class Estimates:
         return 0 if average is None else average.answered
 
     def learn(self, expected: Iterable[Estimate], spent: Mapping[Place, float]) -> None:
-        """Take note of what requests took together, each in proportion to what was expected of it.
+        """Learn what requests took together, each in proportion to what was expected of it.
 
         Args:
             expected: the requests that one exchange carried, as far as they were carried out.

@@ -116,7 +116,7 @@ class Governor:
             self.bucket(Place(table, None, writes), now).suppose()
 
     def know(self, table: str, limits: Limits, now: float) -> None:
-        """Take note of a table's limits, of which this session gets its share. Somebody may be admitted by that."""
+        """Set a table's limits, of which this session gets its share. Somebody may be admitted by that."""
         for (index, writes), limit in limits.items():
             bucket = self.bucket(Place(table, index, writes), now)
             self._line.refill(bucket, now)
@@ -169,7 +169,7 @@ class Governor:
         return bucket
 
     def refuse_partition(self, partition: Partition, ticket: Ticket | None, now: float) -> list[str]:
-        """Take note that an operation was refused because its partition had no capacity; as ``refuse``."""
+        """Record that an operation was refused because its partition had no capacity; as ``refuse``."""
         bucket = self._partitions.get(partition) or self._partition(partition, now)
         self._line.refill(bucket, now)
         if ticket is not None:
@@ -195,7 +195,7 @@ class Governor:
 
     def lift(self, ticket: Ticket, priority: Priority, now: float) -> list[Ticket]:
         """Let a waiting ticket go on with a higher priority; return who is admitted by that."""
-        if ticket.lane is None:
+        if ticket.queue is None:
             ticket.priority = min(ticket.priority, priority)
             return []
         self._line.leave(ticket, now)
@@ -203,7 +203,7 @@ class Governor:
         return self.ask(ticket, now)
 
     def leave(self, ticket: Ticket, now: float) -> None:
-        """Take note that an operation is not sent any more; it gives back what it was given."""
+        """Let go of an operation that is not sent any more; it gives back what it was given."""
         self._line.leave(ticket, now)
 
     def admit(self, now: float) -> list[Ticket]:
@@ -215,7 +215,7 @@ class Governor:
         return self._line.next_at(now)
 
     def settle(self, tickets: Collection[Ticket], spent: Mapping[Place, float] | None, now: float) -> None:
-        """Take note of what an answer reported.
+        """Record what an answer reported.
 
         Args:
             tickets: those of the operations that were carried out.
@@ -238,7 +238,7 @@ class Governor:
     def refuse(
         self, tickets: Collection[Ticket], places: Iterable[Place], now: float, *, partly: bool = False
     ) -> list[str]:
-        """Take note that operations were refused for want of capacity; they get back what they were given.
+        """Record that operations were refused for want of capacity; they get back what they were given.
 
         Args:
             tickets: those of the operations; none where they had none.
@@ -261,7 +261,7 @@ class Governor:
         return new
 
     def is_waited_for(self, table: str) -> bool:
-        """Tell whether requests to a table wait; those to several tables are not looked at."""
+        """Return whether requests to a table wait; those to several tables are not looked at."""
         return self._line.waits_with(table)
 
     def tables_waited_for(self) -> set[str]:
@@ -300,7 +300,7 @@ class Governor:
 
 
 def _taken(tickets: Iterable[Ticket], now: float) -> dict[Place, float]:
-    """Take note that operations were carried out; return the units that they were given."""
+    """Record that operations were carried out; return the units that they were given."""
     taken: dict[Place, float] = {}
     for ticket in tickets:
         ticket.admitted_at = None

@@ -50,34 +50,34 @@ class Heat:
     """The units a second that partitions take, as averages that forget."""
 
     def __init__(self) -> None:
-        self._lanes: Final[dict[tuple[str, bool], _Lane]] = {}
+        self._rates: Final[dict[tuple[str, bool], _Rates]] = {}
         """Table, and whether writes are meant -> its partitions."""
 
     def add(self, partition: Partition, units: float, now: float) -> float:
-        """Take note of units that a partition takes; return how many a second it takes lately."""
-        lane = self._lanes.get((partition.table, partition.writes))
-        if lane is None:
-            for cold in [each for each, other in self._lanes.items() if now - other.at > _COLD_SECONDS]:
-                del self._lanes[cold]
-            lane = self._lanes[partition.table, partition.writes] = _Lane(now)
-        return lane.add(partition.key, units, now)
+        """Count units that a partition takes; return how many a second it takes lately."""
+        rates = self._rates.get((partition.table, partition.writes))
+        if rates is None:
+            for cold in [each for each, other in self._rates.items() if now - other.at > _COLD_SECONDS]:
+                del self._rates[cold]
+            rates = self._rates[partition.table, partition.writes] = _Rates(now)
+        return rates.add(partition.key, units, now)
 
     def rate(self, partition: Partition, now: float) -> float:
         """Return how many units a second a partition takes lately."""
-        lane = self._lanes.get((partition.table, partition.writes))
-        return 0.0 if lane is None else lane.rate(partition.key, now)
+        rates = self._rates.get((partition.table, partition.writes))
+        return 0.0 if rates is None else rates.rate(partition.key, now)
 
     def forget(self, table: str) -> None:
         """Forget the partitions of a table."""
         for writes in (False, True):
-            self._lanes.pop((table, writes), None)
+            self._rates.pop((table, writes), None)
 
     def __len__(self) -> int:
         """Return how many partitions are remembered."""
-        return sum(len(lane.weights) for lane in self._lanes.values())
+        return sum(len(rates.weights) for rates in self._rates.values())
 
 
-class _Lane:
+class _Rates:
     """The partitions of one table, for reads or for writes.
 
     Each has one number: its rate, times what everything has faded since ``_since``. A bulk load meets a thousand new

@@ -5,8 +5,8 @@ urgent goes first, and of equal urgency what came first; a part of each rate is 
 Whoever is first and cannot go has the units that it waits for set aside, so that those behind it may go as far as that
 delays nobody; only where a bucket is full, and would take in no more, somebody goes all the same.
 
-Invariant: a ticket is in at most one lane. All tickets of a lane draw on the same buckets with the same priority, so
-only the first of each lane has to be looked at, however many wait. No ticket is overtaken by a later one of its
+Invariant: a ticket is in at most one queue. All tickets of a queue draw on the same buckets with the same priority, so
+only the first of each queue has to be looked at, however many wait. No ticket is overtaken by a later one of its
 priority that draws on the same buckets. After ``admit``, nobody waits while all the buckets that it draws on are full.
 """
 
@@ -37,22 +37,22 @@ class Ticket:
     """Its place among all tickets; one that is asked for again keeps it."""
     admitted_at: float | None = None
     """When it got its units; None before."""
-    lane: "Lane | None" = None
+    queue: "TicketQueue | None" = None
     """Where it waits; None where it does not."""
 
     @property
     def is_first(self) -> bool:
         """Whether it is the next of those that draw on the same buckets with the same priority."""
-        return self.lane is not None and self.lane.first is self
+        return self.queue is not None and self.queue.first is self
 
     @property
     def is_spent(self) -> bool:
         """Whether it neither waits nor holds units."""
-        return self.lane is None and self.admitted_at is None
+        return self.queue is None and self.admitted_at is None
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class TicketQueue:
     """Tickets that draw on the same buckets with the same priority, in their order."""
 
     buckets: tuple[Bucket, ...]
@@ -66,50 +66,50 @@ class Lane:
         return next(iter(self.tickets))
 
 
-class Lanes:
+class TicketQueues:
     """All tickets that wait."""
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[Priority, tuple[Bucket, ...]], Lane] = {}
+        self._queues: dict[tuple[Priority, tuple[Bucket, ...]], TicketQueue] = {}
 
-    def __iter__(self) -> Iterator[Lane]:
-        """Return the lanes in which anyone waits."""
-        return iter(tuple(self._lanes.values()))
+    def __iter__(self) -> Iterator[TicketQueue]:
+        """Return the queues in which anyone waits."""
+        return iter(tuple(self._queues.values()))
 
     def __bool__(self) -> bool:
-        return bool(self._lanes)
+        return bool(self._queues)
 
     def join(self, ticket: Ticket) -> bool:
-        """Put a ticket into its place; tell whether it is the first of its lane."""
+        """Put a ticket into its place; return whether it is the first of its queue."""
         buckets = tuple(bucket for bucket, _ in ticket.needs)
-        lane = self._lanes.get((ticket.priority, buckets))
-        if lane is None:
-            lane = self._lanes[ticket.priority, buckets] = Lane(buckets, ticket.priority)
-        ticket.lane = lane
-        line = lane.tickets
+        queue = self._queues.get((ticket.priority, buckets))
+        if queue is None:
+            queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
+        ticket.queue = queue
+        line = queue.tickets
         is_last = not line or next(reversed(line)).number < ticket.number
         line[ticket] = None
         if not is_last:
             earlier = list(takewhile(lambda other: other.number < ticket.number, line))
             for each in (ticket, *reversed(earlier)):
                 line.move_to_end(each, last=False)
-        return lane.first is ticket
+        return queue.first is ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Take a ticket out of its lane."""
-        lane, ticket.lane = ticket.lane, None
-        if lane is None:
+        """Take a ticket out of its queue."""
+        queue, ticket.queue = ticket.queue, None
+        if queue is None:
             return
-        del lane.tickets[ticket]
-        if not lane.tickets:
-            del self._lanes[lane.priority, lane.buckets]
+        del queue.tickets[ticket]
+        if not queue.tickets:
+            del self._queues[queue.priority, queue.buckets]
 
     def waiting(self) -> dict[Bucket, tuple[Priority, ...]]:
         """Return each bucket that is waited for, and by whom."""
         found: dict[Bucket, tuple[Priority, ...]] = {}
-        for lane in self._lanes.values():
-            for bucket in lane.buckets:
-                found[bucket] = (*found.get(bucket, ()), lane.priority)
+        for queue in self._queues.values():
+            for bucket in queue.buckets:
+                found[bucket] = (*found.get(bucket, ()), queue.priority)
         return found
 
 
@@ -124,26 +124,26 @@ class Line:
     """Operations that wait for units."""
 
     def __init__(self) -> None:
-        self._lanes: Final = Lanes()
+        self._queues: Final = TicketQueues()
         self._asked = 0
 
     @property
     def waiting(self) -> bool:
         """Whether anyone waits."""
-        return bool(self._lanes)
+        return bool(self._queues)
 
     def join(self, ticket: Ticket) -> bool:
-        """Let a ticket wait; tell whether ``admit`` may admit it now."""
+        """Let a ticket wait; return whether ``admit`` may admit it now."""
         if not ticket.number:
             self._asked += 1
             ticket.number = self._asked
         ticket.admitted_at = None
-        return self._lanes.join(ticket)
+        return self._queues.join(ticket)
 
     def leave(self, ticket: Ticket, now: float) -> None:
         """Let a ticket wait no more; one that was admitted and did not spend its units gives them back."""
-        if ticket.lane is not None:
-            self._lanes.leave(ticket)
+        if ticket.queue is not None:
+            self._queues.leave(ticket)
         elif ticket.admitted_at is not None:
             ticket.admitted_at = None
             for bucket, units in ticket.needs:
@@ -152,20 +152,20 @@ class Line:
 
     def fill(self, now: float) -> None:
         """Let the buckets that are waited for fill up to now."""
-        for bucket, priorities in self._lanes.waiting().items():
+        for bucket, priorities in self._queues.waiting().items():
             bucket.fill(now, priorities)
 
     def buckets(self) -> set[Bucket]:
         """Return the buckets that anyone waits for."""
-        return {bucket for lane in self._lanes for bucket in lane.buckets}
+        return {bucket for queue in self._queues for bucket in queue.buckets}
 
     def waits_with(self, table: str) -> bool:
-        """Tell whether anyone waits who asks for a table alone."""
-        return any(lane.first.estimate.kind.table == table for lane in self._lanes)
+        """Return whether anyone waits who asks for a table alone."""
+        return any(queue.first.estimate.kind.table == table for queue in self._queues)
 
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""
-        bucket.fill(now, self._lanes.waiting().get(bucket, ()))
+        bucket.fill(now, self._queues.waiting().get(bucket, ()))
 
     def admit(self, now: float, most: int | None = None, least: Priority = Priority.BACKGROUND) -> list[Ticket]:
         """Admit everyone who can go; return them in their order.
@@ -178,24 +178,24 @@ class Line:
         self.fill(now)
         admitted: list[Ticket] = []
         aside: defaultdict[Bucket, float] = defaultdict(float)
-        heads = [(*_rank(lane), lane) for lane in self._lanes]
+        heads = [(*_rank(queue), queue) for queue in self._queues]
         heapq.heapify(heads)
         while heads and len(admitted) != most:
-            urgency, _, lane = heapq.heappop(heads)
+            urgency, _, queue = heapq.heappop(heads)
             if urgency > least:
                 break
-            first = lane.first
+            first = queue.first
             if not _can_go(first, aside):
                 for bucket, units in first.needs:
                     aside[bucket] += units
                 continue
-            self._lanes.leave(first)
+            self._queues.leave(first)
             first.admitted_at = now
             for bucket, units in first.needs:
                 bucket.take(units, first.priority)
             admitted.append(first)
-            if lane.tickets:
-                heapq.heappush(heads, (*_rank(lane), lane))
+            if queue.tickets:
+                heapq.heappush(heads, (*_rank(queue), queue))
         return admitted
 
     def next_at(self, now: float) -> float | None:
@@ -206,9 +206,9 @@ class Line:
         self.fill(now)
         aside: defaultdict[Bucket, float] = defaultdict(float)
         soonest: float | None = None
-        for lane in sorted(self._lanes, key=_rank):
-            first = lane.first
-            together = list(islice(lane.tickets, TOGETHER))
+        for queue in sorted(self._queues, key=_rank):
+            first = queue.first
+            together = list(islice(queue.tickets, TOGETHER))
             alone = _seconds_until([first], aside)
             at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
             for bucket, units in first.needs:
@@ -217,8 +217,8 @@ class Line:
         return soonest
 
 
-def _rank(lane: Lane) -> tuple[int, int]:
-    first = lane.first
+def _rank(queue: TicketQueue) -> tuple[int, int]:
+    first = queue.first
     return (-1 if _is_due(first) else first.priority, first.number)
 
 
@@ -237,7 +237,7 @@ def _can_go(ticket: Ticket, aside: dict[Bucket, float]) -> bool:
 
 
 def _seconds_until(tickets: Sequence[Ticket], aside: Mapping[Bucket, float]) -> float:
-    """Return how long it takes until there are units for tickets of one lane, besides those set aside."""
+    """Return how long it takes until there are units for tickets of one queue, besides those set aside."""
     first = tickets[0]
     due = _is_due(first)
     seconds = 0.0

@@ -2,23 +2,23 @@
 
 import pytest
 
-from dynamap_async.executor.pacing.buckets import FIRST_RATE, Pace
+from dynamap_async.executor.pacing.buckets import FIRST_RATE, LearnedRate
 
 
 def paced(rate, *, now=0.0):
-    pace = Pace()
+    pace = LearnedRate()
     pace.know(rate, now)
     return pace
 
 
 def test_a_place_that_never_refused_anything_is_not_paced():
-    pace = Pace()
+    pace = LearnedRate()
     pace.rise(10.0, 10.0)
     assert pace.rate is None
 
 
 def test_the_first_refusal_begins_at_a_small_rate_and_doubles_it_as_answers_confirm_it():
-    pace = Pace()
+    pace = LearnedRate()
     assert pace.refused(None, 1.0)
     assert pace.rate == FIRST_RATE
     for step in range(1, 11):
@@ -28,7 +28,7 @@ def test_the_first_refusal_begins_at_a_small_rate_and_doubles_it_as_answers_conf
 
 
 def test_the_rate_does_not_run_away_from_what_is_delivered():
-    pace = Pace()
+    pace = LearnedRate()
     pace.refused(None, 1.0)
     for step in range(100):
         pace.rise(0.1, 1.0 + step * 0.1)
@@ -36,7 +36,7 @@ def test_the_rate_does_not_run_away_from_what_is_delivered():
 
 
 def test_a_table_that_served_for_a_while_goes_on_at_nearly_the_same_rate():
-    pace = Pace()
+    pace = LearnedRate()
     for step in range(300):
         pace.delivered.add(10.0, step * 0.01)
     pace.refused(None, 3.0)
@@ -61,7 +61,7 @@ def test_a_refusal_never_halves_the_rate_more_than_once():
 
 
 def test_while_nobody_is_refused_the_rate_rises_faster_and_faster():
-    pace = Pace()
+    pace = LearnedRate()
     pace.know(10_000.0, 0.0)
     pace.delivered.add(1000.0, 0.0)
     pace.refused(0.5, 0.5)

@@ -370,8 +370,7 @@ class ReadRules:
         """Create rules with nothing that could be joined, and no sizes known."""
         self.joinable: Final[tuple[dict[str, Call], dict[str, Call]]] = ({}, {})
         """Identity -> what reads of that key join; of eventually consistent reads, and of consistent ones."""
-        self.sizes: Final = Sizes()
-        """Of the items of each table, as far as they were read."""
+        self._sizes: Final = Sizes()
 
     def joins(self, request: Request) -> Call | None:
         """Return the call that a request joins; None if it needs one of its own."""
@@ -407,11 +406,11 @@ class ReadRules:
 
     def takes(self, chunk: Chunk) -> bool:
         """Return whether a chunk may travel as a whole, by itself."""
-        return chunk.size * self.sizes.of(chunk.asked.table) <= self.most_bytes
+        return chunk.size * self._sizes.of(chunk.asked.table) <= self.most_bytes
 
     def weight(self, call: Call) -> int:
         """Return how many bytes of ``most_bytes`` a call takes."""
-        return self.sizes.known.get(call.request.table, UNKNOWN_BYTES)
+        return self._sizes.known.get(call.request.table, UNKNOWN_BYTES)
 
     def batch(self, calls: Sequence[Call]) -> Request:
         """Return the request that carries several calls."""
@@ -428,9 +427,9 @@ class ReadRules:
         """Learn sizes from the answer to one call."""
         if call.chunk is not None:
             responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
-            self.sizes.learn(call.request.table, responses.get(call.request.table, ()))
+            self._sizes.learn(call.request.table, responses.get(call.request.table, ()))
         elif item := answer.get("Item"):
-            self.sizes.learn(call.request.table, (item,))
+            self._sizes.learn(call.request.table, (item,))
 
     def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
         """Learn sizes from the answer to several calls."""
@@ -439,7 +438,7 @@ class ReadRules:
             if item := parts.get(call.identity, {}).get("Item"):
                 found.setdefault(call.request.table, []).append(item)
         for table, items in found.items():
-            self.sizes.learn(table, items)
+            self._sizes.learn(table, items)
 
 
 class WriteRules:
@@ -460,8 +459,6 @@ class WriteRules:
         """Create rules with no line."""
         self.lines: Final[dict[str, OrderedDict[Call, None]]] = {}
         """Identity -> its writes, in order. Any of them may leave at the same cost: thousands may wait for one key."""
-        self.sizes: Final = Sizes()
-        """Of the items that writes bring back, which are none that anybody shares."""
 
     def joins(self, request: Request) -> Call | None:
         """Return None: writes are never merged."""

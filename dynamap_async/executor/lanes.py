@@ -30,7 +30,7 @@ from dynamap_async.config import BatchPolicy, Priority
 from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission
-from dynamap_async.executor.batches import NO_LEFTOVERS, UNKNOWN_BYTES, Leftovers, Queues, Rules, parts_of_refused
+from dynamap_async.executor.batches import NO_LEFTOVERS, Leftovers, Queues, Rules, parts_of_refused
 from dynamap_async.executor.calls import Apart, Call, Chunk, Waiter
 from dynamap_async.executor.ledger import Exchange, Ledger
 from dynamap_async.executor.pages import Send
@@ -695,13 +695,13 @@ class Lane:
         The waiters decode their items as soon as they have them, all of a turn in the next one, and together where they
         read them alike.
         """
-        size, sizes, nothing = 0, self._rules.sizes.known, dict[str, object]()
+        size, nothing = 0, dict[str, object]()
         alike: dict[Reader, Together] = {}
         given: list[Call] = []
         while answered and size < _TURN_BYTES:
             call = answered.popleft()
             if part := parts.get(call.identity):
-                size += sizes.get(call.request.table, UNKNOWN_BYTES)
+                size += self._rules.weight(call)
                 reader = call.request.reader
                 if reader is not None and isinstance(part, PartOfAnswer):
                     together = alike.get(reader)

@@ -163,6 +163,11 @@ class Call:
             self.identities = tuple([target.identity for target in request.targets])
             self.identity = self.identities[0]
 
+    def join(self, waiter: Waiter) -> None:
+        """Let one more wait for it."""
+        self.waiters.append(waiter)
+        self.joined = True
+
     def is_too_late(self, at: float) -> bool:
         """Return whether an attempt at this time could do again what an earlier one may have done."""
         seconds = self.request.resendable_seconds

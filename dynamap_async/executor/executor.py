@@ -193,12 +193,12 @@ class Singles:
     def _begun(self, request: Request) -> Call:
         loop, ledger = asyncio.get_running_loop(), self._ledger
         account = ledger.payer() if ledger.scoped else None
-        waiter = Waiter(loop.create_future(), inf, 0, loop.time(), account)
+        until, reserved = inf, None
         if account is not None:
-            waiter.deadline = account.deadline
+            until = account.deadline
             if account.limited:
-                waiter.reserved = account.reserve(request, ledger.estimate(request))
-        waiter.number = ledger.queued(request)
+                reserved = account.reserve(request, ledger.estimate(request))
+        waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), account, reserved)
         call = Call(request, [waiter])
         self.under_way[call] = asyncio.current_task()
         return call

@@ -366,16 +366,16 @@ class Lane:
         Whoever cancels the future calls ``_left``.
         """
         loop, ledger, rules = asyncio.get_running_loop(), self._ledger, self._rules
-        waiter = Waiter(loop.create_future(), self._deadline() if deadline is None else deadline, 0, loop.time(), payer)
+        until = self._deadline() if deadline is None else deadline
         shares = self._policy.enabled and request.batchable
-        joined = rules.joins(request) if shares else None
+        joined, reserved = rules.joins(request) if shares else None, None
         if payer is not None:
-            waiter.deadline = min(waiter.deadline, payer.deadline)
+            until = min(until, payer.deadline)
             if payer.limited:
                 # What joins another takes nothing more.
                 estimate = (0, 0) if joined is not None else ledger.estimate(request)
-                waiter.reserved = payer.reserve(request, estimate)
-        waiter.number = ledger.queued(request)
+                reserved = payer.reserve(request, estimate)
+        waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), payer, reserved)
         if joined is not None:
             self._join(joined, waiter)
             call = joined
@@ -384,15 +384,14 @@ class Lane:
             self.open.add(call)
             if rules.add(call, shares=shares):
                 self._begin(call)
-        if waiter.reserved is not None:
+        if reserved is not None:
             waiter.future.add_done_callback(waiter.ended)
         if ledger.observed:
             waiter.future.add_done_callback(partial(ledger.done, waiter.number, call))
         return call, waiter.future
 
     def _join(self, call: Call, waiter: Waiter) -> None:
-        call.waiters.append(waiter)
-        call.joined = True
+        call.join(waiter)
         if self._ledger.scoped:
             self._lift(call, waiter.priority)
             self._sealing.wake()

@@ -262,8 +262,9 @@ class Admission:
         if not self._policy.enabled:
             return
         governor, now = self.governor, _now()
-        for place, units in spent_units(spent).items():
-            governor.bucket(place, now).pace.delivered.add(units, now)
+        for each in spent:
+            place = Place(each.table, None if each.local else each.index, each.writes)
+            governor.bucket(place, now).pace.delivered.add(each.halves / 2, now)
         if governor.tables > self._most_tables:
             self._make_room(now)
 

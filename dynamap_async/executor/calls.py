@@ -96,20 +96,13 @@ Apart: TypeAlias = Callable[[Sequence["asyncio.Future[Body]"]], None]
 """Takes the futures of the requests of a chunk that was taken apart; its own is never done then."""
 
 
-@dataclass(slots=True, eq=False)
 class Call:
     """One or more requests of one kind on their way together: a lone request, or a chunk that one caller asked for.
 
     Many may wait for a lone read; one waits for all of a chunk, which is counted item by item all the same.
     """
 
-    request: Request
-    """What is asked for; of a chunk what each request is, but for its item."""
-    waiters: list[Waiter] = field(default_factory=list[Waiter])
-    chunk: Chunk | None = None
-    """The requests, where they are more than one."""
-    apart: Apart | None = None
-    """Called when the chunk is taken apart, unless nobody waits for it any more."""
+    # What a new call has stands in the class: most calls change few of them, and one is made for each request.
     attempts: int = 0
     """How often it was put on the wire."""
     on_the_wire: bool = False
@@ -136,32 +129,69 @@ class Call:
     """The priority of the queue that it was put into."""
     refused_in_batch: bool = False
     """Whether it travels alone, to see whether it is accepted then."""
-    consistent: bool = False
-    """Whether it is a consistent read."""
     left: int = 0
     """How many of the first waiters are known to wait no more."""
-
-    since: float = field(init=False, default=0.0)
+    since: float = 0.0
     """The event loop's time at which it was asked for."""
-    parts: int = field(init=False, default=1)
+    parts: int = 1
     """How many requests it stands for."""
-    identity: str = field(init=False, default="")
+    identity: str = ""
     """The table and key of the one item that it is about, equal for equal keys."""
-    identities: tuple[str, ...] = field(init=False, default=())
+    identities: tuple[str, ...] = ()
     """Those of all items that it takes turns for: of a transaction, or a chunk of writes, more than one."""
+    chunk: Chunk | None = None
+    """The requests, where they are more than one."""
+    apart: Apart | None = None
+    """Called when the chunk is taken apart, unless nobody waits for it any more."""
+    consistent: bool = False
+    """Whether it is a consistent read."""
 
-    def __post_init__(self) -> None:
-        if self.waiters:
-            self.since = self.waiters[0].since
-        request = self.request
-        if self.chunk is not None:
-            self.parts, self.identities, self.joined = self.chunk.size, tuple(self.chunk.identities), True
+    def __init__(
+        self,
+        request: Request,
+        waiters: list[Waiter],
+        chunk: Chunk | None = None,
+        apart: Apart | None = None,
+        *,
+        consistent: bool = False,
+    ) -> None:
+        """Create a call that was not sent yet.
+
+        Args:
+            request: what is asked for; of a chunk what each request is, but for its item.
+            waiters: who waits for it.
+            chunk: the requests, where they are more than one.
+            apart: called when the chunk is taken apart, unless nobody waits for it any more.
+            consistent: whether it is a consistent read.
+        """
+        self.request = request
+        self.waiters: list[Waiter] = waiters
+        if waiters:
+            self.since = waiters[0].since
+        if consistent:
+            self.consistent = True
+        if chunk is not None:
+            self.chunk, self.apart = chunk, apart
+            self.parts, self.identities, self.joined = chunk.size, tuple(chunk.identities), True
         elif request.target is not None:
             self.identity = request.target.identity
             self.identities = (self.identity,)
         elif request.targets:
             self.identities = tuple([target.identity for target in request.targets])
             self.identity = self.identities[0]
+
+    def part(self, request: Request, waiter: Waiter) -> "Call":
+        """Return the call of one of its requests, as far on its way as this one.
+
+        Args:
+            request: the request.
+            waiter: who waits for it.
+        """
+        part = Call(request, [waiter])
+        part.attempts, part.on_the_wire, part.task = self.attempts, self.on_the_wire, self.task
+        part.exchange_id, part.first_sent = self.exchange_id, self.first_sent
+        part.coalesced, part.idle_since = self.coalesced, self.idle_since
+        return part
 
     def join(self, waiter: Waiter) -> None:
         """Let one more wait for it."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 
-from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
+from dynamap_async.config import BatchPolicy, CapacityPolicy, Priority, RetryPolicy
 from dynamap_async.errors import ServiceError, SessionClosedError, SessionStateError, TransportError
 from dynamap_async.events import Observer
 from dynamap_async.executor.accounts import Account
@@ -214,7 +214,8 @@ class Singles:
         self._ended()
 
     async def _attempt(self, call: Call) -> Body:
-        request, ledger, priority = call.request, self._ledger, call.priority
+        request, ledger, account = call.request, self._ledger, call.waiters[0].account
+        priority = Priority.INTERACTIVE if account is None else account.priority
         call.attempts += 1
         if call.first_sent is None:
             call.first_sent = asyncio.get_running_loop().time()

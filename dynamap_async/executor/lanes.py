@@ -499,17 +499,7 @@ class Lane:
         wanted, loop = not waiter.future.done(), asyncio.get_running_loop()
         for number, request in zip(call.numbers, chunk.requests(), strict=True):
             own = Waiter(loop.create_future(), waiter.deadline, number, waiter.since, waiter.account)
-            part = Call(
-                request,
-                [own],
-                attempts=call.attempts,
-                on_the_wire=call.on_the_wire,
-                exchange_id=call.exchange_id,
-                first_sent=call.first_sent,
-                coalesced=call.coalesced,
-                idle_since=call.idle_since,
-                task=call.task,
-            )
+            part = call.part(request, own)
             parts.append(part)
             if not wanted:
                 own.future.cancel()
@@ -601,7 +591,8 @@ class Lane:
 
     def _begin_attempts(self, batch: list[Call]) -> None:
         """Take out of a batch what nobody waits for any more, or may send; of the others an attempt begins now."""
-        scoped, now, unwanted = self._ledger.scoped, asyncio.get_running_loop().time(), list[Call]()
+        scoped, now = self._ledger.scoped, asyncio.get_running_loop().time()
+        unwanted: list[Call] = []
         for call in batch:
             if scoped:
                 call.refuse_those_out_of_requests()
@@ -694,7 +685,8 @@ class Lane:
         The waiters decode their items as soon as they have them, all of a turn in the next one, and together where they
         read them alike.
         """
-        size, nothing = 0, dict[str, object]()
+        size = 0
+        nothing: Body = {}
         alike: dict[Reader, Together] = {}
         given: list[Call] = []
         while answered and size < _TURN_BYTES:

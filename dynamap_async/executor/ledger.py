@@ -284,7 +284,8 @@ class Ledger:
         tallies = self._whole.of(operation, tables) if tables else (self._counts[operation, request.table],)
         for tally in tallies:
             tally.requests += 1
-        several, coalesced = len(carried) > 1, dict[Place, int]()
+        several = len(carried) > 1
+        coalesced: dict[Place, int] = {}
         for call in carried:
             # What most are, nobody having joined it, needs no call (benchmarks: get_one, concurrent_gets_400).
             waited = call.waited(now) if call.joined else now - (call.idle_since or call.since)
@@ -292,11 +293,12 @@ class Ledger:
             for tally in of_its_tables:
                 tally.waiting_seconds += waited
                 tally.retries += call.attempts > 1
-            waiting = call.waiting if call.joined else 1
-            if (several or waiting > 1) and not call.coalesced:
-                call.coalesced = True
-                place = call.request.operation, call.request.table
-                coalesced[place] = coalesced.get(place, 0) + waiting
+            if (several or call.joined) and not call.coalesced:
+                waiting = call.waiting if call.joined else 1
+                if several or waiting > 1:
+                    call.coalesced = True
+                    place = call.request.operation, call.request.table
+                    coalesced[place] = coalesced.get(place, 0) + waiting
         for place, number in coalesced.items():
             self._whole.by_operation[place].coalesced += number
         if not (self.observed or self.scoped):

@@ -42,7 +42,9 @@ class Waiting:
 
 
 def call_for(request, number=0, **facts):
-    return Call(request, [Waiter(Waiting(), math.inf, number)], **facts)
+    call = Call(request, [Waiter(Waiting(), math.inf, number)])
+    vars(call).update(facts)
+    return call
 
 
 def exchanged(ledger, request, answer, *asked):

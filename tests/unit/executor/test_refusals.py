@@ -36,7 +36,7 @@ def lost(outcome):
 
 
 def settlement(request, error=None, *, left_over=(), throttled=(), carried=1):
-    sendings = [Call(PUT if request is BATCH else request) for _ in range(carried)]
+    sendings = [Call(PUT if request is BATCH else request, []) for _ in range(carried)]
     left, short = [sendings[n] for n in left_over], [sendings[n] for n in throttled]
     return Settlement(request, sendings, None, json_size, error, left, short)
 

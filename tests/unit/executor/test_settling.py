@@ -9,12 +9,12 @@ from dynamap_async.request import Request, Target, about_tables
 
 def get(name, table="a"):
     target = Target({"id": {"S": name}}, f"{table} {name}")
-    return Call(Request(operation="GetItem", body={}, table=table, target=target))
+    return Call(Request(operation="GetItem", body={}, table=table, target=target), [])
 
 
 def put(size, table="a"):
     target = Target({"id": {"S": str(size)}}, f"{table} {size}", size)
-    return Call(Request(operation="PutItem", body={}, table=table, target=target, writes=True))
+    return Call(Request(operation="PutItem", body={}, table=table, target=target, writes=True), [])
 
 
 def spent(halves, table="a", index=None, *, writes=False):

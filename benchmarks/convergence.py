@@ -17,9 +17,9 @@ from functools import partial
 from typing import NamedTuple
 
 from dynamap_async.config import CapacityPolicy, Priority
-from dynamap_async.executor.governor.governor import Governor
-from dynamap_async.executor.governor.places import Place
-from dynamap_async.executor.governor.tickets import Ticket
+from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.governor import Governor
+from dynamap_async.executor.pacing.line import Ticket
 from dynamap_async.request import Request
 
 PLACE = Place("t", None, writes=True)
@@ -94,7 +94,7 @@ class Process:
 
     def ask(self, ticket: Ticket) -> None:
         """Ask for one item."""
-        if self.governor.governs("t"):
+        if self.governor.governs(["t"]):
             self.ready += self.governor.ask(ticket, self.events.now)
         else:
             self.ready.append(ticket)

@@ -1,6 +1,6 @@
 """The one value that crosses from the pure half of the library to the asynchronous half."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias
@@ -147,7 +147,10 @@ class Request:
     """The request's JSON object, in wire form. Left out of ``repr``: it holds item data."""
 
     table: str
-    """The full table name; errors and statistics name it."""
+    """The full table name; errors and events name it. Of several tables all names, for people to read."""
+
+    tables: tuple[str, ...] = ()
+    """The full names of the tables, each once, where there are several; empty for a request about ``table`` alone."""
 
     index: str | None = None
     """The index that is read, if any."""
@@ -185,9 +188,17 @@ class Request:
 
 def tables_of(request: Request) -> tuple[str, ...]:
     """Return the full names of the tables that a request is about, each once."""
-    table = request.table
-    # Of a batch or a transaction the names are joined; no table's name holds a comma.
-    return (table,) if ", " not in table else tuple(dict.fromkeys(table.split(", ")))
+    return request.tables or (request.table,)
+
+
+def about_tables(tables: Iterable[str]) -> dict[str, Any]:
+    """Return the members of a request that say which tables it is about.
+
+    Args:
+        tables: their full names, any number of times.
+    """
+    names = tuple(dict.fromkeys(tables))
+    return {"table": ", ".join(names), "tables": names if len(names) > 1 else ()}
 
 
 @dataclass(frozen=True, slots=True)

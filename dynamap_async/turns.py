@@ -15,7 +15,11 @@ R = TypeVar("R")
 SLICE_SECONDS: Final = 0.002
 """How long work goes on without a pause."""
 _LONG_SECONDS: Final = 0.001
-"""Items of which so many take longer are done fewer at a time."""
+"""How long the items between two looks at the clock are to take."""
+_GROWTH: Final = 8
+"""How many times as many items are done after a look, at most: the next ones may take longer than the last."""
+_FIRST_OF_OTHERS: Final = 16
+"""How many items are done at most before the first look, where others were done before."""
 
 
 class Pace:
@@ -31,7 +35,7 @@ class Pace:
         """
         self._most: Final = most
         self.items: int = 1
-        """How many are done until the next look: as many as take about 1 ms."""
+        """How many are done until the next look: as many as take about 1 ms; 1 where nothing is known of them."""
         self._since: float | None = None
         self._looked: float = 0.0
 
@@ -41,7 +45,7 @@ class Pace:
 
     def go_on(self) -> None:
         """Go on with other items after ``rest``, perhaps in the same turn of the event loop: then its time counts."""
-        self.items = 1
+        self.items = min(self.items, _FIRST_OF_OTHERS)
         if self._since is None:
             self.begin()
 
@@ -60,10 +64,9 @@ class Pace:
         """
         now = time.perf_counter()
         took, self._looked = now - self._looked, now
-        if took > _LONG_SECONDS:
-            self.items = max(1, self.items // 2)
-        elif done >= self.items:
-            self.items = min(self._most, self.items + max(1, self.items // 2))
+        if done >= self.items or took > _LONG_SECONDS:
+            fitting = int(done * _LONG_SECONDS / took) if took > 0 else self._most
+            self.items = max(1, min(self._most, _GROWTH * self.items, fitting))
         return self._since is not None and now - self._since > SLICE_SECONDS
 
     async def pause(self) -> None:

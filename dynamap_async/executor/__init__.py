@@ -1,16 +1,12 @@
 """How requests are carried out: retries, pages, closing. Asynchronous, and blind to models."""
 
-from dynamap_async.executor.account import Account, enter, innermost, leave
-from dynamap_async.executor.budget import Limits
-from dynamap_async.executor.chunks import Chunk
+from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave
+from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages
 from dynamap_async.executor.executor import Executor
-from dynamap_async.executor.merged import MergedPages
-from dynamap_async.executor.observers import is_async, name_of
-from dynamap_async.executor.pages import Pages, RawPage
-from dynamap_async.executor.pending import own_instance
-from dynamap_async.executor.segments import SegmentPages
-from dynamap_async.executor.together import together
+from dynamap_async.executor.gather import together
+from dynamap_async.executor.ledger import is_async, name_of
+from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
 
 __all__ = [
     "Account",

@@ -1,30 +1,193 @@
 """Admission: lets requests wait for the units that they need, on the event loop. What is decided, the governor decides.
 
+Limits are asked for by DescribeTable in the background, and again as long as they matter; no request waits for that but
+those beyond what may be spent of a table of unknown limits. Where it is denied or fails, limits are learned from
+refusals.
+
 Invariant: while anyone waits, one timer is set, for when the next can be admitted. A request that nobody waits for any
 more gives back what it was given. No timer and no task is left when the session closes.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
 """
 
 import asyncio
+import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
-from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    DynamapError,
+    InternalServerError,
+    Outcome,
+    ResourceNotFoundError,
+    ServiceError,
+    SessionClosedError,
+    ThrottledError,
+    TransactionCanceledError,
+    TransportError,
+)
 from dynamap_async.events import Event, HotPartition
-from dynamap_async.executor.describing import Describing
-from dynamap_async.executor.governor.governor import Governor
-from dynamap_async.executor.governor.heat import Heat, Partition, partition_of
-from dynamap_async.executor.governor.limits import Limits, same_limits
-from dynamap_async.executor.governor.places import Place, spent_units
-from dynamap_async.executor.governor.tickets import Ticket
-from dynamap_async.executor.metering import is_metered
-from dynamap_async.executor.refusals import Verdict, verdict_of
-from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.settling import Settlement
+from dynamap_async.executor.calls import Call, Settlement
+from dynamap_async.executor.consumed import Spending, is_metered
+from dynamap_async.executor.pacing.estimates import Place, spent_units
+from dynamap_async.executor.pacing.governor import Governor, Limits, described_limits, same_limits
+from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
+from dynamap_async.executor.pacing.line import Ticket
 from dynamap_async.request import Request, tables_of
 from dynamap_async.wire import Body
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+
+_AGAIN_SECONDS: Final = 3.0
+"""After so long a table is described again, as long as requests wait for its units."""
+_REFUSED_SECONDS: Final = 0.5
+"""After so long it is described again if it refuses what it should have."""
+_FAILED_SECONDS: Final = 300.0
+"""After so long it is described again if that failed: policies change, and tables are created."""
+
+
+class Describing:
+    """What DescribeTable says of the tables of a session."""
+
+    def __init__(
+        self,
+        send: Callable[[Request], Awaitable[Body]],
+        know: Callable[[str, Limits | None], None],
+        missing: Callable[[str], None],
+    ) -> None:
+        """Create it with nothing known.
+
+        Args:
+            send: sends a request, with retries.
+            know: called with a table and its limits; None where they could not be had.
+            missing: called with a table that does not exist, after that.
+        """
+        self.tasks: Final[set[asyncio.Task[None]]] = set()
+        """Those that are under way."""
+        self._send: Final = send
+        self._know: Final = know
+        self._missing: Final = missing
+        self._described: Final[dict[str, float]] = {}
+        """Table -> the event loop's time of its description; far ahead where it failed or is under way."""
+
+    def begin(self, table: str) -> None:
+        """Ask for the limits of a table."""
+        self._described[table] = asyncio.get_running_loop().time() + _FAILED_SECONDS
+        # An empty context: nobody's scope pays for it.
+        task = asyncio.get_running_loop().create_task(self._describe(table), context=Context())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def refresh(self, tables: Iterable[str], *, refused: bool = False) -> None:
+        """Ask again for the limits of tables that requests wait for, or that refused some, if it is time to."""
+        before = asyncio.get_running_loop().time() - (_REFUSED_SECONDS if refused else _AGAIN_SECONDS)
+        for table in tables:
+            if self._described.get(table, before) < before:
+                self.begin(table)
+
+    def forget(self, table: str) -> None:
+        """Forget that a table was described."""
+        self._described.pop(table, None)
+
+    def close(self) -> None:
+        """End what is under way."""
+        for task in self.tasks:
+            task.cancel()
+
+    async def _describe(self, table: str) -> None:
+        request = Request(operation="DescribeTable", body={"TableName": table}, table=table)
+        try:
+            limits = described_limits(await self._send(request))
+        except SessionClosedError:
+            return
+        except ResourceNotFoundError:
+            self._know(table, None)
+            self._missing(table)
+        except (DynamapError, LookupError, TypeError, ValueError, AttributeError) as error:
+            logger.warning("the limits of %s are learned, for DescribeTable failed: %s", table, type(error).__name__)
+            self._know(table, None)
+        else:
+            self._described[table] = asyncio.get_running_loop().time()
+            self._know(table, limits)
+
+
+_REASON: Final = re.compile(r"(?:Table|Index)(Read|Write)\w+(?: \S*:table/([^/\s]+)(?:/index/([^/\s]+))?)?")
+_SHORT: Final = frozenset({"ProvisionedThroughputExceeded", "ThrottlingError"})
+"""What stands in the reasons of a cancelled transaction for an action that found no capacity."""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of what an exchange carried."""
+
+    spent: Sequence[Call] = ()
+    """What was carried out, or may have been: it took units."""
+    returned: Sequence[Call] = ()
+    """What took no units."""
+    refused: Sequence[Call] = ()
+    """What took no units because there were none."""
+    short: list[Place] = field(default_factory=list[Place])
+    """Where there were none."""
+    hot: Partition | None = None
+    """The partition that had none, where its table may have had some."""
+
+
+def verdict_of(settlement: Settlement) -> Verdict:
+    """Return what became of what an exchange carried."""
+    carried, error = settlement.carried, settlement.error
+    if error is None:
+        return _answered(settlement)
+    if isinstance(error, ThrottledError):
+        partition = partition_of(settlement.request)
+        if partition is not None and error.reasons and all("KeyRange" in reason for reason in error.reasons):
+            return Verdict(refused=carried, hot=partition)
+        return Verdict(refused=carried, short=_short(settlement.request, error.reasons))
+    if isinstance(error, TransactionCanceledError):
+        # DynamoDB does not say what a cancelled transaction took; it charges those too.
+        tables = {reason.table for reason in error.reasons if reason.code in _SHORT}
+        return Verdict(
+            spent=carried, short=[Place(table, None, settlement.request.writes) for table in tables if table]
+        )
+    if isinstance(error, TransportError):
+        sent = error.outcome is not Outcome.NOT_SENT
+    else:
+        sent = isinstance(error, ConditionalCheckFailedError | InternalServerError)
+        sent = sent or not isinstance(error, ServiceError)
+    return Verdict(spent=carried) if sent else Verdict(returned=carried)
+
+
+def _answered(settlement: Settlement) -> Verdict:
+    if not settlement.left_over:
+        return Verdict(spent=settlement.carried)
+    refused = set(settlement.throttled)
+    left = set(settlement.left_over)
+    writes = settlement.request.writes
+    return Verdict(
+        spent=[each for each in settlement.carried if each not in left],
+        returned=[each for each in settlement.left_over if each not in refused],
+        refused=settlement.throttled,
+        short=[Place(table, None, writes) for table in {each.request.table for each in refused}],
+    )
+
+
+def _short(request: Request, reasons: Sequence[str]) -> list[Place]:
+    """Return where capacity was short: where the reasons say, otherwise wherever the request goes."""
+    named: list[Place] = []
+    for reason in reasons:
+        if (found := _REASON.match(reason)) is not None:
+            kind, table, index = found.groups()
+            named.append(Place(table or tables_of(request)[0], index, kind == "Write"))
+    if named:
+        return named
+    tables = tables_of(request)
+    return [Place(table, request.index if len(tables) == 1 else None, request.writes) for table in tables]
+
 
 Declared: TypeAlias = Callable[[str], Limits]
 """Returns what models declare of a table, by its full name; nothing of a table that none declares anything of."""
@@ -40,27 +203,34 @@ class Admission:
     """Who may be sent."""
 
     def __init__(
-        self, policy: CapacityPolicy, *, send: Callable[[Request], Awaitable[Body]], declared: Declared = lambda _: {}
+        self,
+        policy: CapacityPolicy,
+        *,
+        send: Callable[[Request], Awaitable[Body]],
+        recall: Callable[[str], None],
+        tell: Callable[[Event], None],
+        declared: Declared = lambda _: {},
     ) -> None:
-        """Begin with nothing known.
+        """Create it with nothing known.
 
         Args:
             policy: where limits are known from.
             send: sends a DescribeTable request, with retries.
-            declared: tells what models declare of a table.
+            recall: called with a table whose requests need units from now on: those that are queued have to wait after
+                all.
+            tell: called with what observers are to be told of.
+            declared: returns what models declare of a table.
         """
         self.governor: Final = Governor(policy)
         self.describing: Final = Describing(send, self._described, self._forget)
-        self.recall: Callable[[str], None] = lambda _: None
-        """Called with a table whose requests need units from now on: those that are queued have to wait after all."""
-        self.tell: Callable[[Event], None] = lambda _: None
-        """Called with what observers are to be told of."""
+        self._recall: Final = recall
+        self._tell: Final = tell
         self._heat: Final = Heat()
         self._told: dict[Partition, float] = {}
         """The hot partitions that were told of, each with the time until which it is not told of again."""
         self._policy: Final = policy
         self._knows: Final = policy.enabled and policy.limits != "throttles"
-        self.only_learns: Final[bool] = not policy.enabled or (
+        self._only_learns: Final[bool] = not policy.enabled or (
             policy.limits == "throttles" and policy.hot_partition_units_per_second is None
         )
         """Whether nothing is done about a request before any is refused, but to count what is delivered."""
@@ -79,13 +249,22 @@ class Admission:
         return len(self._waiting)
 
     def is_waited_for(self, table: str) -> bool:
-        """Tell whether requests to a table, or to one of its indexes, wait for units."""
+        """Return whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
-    def delivered(self, place: Place, units: float, now: float) -> None:
-        """Count the units that an answer reported of a place that is not paced."""
-        governor = self.governor
-        governor.bucket(place, now).pace.delivered.add(units, now)
+    @property
+    def only_counts(self) -> bool:
+        """Whether nothing is done about an answer but to count what it delivered."""
+        return self._only_learns and not self.governor.governed
+
+    def delivered(self, spent: Sequence[Spending]) -> None:
+        """Count the units that an answer reported, where nothing is paced."""
+        if not self._policy.enabled:
+            return
+        governor, now = self.governor, _now()
+        for each in spent:
+            place = Place(each.table, None if each.local else each.index, each.writes)
+            governor.bucket(place, now).pace.delivered.add(each.halves / 2, now)
         if governor.tables > self._most_tables:
             self._make_room(now)
 
@@ -95,63 +274,63 @@ class Admission:
         return self._policy.hot_partition_units_per_second is not None
 
     def is_free(self, request: Request) -> bool:
-        """Tell whether a request needs no units. Of tables that never refused any, that is one look-up."""
+        """Return whether a request needs no units. Of tables that never refused any, that is one look-up."""
         if self._knows and is_metered(request):
             for table in tables_of(request):
                 if table not in self._met:
                     self._meet(table)
         governor = self.governor
-        return not governor.governed or not governor.governs(request.table) or not is_metered(request)
+        return not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request)
 
-    def ask(self, sending: Sending, priority: Priority, admitted: Callable[[], None]) -> bool:
-        """Ask for the units of a request that is not free; tell whether it has them now.
+    def ask(self, call: Call, priority: Priority, admitted: Callable[[], None]) -> bool:
+        """Ask for the units of a request that is not free; return whether it has them now.
 
         Args:
-            sending: the request; asked for again, it waits in its old place.
+            call: the request; asked for again, it waits in its old place.
             priority: how urgent it is.
             admitted: called when it has them, if it has to wait.
         """
-        now, number = _now(), 0 if sending.ticket is None else sending.ticket.number
-        ticket = sending.ticket = self.governor.ticket(sending.request, priority, now)
+        now, number = _now(), 0 if call.ticket is None else call.ticket.number
+        ticket = call.ticket = self.governor.ticket(call.request, priority, now)
         ticket.number = number
         self._waiting[ticket] = admitted
         at_once = self.governor.ask(ticket, now)
-        if ticket.lane is None:
+        if ticket.queue is None:
             del self._waiting[ticket]
         self._let_go(each for each in at_once if each is not ticket)
-        if ticket.lane is not None and (self._timer is None or ticket.is_first):
+        if ticket.queue is not None and (self._timer is None or ticket.is_first):
             self._set_timer(now)
-        return ticket.lane is None
+        return ticket.queue is None
 
-    async def admitted(self, sending: Sending) -> None:
+    async def admitted(self, call: Call) -> None:
         """Wait until a request has its units. Whoever gives up waiting calls ``leave``."""
-        if self.is_free(sending.request):
+        if self.is_free(call.request):
             return
         units: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if not self.ask(sending, sending.priority, partial(_set, units)):
+        if not self.ask(call, call.priority, partial(_set, units)):
             await units
 
-    def waits(self, sending: Sending) -> bool:
-        """Tell whether a request waits for units."""
-        return sending.ticket is not None and sending.ticket.lane is not None
+    def waits(self, call: Call) -> bool:
+        """Return whether a request waits for units."""
+        return call.ticket is not None and call.ticket.queue is not None
 
-    def lift(self, sending: Sending, priority: Priority) -> None:
+    def lift(self, call: Call, priority: Priority) -> None:
         """Let a waiting request go on with a higher priority; nothing changes where it has that already."""
-        if sending.ticket is not None and sending.ticket.lane is not None and priority < sending.ticket.priority:
+        if call.ticket is not None and call.ticket.queue is not None and priority < call.ticket.priority:
             now = _now()
-            self._let_go(self.governor.lift(sending.ticket, priority, now))
+            self._let_go(self.governor.lift(call.ticket, priority, now))
             self._set_timer(now)
 
-    def leave(self, sending: Sending) -> None:
-        """Take note that a request is not sent, or not any more."""
-        ticket, sending.ticket = sending.ticket, None
+    def leave(self, call: Call) -> None:
+        """Let go of a request that is not sent, or not any more."""
+        ticket, call.ticket = call.ticket, None
         if ticket is not None and not ticket.is_spent:
             self._waiting.pop(ticket, None)
             self.governor.leave(ticket, _now())
             self._look_again()
 
     def settled(self, settlement: Settlement) -> None:
-        """Take note of an exchange that is over."""
+        """Record a finished exchange."""
         if self._policy.enabled and is_metered(settlement.request):
             now = _now()
             self._settle(settlement, verdict_of(settlement), now)
@@ -162,9 +341,9 @@ class Admission:
 
     def _settle(self, settlement: Settlement, verdict: Verdict, now: float) -> None:
         governor = self.governor
-        for sending in verdict.returned:
-            if sending.ticket is not None:
-                governor.leave(sending.ticket, now)
+        for call in verdict.returned:
+            if call.ticket is not None:
+                governor.leave(call.ticket, now)
         spent = None if settlement.spent is None else spent_units(settlement.spent)
         governor.settle(_tickets(verdict.spent), spent, now)
         if verdict.hot is not None:
@@ -208,17 +387,17 @@ class Admission:
             if handle is not None:
                 handle.cancel()
 
-    def _tell_of_hot(self, sendings: Sequence[Sending], units: float, now: float) -> None:
+    def _tell_of_hot(self, calls: Sequence[Call], units: float, now: float) -> None:
         """Tell the observer of partitions that take much; what a batch took is divided evenly."""
-        for sending in sendings:
-            partition = partition_of(sending.request)
+        for call in calls:
+            partition = partition_of(call.request)
             if partition is None:
                 continue
-            rate = self._heat.add(partition, units / len(sendings), now)
+            rate = self._heat.add(partition, units / len(calls), now)
             if rate >= (self._policy.hot_partition_units_per_second or 0) and self._told.get(partition, 0) <= now:
                 self._told = {each: until for each, until in self._told.items() if until > now}
                 self._told[partition] = now + _TOLD_SECONDS
-                self.tell(
+                self._tell(
                     HotPartition(
                         at=now,
                         table=partition.table,
@@ -230,7 +409,7 @@ class Admission:
 
     def _refused(self, new: Iterable[str], short: Iterable[Place]) -> None:
         for table in new:
-            self.recall(table)
+            self._recall(table)
         if self._policy.limits == "describe":
             self.describing.refresh({place.table for place in short}, refused=True)
 
@@ -294,8 +473,8 @@ class Admission:
             self.describing.refresh(self.governor.tables_waited_for())
 
 
-def _tickets(sendings: Iterable[Sending]) -> list[Ticket]:
-    return [sending.ticket for sending in sendings if sending.ticket is not None]
+def _tickets(calls: Iterable[Call]) -> list[Ticket]:
+    return [call.ticket for call in calls if call.ticket is not None]
 
 
 def _set(units: asyncio.Future[None]) -> None:

@@ -1,6 +1,6 @@
 """Completed pages: the entries of an index, each replaced by its whole item, in order.
 
-The entries' items are asked for one by one, so that the coalescer makes batches of them; while their answers are under
+The entries' items are asked for one by one, so that the lane makes batches of them; while their answers are under
 way, the pages of the index go on being fetched.
 
 Invariant: what was asked for and not given out is bounded by ``_AHEAD``; an entry leaves only with its item, or because
@@ -14,9 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Final, TypeAlias
 
-from dynamap_async.executor.merged import MergedPages
-from dynamap_async.executor.pages import Pages, RawPage
-from dynamap_async.executor.segments import SegmentPages
+from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.turns import next_turn
@@ -189,6 +187,6 @@ def _cancel_from_anywhere(answers: list["asyncio.Future[Body]"]) -> None:
 
 
 def _take_note(answer: "asyncio.Future[Body]") -> None:
-    """Take note of a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
+    """Retrieve a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
     if not answer.cancelled():
         answer.exception()

@@ -1,19 +1,30 @@
-"""Pages: one query or scan followed to its end, one page ahead of whoever takes its items.
+"""Pages: queries and scans followed to their end, one page ahead of whoever takes their items.
 
-Invariant: at most one request is under way, it asks for no more than is still wanted, and no task outlives the
-iterator: the prefetch task refers to the request, never to the iterator, so that dropping the iterator ends it.
+``Pages`` are those of one read; ``SegmentPages`` those of several independent reads, as they arrive; ``MergedPages``
+those of several sorted reads, given out as one in their common order.
+
+Invariant: of each read at most one page is fetched or under way beside the one that was returned last, it asks for no
+more than is still wanted, and no task outlives the iterator: a prefetch task refers to the request, never to the
+iterator, so that dropping the iterator ends it. No position passes an item that was not given out.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Generic
+from functools import partial
+from heapq import heapify, heappop, heapreplace
+from typing import Any, Final, Generic, Protocol, TypeAlias
 
 import anyio
-from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
+from typing_extensions import TypeVar
 
-from dynamap_async.executor.account import bare_context
-from dynamap_async.request import Request
+from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.executor.accounts import bare_context
+from dynamap_async.executor.gather import together
+from dynamap_async.request import Positions, Request
+from dynamap_async.transport import UNREADABLE, unreadable
+from dynamap_async.turns import Pace
 from dynamap_async.wire import Body, WireItem, WireKey
 
 Send = Callable[[Request], Awaitable[Body]]
@@ -172,6 +183,378 @@ async def _send(send: Send, request: Request) -> Body:
 
 
 def _forget(task: asyncio.Task[Body]) -> None:
-    """Take note of a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
+    """Retrieve a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
     if not task.cancelled():
         task.exception()
+
+
+Sieve: TypeAlias = Callable[[Body], Body]
+"""Takes out of a page's answer what is not to be given out."""
+
+Missing: TypeAlias = Callable[[ResourceNotFoundError], Body]
+"""Gives the answer of a table that does not exist, or raises."""
+
+
+def sifting(send: Send, sieve: Sieve | None, missing: Missing | None) -> Send:
+    """Return what sends a request as before, and sifts its answer."""
+    send = send if missing is None else partial(_lenient, send, missing)
+    return send if sieve is None else partial(_sifted, send, sieve)
+
+
+async def _lenient(send: Send, missing: Missing, request: Request) -> Body:
+    try:
+        return await send(request)
+    except ResourceNotFoundError as error:
+        return missing(error)
+
+
+async def _sifted(send: Send, sieve: Sieve, request: Request) -> Body:
+    answer = await send(request)
+    try:
+        return sieve(answer)
+    except UNREADABLE as error:
+        unreadable(error, request, answer.get("Items") or ())
+
+
+_DROPPED_ITEMS: Final = 256
+"""After how many items, of a page that is let go, the clock is looked at."""
+
+
+class Part(Protocol):
+    """One of the reads: a segment, or the query of one partition."""
+
+    def request(self, start: WireKey | None, remaining: int | None) -> Request:
+        """Return the request of the page after a position."""
+        raise NotImplementedError
+
+    def position(self, item: WireItem) -> WireKey:
+        """Return the position of an item."""
+        raise NotImplementedError
+
+
+class Parts(Protocol):
+    """All reads, in order of their numbers."""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        raise NotImplementedError
+
+    def part(self, number: int) -> Part:
+        """Return one of them."""
+        raise NotImplementedError
+
+
+class SegmentPages:
+    """The pages of several reads, in the order in which they arrive."""
+
+    def __init__(
+        self,
+        send: Send,
+        parts: Parts,
+        *,
+        want: int | None,
+        begin: Positions | None,
+        width: int,
+        spawned: set[asyncio.Task[Body]],
+    ) -> None:
+        """Describe the pages; nothing is sent before the first ``next_page``.
+
+        Args:
+            send: sends a request, with retries.
+            parts: the reads.
+            want: how many items are wanted in all; None for every one.
+            begin: where to go on; None for the beginning.
+            width: how many of the reads may be under way at a time.
+            spawned: holds the tasks that are under way, so that a session can end them when it closes.
+        """
+        self._send: Final = send
+        self._parts: Final = parts
+        self._remaining: int | None = want
+        self._width: Final = width
+        self._spawned: Final = spawned
+        self._begun = 0 if begin is None else begin.begun
+        self._at: dict[int, WireKey | None] = {} if begin is None else dict(begin.at)
+        self._tasks: dict[int, asyncio.Task[Body]] = {}
+        self._ending: list[asyncio.Task[Body]] = []
+        """What was cancelled and may not have ended yet."""
+        self._last: tuple[int, WireKey | None, list[WireItem]] | None = None
+        self._closed = False
+        self._set_ended()
+
+    async def next_page(self) -> RawPage:
+        """Return the next page of any part. Not to be called once ``ended``.
+
+        A cancelled call loses nothing. After a failed call the next one asks for the same page of that part again.
+
+        Raises:
+            ServiceError: DynamoDB refused the request of one part.
+            TransportError: no answer came for one part.
+        """
+        self._fetch_more()
+        await self._drop_last()
+        if not any(task.done() for task in self._tasks.values()):
+            await asyncio.wait(self._tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+        if self._closed:
+            return RawPage([], 0, None)
+        number = next(number for number, task in self._tasks.items() if task.done())
+        answer = self._tasks.pop(number).result()
+        page = self._take(number, answer)
+        if self.ended:
+            self._cancel()
+        else:
+            self._fetch_more()
+        return page
+
+    async def _drop_last(self) -> None:
+        """Let the page go that was returned last, of which all items were given out: slowly, for it may be large."""
+        if self._last is None:
+            return
+        left, self._last = deque(self._last[-1]), None  # a copy: the list may be another's too
+        pace = Pace(_DROPPED_ITEMS)
+        pace.begin()
+        while left:
+            number = min(pace.items, len(left))
+            for _ in range(number):
+                left.popleft()
+            if pace.is_over(number):
+                await pace.pause()
+
+    def positions(self, unread: int = 0) -> Positions:
+        """Return where each part stands.
+
+        Args:
+            unread: how many items at the end of the page returned last were not given out.
+        """
+        at = dict(self._at)
+        if unread and self._last is not None:
+            number, start, items = self._last
+            given = len(items) - unread
+            at[number] = self._parts.part(number).position(items[given - 1]) if given else start
+        return Positions(self._begun, at)
+
+    def want_more(self, items: int) -> None:
+        """Ask for so many items more than at first; see ``Pages.want_more``."""
+        if self._remaining is not None:
+            self._remaining += items
+            self._set_ended()
+
+    def _fetch_more(self) -> None:
+        if self._closed:
+            return
+        for number in self._at:
+            self._fetch(number)
+        while self._begun < self._parts.total and len(self._tasks) < self._width:
+            self._at[self._begun] = None
+            self._fetch(self._begun)
+            self._begun += 1
+
+    def _fetch(self, number: int) -> None:
+        if number not in self._tasks and len(self._tasks) < self._width:
+            request = self._parts.part(number).request(self._at[number], self._remaining)
+            self._tasks[number] = fetch(self._send, request, self._spawned)
+
+    def _take(self, number: int, answer: Body) -> RawPage:
+        page = wanted_of(answer, self._remaining, self._parts.part(number).position)
+        if self._remaining is not None:
+            self._remaining -= page.count
+        self._last = number, self._at.pop(number), page.items
+        if page.position is not None:
+            self._at[number] = page.position
+        self._set_ended()
+        return page
+
+    def _set_ended(self) -> None:
+        finished = not self._at and self._begun == self._parts.total
+        self.ended: bool = self._closed or finished or self._remaining == 0
+
+    def _cancel(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+            self._ending.append(task)
+        self._tasks.clear()
+
+    async def aclose(self) -> None:
+        """End what is under way, and return when it has ended."""
+        self._closed = self.ended = True
+        self._cancel()
+        if self._ending:
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait(self._ending)
+
+    def __del__(self) -> None:
+        for task in self._tasks.values():
+            cancel_from_anywhere(task)
+
+
+_LOOK_ITEMS: Final = 100
+"""After how many items the clock is looked at."""
+
+
+class SortedParts(Parts, Protocol):
+    """Reads whose items come in one order."""
+
+    @property
+    def descending(self) -> bool:
+        """Whether the greatest come first."""
+        raise NotImplementedError
+
+    def rank(self, item: WireItem) -> Any:
+        """Return what the items are sorted by."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Descending:
+    rank: Any
+
+    def __lt__(self, other: "_Descending") -> bool:
+        return bool(other.rank < self.rank)
+
+
+class _Source:
+    """One read: its items that were fetched and not given out, and where it stands."""
+
+    def __init__(self, part: Part, pages: Pages, start: WireKey | None) -> None:
+        self.items: Final[deque[WireItem]] = deque()
+        self.pages: Final = pages
+        self.begun = False
+        self.part: Final = part
+        self._start = self._end = start
+        self._last: WireItem | None = None
+
+    async def fill(self) -> None:
+        self.begun = True
+        while not self.items and not self.pages.ended:
+            page = await self.pages.next_page()
+            self.items.extend(page.items)
+            self._start, self._end, self._last = self._end, page.position, None
+
+    def take(self) -> WireItem:
+        self._last = self.items.popleft()
+        return self._last
+
+    @property
+    def finished(self) -> bool:
+        return not self.items and self.pages.ended and self._end is None
+
+    @property
+    def position(self) -> WireKey | None:
+        if not self.items:
+            return self._end
+        return self._start if self._last is None else self.part.position(self._last)
+
+
+class MergedPages:
+    """The pages of several sorted reads, merged. Where items are equal, the read with the lower number comes first."""
+
+    def __init__(
+        self,
+        parts: SortedParts,
+        pages: Callable[[Part, WireKey | None], Pages],
+        *,
+        want: int | None,
+        begin: Positions | None,
+        in_turn: bool = False,
+    ) -> None:
+        """Describe the pages; nothing is sent before the first ``next_page``.
+
+        Args:
+            parts: the reads.
+            pages: gives the pages of one read after a position.
+            want: how many items are wanted in all; None for every one.
+            begin: where to go on; None for the beginning.
+            in_turn: whether all items of a read come before those of the next, and each read waits for its turn: fewer
+                requests, one after the other.
+        """
+        at = dict.fromkeys(range(parts.total)) if begin is None else begin.at
+        self._rank: Final[Callable[[WireItem], Any]] = (
+            (lambda item: _Descending(parts.rank(item))) if parts.descending else parts.rank
+        )
+        self._total: Final = parts.total
+        self._remaining: int | None = want
+        self._in_turn: Final = in_turn
+        self._sources = {
+            number: _Source(part := parts.part(number), pages(part, start), start) for number, start in at.items()
+        }
+        self._merged: list[WireItem] = []
+        """What was taken from them and not given out: a call was cancelled in between."""
+        self._closed = False
+        self.ended: bool = not self._sources or want == 0
+
+    async def next_page(self) -> RawPage[Positions]:
+        """Return the next items, at least as many as are known to follow. Not to be called once ``ended``.
+
+        A cancelled or failed call loses nothing: the next call asks for the missing pages again.
+
+        Raises:
+            ServiceError: DynamoDB refused the request of one read.
+            TransportError: no answer came for one read.
+        """
+        due = list(self._sources.values())[: 1 if self._in_turn else None]
+        hungry = [source for source in due if not source.items and not source.pages.ended]
+        if len(hungry) == 1:
+            await hungry[0].fill()
+        else:
+            await together([source.fill() for source in hungry])
+        items = await self._merge()
+        self._sources = {number: source for number, source in self._sources.items() if not source.finished}
+        if self._remaining is not None:
+            self._remaining -= len(items)
+        if not self._sources or self._remaining == 0:
+            self.ended = True
+            for source in self._sources.values():
+                source.pages.pause()
+        return RawPage(items, len(items), self._position())
+
+    def want_more(self, items: int) -> None:
+        """Ask for so many items more than at first; see ``Pages.want_more``."""
+        if self._remaining is not None:
+            self._remaining += items
+            for source in self._sources.values():
+                if source.begun:  # one that waits for its turn asks for as much as was wanted at first, which is more
+                    source.pages.want_more(items)
+            self.ended = self._closed or not self._sources
+
+    async def _merge(self) -> list[WireItem]:
+        heap = [(self._next_rank(source), number) for number, source in self._sources.items() if source.items]
+        heapify(heap)
+        merged, pace = self._merged, Pace(1)
+        pace.begin()
+        while heap and len(merged) != self._remaining:
+            if len(merged) % _LOOK_ITEMS == 0 and pace.is_over(0):
+                await pace.pause()
+            number = heap[0][1]
+            source = self._sources[number]
+            merged.append(source.take())
+            if source.items:
+                heapreplace(heap, (self._next_rank(source), number))
+            elif source.finished:
+                heappop(heap)
+            else:
+                break  # what follows of this read is not known yet
+        self._merged = []
+        return merged
+
+    def _next_rank(self, source: _Source) -> Any:
+        item = source.items[0]
+        try:
+            return self._rank(item)
+        except UNREADABLE as error:
+            unreadable(error, source.part.request(None, None), (item,))
+
+    def _position(self) -> Positions | None:
+        at = {number: source.position for number, source in self._sources.items()}
+        return Positions(self._total, at) if at else None
+
+    def close(self) -> None:
+        """End what is under way. Safe to call at any time, from any task of the loop."""
+        self._closed = self.ended = True
+        for source in self._sources.values():
+            source.pages.close()
+
+    async def aclose(self) -> None:
+        """End what is under way, and return when it has ended."""
+        self._closed = self.ended = True
+        for source in self._sources.values():
+            await source.pages.aclose()

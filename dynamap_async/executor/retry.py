@@ -1,34 +1,47 @@
-"""Retries: which failures are worth another attempt, and how long to wait before it.
+"""Retries: which failures are worth another attempt, how long to wait before it, and what each request is told.
 
-Invariant: a request is sent again only if that cannot change what one sending would have done, except where the
-service says so itself (a resent write may overwrite another writer's later value, as with every AWS SDK).
+Invariant: a request is sent again only if that cannot change what one call would have done, except where the
+service says so itself (a resent write may overwrite another writer's later value, as with every AWS SDK). The error of
+a request is its own instance, and names the operation and table that were asked for, not those of its batch. A request
+that nobody waits for any more leaves its backoff at once, so that it delays nobody; nobody waits past its own deadline;
+no timer is left when the session closes.
+
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
+import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from dataclasses import replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import anyio
 
 from dynamap_async.config import RetryPolicy
 from dynamap_async.errors import (
+    AccessDeniedError,
     ConditionalCheckFailedError,
     ConnectionFailedError,
+    CredentialsRejectedError,
+    DamagedResponseError,
     InternalServerError,
     Outcome,
     RequestTimeoutError,
+    ResourceNotFoundError,
     ServiceError,
     SessionClosedError,
     TransactionCanceledError,
     TransportError,
+    UnprocessedError,
 )
-from dynamap_async.executor.account import OUT_OF_REQUESTS
-from dynamap_async.executor.journal import Journal
-from dynamap_async.executor.sending import Sending
+from dynamap_async.executor.accounts import OUT_OF_REQUESTS
+from dynamap_async.executor.calls import Call, own_instance
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
+
+Failure = tuple[Call, ServiceError | TransportError]
 
 TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would do it twice"
 """The note of an error after which nothing is sent again, for a token holds for ten minutes."""
@@ -42,41 +55,45 @@ class Retries:
     """A session's policy and budget of retries."""
 
     def __init__(
-        self, policy: RetryPolicy, *, jitter: Callable[[], float] = random.random, journal: Journal | None = None
+        self,
+        policy: RetryPolicy,
+        *,
+        jitter: Callable[[], float] = random.random,
+        retried: Callable[[Iterable[Failure], float], None] = lambda failed, delay_seconds: None,
     ) -> None:
-        """Begin with a full budget.
+        """Create them with a full budget.
 
         Args:
             policy: how often, and how long to wait in between.
             jitter: draws from [0, 1).
-            journal: takes note of what is sent again.
+            retried: called with requests that failed together, and in how many seconds they are sent again.
         """
         self.policy: Final = policy
-        self.journal: Final = journal or Journal()
+        self.retried: Final = retried
         self._jitter: Final = jitter
         self._budget = policy.budget
 
-    def note(self, sending: Sending, error: ServiceError | TransportError) -> None:
-        """Write into the error what earlier attempts mean for it, and into ``sending`` what it means for later ones."""
-        error.attempts = sending.attempts
-        sending.outcome_unknown = sending.outcome_unknown or _may_have_written(sending.request, error)
-        if _is_final(sending.request, error):
-            sending.outcome_unknown = False
+    def note(self, call: Call, error: ServiceError | TransportError) -> None:
+        """Write into the error what earlier attempts mean for it, and into ``call`` what it means for later ones."""
+        error.attempts = call.attempts
+        call.outcome_unknown = call.outcome_unknown or _may_have_written(call.request, error)
+        if _is_final(call.request, error):
+            call.outcome_unknown = False
         if isinstance(error, ServiceError):
-            error.outcome_unknown = sending.outcome_unknown
-        elif sending.outcome_unknown:
+            error.outcome_unknown = call.outcome_unknown
+        elif call.outcome_unknown:
             error.outcome = Outcome.UNKNOWN
-        if sending.outcome_unknown and not sending.request.resendable and sending.request.write_id is not None:
-            sending.lost, sending.request = error, _asks_for_item(sending.request)
+        if call.outcome_unknown and not call.request.resendable and call.request.write_id is not None:
+            call.lost, call.request = error, _asks_for_item(call.request)
 
-    def worth_another(self, error: ServiceError | TransportError, sending: Sending) -> bool:
+    def worth_another(self, error: ServiceError | TransportError, call: Call) -> bool:
         """Return whether sending again can succeed, and cannot do what sending once would not have done."""
-        if sending.outcome_unknown and not sending.request.resendable:
+        if call.outcome_unknown and not call.request.resendable:
             return False
-        return error.retryable and not _has_been_mute(sending, error)
+        return error.retryable and not _has_been_mute(call, error)
 
     def take(self) -> bool:
-        """Take a retry from the budget; tell whether there was one."""
+        """Take a retry from the budget; return whether there was one."""
         if self._budget < 1:
             return False
         self._budget -= 1
@@ -87,65 +104,50 @@ class Retries:
         if self._budget < self.policy.budget:
             self._budget = min(self.policy.budget, self._budget + (1.0 if attempts > 1 else 0.2))
 
+    def delay_before_next(self, call: Call, error: ServiceError | TransportError) -> float | None:
+        """Return how long to wait, in seconds, before a failed call is sent again; None if it is not.
+
+        Args:
+            call: what failed; kept up to date.
+            error: why; it says afterwards what earlier attempts mean for it, and why there is no further one.
+        """
+        self.note(call, error)
+        if not self.worth_another(error, call):
+            return None
+        delay = self.delay(call.attempts)
+        if note := _not_sent_again(call, self, anyio.current_time() + delay):
+            error.add_note(note)
+            return None
+        self.retried([(call, error)], delay)
+        return delay
+
     def delay(self, attempts: int) -> float:
         """Draw how long to wait, in seconds, after this many attempts."""
         return self.policy.longest_delay(attempts) * self._jitter()
 
 
-async def send_with_retries(send: Callable[[Sending], Awaitable[Body]], sending: Sending, retries: Retries) -> Body:
-    """Send a request until it is answered, fails for good, or the policy or the caller's deadline is spent.
-
-    Args:
-        send: sends once.
-        sending: what to send; kept up to date on the way.
-        retries: what is sent again, and when.
-
-    Raises:
-        ServiceError: DynamoDB's last answer; ``attempts`` says how often it was asked.
-        TransportError: no answer came; ``outcome`` says whether the request can have been carried out.
-    """
-    while True:
-        sending.begin_attempt()
-        try:
-            answer = await send(sending)
-        except (ServiceError, TransportError) as error:
-            sending.on_the_wire = False
-            retries.note(sending, error)
-            if not retries.worth_another(error, sending):
-                raise
-            delay = retries.delay(sending.attempts)
-            if note := _not_sent_again(sending, retries, anyio.current_time() + delay):
-                error.add_note(note)
-                raise
-            retries.journal.retried([(sending, error)], delay)
-        else:
-            retries.succeeded(sending.attempts)
-            return answer
-        await anyio.sleep(delay)
-
-
-def _not_sent_again(sending: Sending, retries: Retries, at: float) -> str | None:
+def _not_sent_again(call: Call, retries: Retries, at: float) -> str | None:
     """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
-    if sending.attempts >= retries.policy.max_attempts:
-        return f"not sent again: {sending.attempts} attempts are all that RetryPolicy allows"
-    if at > min(anyio.current_effective_deadline(), sending.deadline):
+    if call.attempts >= retries.policy.max_attempts:
+        return f"not sent again: {call.attempts} attempts are all that RetryPolicy allows"
+    if at > min(anyio.current_effective_deadline(), call.waiters[0].deadline):
         return "not sent again: the caller's deadline is too near"
-    if sending.is_too_late(at):
+    if call.is_too_late(at):
         return TOO_LATE
-    if sending.out_of_requests:
+    if call.out_of_requests:
         return OUT_OF_REQUESTS
     return None if retries.take() else "not sent again: the session's retry budget is spent"
 
 
-def _has_been_mute(sending: Sending, error: ServiceError | TransportError) -> bool:
+def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
     """Return whether a request has timed out for so long that another attempt is not worth the time.
 
     One with a client request token goes on as long as that holds: to learn its outcome is what the token is for.
     """
-    by_token = sending.request.resendable_seconds is not None
-    if by_token or not isinstance(error, RequestTimeoutError) or sending.first_sent is None:
+    by_token = call.request.resendable_seconds is not None
+    if by_token or not isinstance(error, RequestTimeoutError) or call.first_sent is None:
         return False
-    return anyio.current_time() - sending.first_sent >= MUTE_SECONDS
+    return anyio.current_time() - call.first_sent >= MUTE_SECONDS
 
 
 def _may_have_written(request: Request, error: ServiceError | TransportError) -> bool:
@@ -179,40 +181,176 @@ def _asks_for_item(request: Request) -> Request:
     return replace(request, body=body, conditional=True, resendable=True)
 
 
-def recognised(sending: Sending, error: ServiceError | TransportError) -> Body | None:
+def recognised(call: Call, error: ServiceError | TransportError) -> Body | None:
     """Return the answer to a write that an earlier attempt carried out, as the stored item shows; None if it does not.
 
     Only after an unknown outcome: before, nothing of this write can be stored.
     """
-    write_id = sending.request.write_id
-    if write_id is None or not sending.outcome_unknown or not isinstance(error, ConditionalCheckFailedError):
+    write_id = call.request.write_id
+    if write_id is None or not call.outcome_unknown or not isinstance(error, ConditionalCheckFailedError):
         return None
     return write_id.answer(error.wire_item)
 
 
-def unrecognised(sending: Sending, error: ServiceError | TransportError) -> ServiceError | TransportError:
+def unrecognised(call: Call, error: ServiceError | TransportError) -> ServiceError | TransportError:
     """Return the error of a write after its last attempt: where that only asked for the item, the one before it."""
-    write_id = sending.request.write_id
+    write_id = call.request.write_id
     if write_id is None or not isinstance(error, ConditionalCheckFailedError) or not error.outcome_unknown:
         return error
     found = "there is no item now" if error.wire_item is None else "the stored item was last written by another write"
-    lost = error if sending.lost is None else sending.lost
+    lost = error if call.lost is None else call.lost
     lost.attempts = error.attempts
     lost.add_note(f"{found}: whether this one was done before cannot be known")
     return lost
 
 
-def given_up(sending: Sending) -> SessionClosedError | ConnectionFailedError:
+def given_up(call: Call) -> SessionClosedError | ConnectionFailedError:
     """Return the error of a request that was cancelled because the session closed."""
-    request = sending.request
+    request = call.request
     if not request.writes:
         return SessionClosedError(f"the session was closed while {request.operation} on {request.table} was under way")
     error = ConnectionFailedError(
-        f"the session was closed before {request.operation} on {request.table} was answered ({sending.outcome.value}); "
+        f"the session was closed before {request.operation} on {request.table} was answered ({call.outcome.value}); "
         "close it after the last write, or raise close_timeout_seconds",
-        outcome=sending.outcome,
+        outcome=call.outcome,
         operation=request.operation,
         table=request.table,
     )
-    error.attempts = sending.attempts
+    error.attempts = call.attempts
     return error
+
+
+F = TypeVar("F", bound=ServiceError | TransportError)
+
+
+def own_failure(retries: Retries, call: Call, error: F) -> F:
+    """Return a request's own instance of the error of its batch, with what the request's earlier attempts mean."""
+    own = own_instance(error)
+    own.operation, own.table = call.request.operation, call.request.table
+    retries.note(call, own)
+    return own
+
+
+def refuses_some(error: ServiceError | TransportError) -> bool:
+    """Return whether some items of a batch that failed may be accepted, or answered, without the others."""
+    if error.retryable or isinstance(error, CredentialsRejectedError):
+        return False
+    if isinstance(error, TransportError):
+        return isinstance(error, DamagedResponseError)  # the answer was too large: that to fewer items is smaller
+    # An error of DynamoDB itself says nothing about items, and splitting would multiply it.
+    return 400 <= error.status < 500
+
+
+def refused_by_name(error: ServiceError | TransportError) -> bool:
+    """Return whether the refusal is about tables and permissions, so that items alone may be accepted."""
+    return isinstance(error, AccessDeniedError | ResourceNotFoundError)
+
+
+def unprocessed(call: Call) -> UnprocessedError:
+    """Return the error of a request that a batch call left out for want of capacity."""
+    request = call.request
+    return UnprocessedError(
+        f"DynamoDB left this item of {request.table} out of a batch, for want of capacity. Ask for less at a time, or "
+        "raise the capacity of the table.",
+        service_code="Unprocessed",
+        operation=request.operation,
+        table=request.table,
+        status=200,
+    )
+
+
+def interrupted(call: Call) -> ConnectionFailedError:
+    """Return the error of a request whose task was cancelled from outside of this library."""
+    request = call.request
+    error = ConnectionFailedError(
+        f"the task that carried {request.operation} on {request.table} was cancelled, by none of those who waited for "
+        f"it ({call.outcome.value}); cancel tasks of your own only",
+        outcome=call.outcome,
+        operation=request.operation,
+        table=request.table,
+    )
+    error.attempts = call.attempts
+    return error
+
+
+Failed = tuple[Call, ServiceError | TransportError]
+
+
+class Backoffs:
+    """The backoffs of a session's reads or writes."""
+
+    def __init__(
+        self, retries: Retries, resume: Callable[[Sequence[Call]], None], close_one: Callable[[Call], None]
+    ) -> None:
+        """Create it with none.
+
+        Args:
+            retries: how often and how late something is sent again.
+            resume: takes the requests whose backoff is over.
+            close_one: takes a request that is given up, or that nobody waits for any more.
+        """
+        self._retries: Final = retries
+        self._resume: Final = resume
+        self._close_one: Final = close_one
+        self._waiting: dict[Call, int] = {}
+        """Requests, each with the number of its backoff."""
+        self._timers: dict[int, asyncio.TimerHandle] = {}
+        self._begun = 0
+
+    def begin(self, failed: Sequence[Failed]) -> None:
+        """Let requests that failed together wait together, or give them up, each with its own error."""
+        waiting: list[Failed] = []
+        for call, error in failed:
+            if call.attempts < self._retries.policy.max_attempts:
+                waiting.append((call, error))
+            else:
+                error.add_note(f"not sent again: {call.attempts} attempts are all that RetryPolicy allows")
+                self._give_up(call, error)
+        if waiting and not self._retries.take():
+            for call, error in waiting:
+                error.add_note("not sent again: the session's retry budget is spent")
+                self._give_up(call, error)
+        elif waiting:
+            self._wait(waiting, self._retries.delay(max(call.attempts for call, _ in waiting)))
+
+    def withdraw(self, call: Call) -> None:
+        """Take a request that nobody waits for any more out of its backoff, if it is in one."""
+        if self._waiting.pop(call, None) is not None:
+            self._close_one(call)
+
+    def clear(self) -> None:
+        """Forget everything, and stop the timers."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._waiting.clear()
+
+    def _give_up(self, call: Call, error: Exception) -> None:
+        call.fail(error)
+        self._close_one(call)
+
+    def _wait(self, failed: Sequence[Failed], delay: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._begun += 1
+        begun: list[Failed] = []
+        for call, error in failed:
+            if call.is_too_late(loop.time() + delay):
+                error.add_note(TOO_LATE)
+                call.fail(error)
+            call.fail_those_due(loop.time() + delay, error)
+            call.fail_those_out_of_requests(error)
+            if not call.wanted:
+                self._close_one(call)
+                continue
+            self._waiting[call] = self._begun
+            begun.append((call, error))
+        self._retries.retried(begun, delay)
+        end = partial(self._end, self._begun, [call for call, _ in failed])
+        self._timers[self._begun] = loop.call_later(delay, end, context=Context())
+
+    def _end(self, number: int, batch: Sequence[Call]) -> None:
+        del self._timers[number]
+        due = [call for call in batch if self._waiting.get(call) == number]
+        for call in due:
+            del self._waiting[call]
+        self._resume(due)

@@ -56,8 +56,8 @@ class Slots:
         return self._free
 
     def try_take(self, priority: Priority = Priority.INTERACTIVE) -> bool:
-        """Take a slot if one is free and nobody as urgent waits for it; tell whether it was taken."""
-        if not self._may_take(priority):
+        """Take a slot if one is free and nobody as urgent waits for it; return whether it was taken."""
+        if self._free == 0 or (priority is not Priority.INTERACTIVE and not self._may_take(priority)):
             return False
         for urgency, waiting in self._waiting.items():
             if waiting and urgency <= priority:
@@ -112,7 +112,7 @@ class Slots:
             self._background = 1
 
     def _may_take(self, priority: Priority) -> bool:
-        """Tell whether a slot is free, and what is no more urgent holds fewer than it may."""
+        """Return whether a slot is free, and what is no more urgent holds fewer than it may."""
         if self._free == 0:
             return False
         if priority is Priority.INTERACTIVE:

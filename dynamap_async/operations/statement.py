@@ -25,7 +25,7 @@ from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.transactions import RESENDABLE_SECONDS, checked_token, token_to_send
 from dynamap_async.planning import Context, checked_model, positive
-from dynamap_async.request import Request
+from dynamap_async.request import Request, about_tables
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
@@ -312,7 +312,7 @@ class BatchExecuteStatement(Statements[ItemT]):
         return Request(
             operation="BatchExecuteStatement",
             body={"Statements": [each.part() for each in self._statements]},
-            table=self.table,
+            **about_tables([each.table for each in self.statements if each.table]),
             writes=self.writes,
             resendable=not self.writes,
         )
@@ -360,7 +360,7 @@ class ExecuteTransaction(Statements[ItemT]):
         return Request(
             operation="ExecuteTransaction",
             body={"TransactStatements": parts, "ClientRequestToken": token_to_send(self._token)},
-            table=self.table,
+            **about_tables([each.table for each in self.statements if each.table]),
             writes=self.writes,
             resendable_seconds=RESENDABLE_SECONDS,
         )

@@ -28,7 +28,7 @@ from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.operations.write import Write, write_request
 from dynamap_async.planning import Context, checked_model, stored_conditions
-from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.request import Request, Target, about_tables, identity_of
 from dynamap_async.wire import Body
 
 R_co = TypeVar("R_co", covariant=True)
@@ -161,15 +161,6 @@ def _refuse_twice(parts: Sequence[Part]) -> None:
             )
 
 
-def tables_of(parts: Sequence[Part]) -> str:
-    """Return the names of the tables of a transaction's parts, each once.
-
-    Args:
-        parts: what is done, item by item.
-    """
-    return ", ".join(dict.fromkeys([part.table for part in parts]))
-
-
 def _of_transaction(reason: CancellationReason, error: TransactionCanceledError) -> CancellationReason:
     """Return a reason whose error is that of the call that DynamoDB answered."""
     own = reason.error
@@ -247,7 +238,7 @@ class TransactRead(Transact[R], Generic[R]):
         return Request(
             operation="TransactGetItems",
             body={"TransactItems": [part.action for part in parts]},
-            table=tables_of(parts),
+            **about_tables([part.table for part in parts]),
         )
 
     def _found(self, response: Body, context: Context) -> list[Any]:
@@ -558,7 +549,7 @@ class TransactWrite(Transact[None]):
                 "TransactItems": [part.action for part in parts],
                 "ClientRequestToken": token_to_send(self._token),
             },
-            table=tables_of(parts),
+            **about_tables([part.table for part in parts]),
             targets=targets,
             writes=True,
             conditional=True in [part.conditional for part in parts],

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.errors import DynamapError, ServiceError
-from dynamap_async.executor.metering import METERED
+from dynamap_async.executor.consumed import METERED
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
-from dynamap_async.request import Request
+from dynamap_async.request import Request, about_tables
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body
 
@@ -118,7 +118,7 @@ async def emptied(transport: Transport, keys: Keys) -> bool:
             return False
         removed: Body = {"RequestItems": left}
         answer = await transport.send(
-            Request(operation="BatchWriteItem", body=removed, table=", ".join(left), writes=True)
+            Request(operation="BatchWriteItem", body=removed, writes=True, **about_tables(left))
         )
     except DynamapError:
         return False

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from dynamap_async.events import Event, ExchangeEvent, RequestAnswered, RequestSent
-from dynamap_async.executor.metering import METERED
+from dynamap_async.executor.consumed import METERED
 
 
 class RequestLog:

@@ -120,16 +120,16 @@ ASKED = {
     "batch-write-of-400": (lambda subject: subject.batch_write(400), 400),
 }
 BOUNDS = {
-    "get": 70,
+    "get": 66,
     "put": 95,
-    "update": 220,
-    "query-of-100": 4.1,
-    "stream-of-100": 5.1,
-    "transaction-of-10": 51.5,
-    "400-gets": 60.5,
+    "update": 213,
+    "query-of-100": 3.5,
+    "stream-of-100": 4.6,
+    "transaction-of-10": 51,
+    "400-gets": 59,
     "400-puts": 79.5,
     "batch-get-of-400": 13.5,
-    "batch-write-of-400": 60,
+    "batch-write-of-400": 40,
 }
 """Question -> Python calls for each item, get or put."""
 

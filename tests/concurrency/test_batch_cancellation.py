@@ -43,8 +43,8 @@ def idle():
         executor = session._executor
         assert not executor._reads.open
         assert not executor._writes.open
-        assert not executor._writes._lines
-        assert not any(executor._reads._joinable)
+        assert not executor._writes._rules.lines
+        assert not any(executor._reads._rules.joinable)
         assert executor._slots.free == transport.max_connections
 
     return check

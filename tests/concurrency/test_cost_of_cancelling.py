@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from dynamap_async import BatchPolicy, CapacityPolicy, Session, Throughput
-from dynamap_async.executor.governor.tickets import Ticket
-from dynamap_async.executor.pending import Pending
+from dynamap_async.executor.calls import Call
+from dynamap_async.executor.pacing.line import Ticket
 
 SLOW = CapacityPolicy(limits=Throughput(read=1, write=1))
 NUMBER = 150
@@ -38,7 +38,7 @@ class Steps:
 
     def __init__(self, monkeypatch):
         self.number = 0
-        for kind in (Pending, Ticket):
+        for kind in (Call, Ticket):
             monkeypatch.setattr(kind, "__eq__", self._equal, raising=False)
 
     def _equal(self, other):

@@ -122,7 +122,7 @@ async def test_whoever_is_answered_finds_the_slot_free(answered, open_session, m
     answered.max_connections, item = 1, model(sensor="s", at=1)
     async with open_session(batching=UNSHARED) as session:
         calls = await calls_of(lambda: session.put(item))
-    assert not [each for each in calls if each.startswith(("queues.", "sealing.wake", "ready."))]
+    assert not calls.keys() & {"batches.of", "batches.take", "lanes.wake"}
 
 
 @pytest.mark.parametrize("name", ["get", "put"])
@@ -131,9 +131,15 @@ async def test_nothing_is_found_out_twice_about_a_request(answered, open_session
     async with open_session(batching=UNSHARED) as session:
         operations = {"get": lambda: session.get(model, "s", 1, coalesce=False), "put": lambda: session.put(item)}
         calls = await calls_of(operations[name])
-    once = ("request.identity_of", "journal.queued", "meters.sent", "meters.answered", "metering.metered")
+    once = ("request.identity_of", "ledger.queued", "ledger.sent", "ledger.answered", "consumed.metered")
     assert {each: calls[each] for each in once} == dict.fromkeys(once, 1)
-    assert not [each for each in calls if each.startswith(("observers.", "settling.", "refusals.", "account."))]
+    assert not calls.keys() & {
+        "ledger.tell",
+        "admission.settled",
+        "calls.divided",
+        "admission.verdict_of",
+        "ledger.payer",
+    }
 
 
 async def test_what_nobody_watches_is_counted_like_what_somebody_watches(answered, open_session, model):

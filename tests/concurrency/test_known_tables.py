@@ -21,13 +21,12 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import DynamapError, ResourceNotFoundError, ThrottledError
-from dynamap_async.executor import admission, alone, counts, sizes
-from dynamap_async.executor.alone import Alone
-from dynamap_async.executor.governor import estimates, governor
-from dynamap_async.executor.governor.estimates import Estimates
-from dynamap_async.executor.governor.heat import Heat, Partition
-from dynamap_async.executor.governor.places import Place
-from dynamap_async.executor.sizes import Sizes
+from dynamap_async.executor import accounts, admission, batches, lanes
+from dynamap_async.executor.batches import Sizes
+from dynamap_async.executor.lanes import UnbatchedTables
+from dynamap_async.executor.pacing import estimates, governor
+from dynamap_async.executor.pacing.estimates import Estimates, Place
+from dynamap_async.executor.pacing.heat import Heat, Partition
 from dynamap_async.request import Request
 from dynamap_async.statistics import OTHER_TABLES
 
@@ -192,9 +191,9 @@ async def test_a_transaction_with_a_table_that_does_not_exist_leaves_the_other_o
 @pytest.fixture
 def few(monkeypatch):
     """Let sessions know few tables."""
-    monkeypatch.setattr(counts, "MOST_PLACES", 40)
+    monkeypatch.setattr(accounts, "MOST_PLACES", 40)
     monkeypatch.setattr(admission, "MOST_TABLES", 20)
-    monkeypatch.setattr(sizes, "MOST_TABLES", 20)
+    monkeypatch.setattr(batches, "MOST_TABLES", 20)
     for module in (estimates, governor):
         monkeypatch.setattr(module, "MOST_KINDS", 20)
 
@@ -277,8 +276,8 @@ async def test_a_table_that_was_forgotten_is_described_again(few):
 
 
 async def test_tables_that_are_refused_in_batches_are_bounded(monkeypatch):
-    monkeypatch.setattr(alone, "MOST_TABLES", 10)
-    known = Alone()
+    monkeypatch.setattr(lanes, "MOST_TABLES", 10)
+    known = UnbatchedTables()
     for number in range(100):
         known.remember(f"t{number}")
         assert f"t{number}" in known

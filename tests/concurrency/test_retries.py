@@ -5,7 +5,7 @@ import asyncio
 import anyio
 import pytest
 
-from dynamap_async import RetryPolicy
+from dynamap_async import BatchPolicy, RetryPolicy
 from dynamap_async.errors import (
     AccessDeniedError,
     ConditionalCheckFailedError,
@@ -20,7 +20,7 @@ from dynamap_async.errors import (
     ThrottledError,
     TransactionConflictError,
 )
-from dynamap_async.executor.retry import Retries, Sending, send_with_retries
+from dynamap_async.executor import Executor
 from dynamap_async.request import Request
 
 GET = Request(operation="GetItem", body={}, table="t")
@@ -47,9 +47,12 @@ def not_sent():
 
 
 async def sent(transport, request, policy=NO_WAIT, **options):
-    return await send_with_retries(
-        lambda sending: transport.send(sending.request), Sending(request), Retries(policy, **options)
-    )
+    executor = Executor(transport, retry=policy, batching=BatchPolicy(enabled=False), **options)
+    await executor.open()
+    try:
+        return await executor.send(request)
+    finally:
+        await executor.close(0.0)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ThrottledError
-from dynamap_async.executor.governor.places import Place
+from dynamap_async.executor.pacing.estimates import Place
 
 RUNS = int(os.environ.get("DYNAMAP_ADMISSION_RUNS", "150"))
 LONGEST_SECONDS = 20_000

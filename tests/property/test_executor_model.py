@@ -30,8 +30,8 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.executor import Chunk, Executor
-from dynamap_async.executor.batch import batch_get, batch_write
-from dynamap_async.request import Request, Target, identity_of
+from dynamap_async.executor.batches import batch_get, batch_write
+from dynamap_async.request import Request, Target, about_tables, identity_of
 
 RUNS = int(os.environ.get("DYNAMAP_MODEL_RUNS", "1000"))
 TABLES = ("a", "b")
@@ -335,7 +335,7 @@ class Program:
         request = Request(
             operation="TransactWriteItems",
             body={"TransactItems": [{"Put": put} for put in puts], "ClientRequestToken": str(order)},
-            table="a, b",
+            **about_tables("ab"),
             targets=tuple(Target(key_of(number), identity_of(table, key_of(number))) for table, number in places),
             writes=True,
             resendable_seconds=540,

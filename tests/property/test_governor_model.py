@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamap_async import Priority
-from dynamap_async.executor.governor.bucket import Bucket
-from dynamap_async.executor.governor.estimates import Estimate, Kind
-from dynamap_async.executor.governor.line import Line
-from dynamap_async.executor.governor.tickets import Ticket
+from dynamap_async.executor.pacing.buckets import Bucket
+from dynamap_async.executor.pacing.estimates import Estimate, Kind
+from dynamap_async.executor.pacing.line import Line, Ticket
 
 ESTIMATE = Estimate(Kind("PutItem", "t", None, False, 0), 1.0, {})
 ROUNDING = 1e-6

@@ -21,7 +21,7 @@ from dynamap_async.errors import (
     Outcome,
     ThrottledError,
 )
-from dynamap_async.executor.settling import divide
+from dynamap_async.executor.calls import divide
 
 RUNS = int(os.environ.get("DYNAMAP_LEDGER_RUNS", "150"))
 INDEXES = (None, "GlobalSecondaryIndexes", "LocalSecondaryIndexes")

@@ -24,7 +24,7 @@ from boto3.dynamodb.types import TypeDeserializer
 
 from dynamap_async import Model, Session, Table
 from dynamap_async.capacity import Charge, page_charge, read_charge, write_charge
-from dynamap_async.executor.metering import is_metered, spendings
+from dynamap_async.executor.consumed import is_metered, spendings
 from dynamap_async.expressions import path_of
 from dynamap_async.models.templates import DeclaredTemplate
 from dynamap_async.request import Request, identity_of

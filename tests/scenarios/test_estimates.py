@@ -8,9 +8,8 @@ import pytest
 
 from dynamap_async.capacity import Charge, page_charge, read_charge, write_charge
 from dynamap_async.codec import item_size
-from dynamap_async.executor.governor.estimates import Estimates
-from dynamap_async.executor.governor.places import spent_units
-from dynamap_async.executor.metering import Spending
+from dynamap_async.executor.consumed import Spending
+from dynamap_async.executor.pacing.estimates import Estimates, spent_units
 from dynamap_async.request import Request, Target
 from dynamap_async.tables.requests import read_description
 

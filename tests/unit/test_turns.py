@@ -131,9 +131,9 @@ def test_an_event_loop_is_not_kept_alive(virtual_clock):
 @pytest.mark.parametrize(
     ("seconds", "sizes"),
     [
-        (0.00001, [1, 2, 3, 4, 6, 9, 13, 19, 28, 32, 32]),
-        (0.00013, [1, 2, 3, 4, 6, 9, 4, 6, 9, 4, 6]),
-        (0.0004, [1, 2, 3, 1, 2, 3, 1]),
+        (0.00001, [1, 8, 32, 32]),
+        (0.00013, [1, 7, 7, 7]),
+        (0.0004, [1, 2, 2, 2]),
         (0.05, [1, 1, 1, 1]),
     ],
 )
@@ -152,9 +152,9 @@ async def test_a_rest_that_is_quick_says_nothing_of_more_items(work):
     pace = Pace(32)
     pace.begin()
     assert not pace.is_over(1)
-    assert pace.items == 2
+    assert pace.items == 8
     assert not pace.is_over(1)
-    assert pace.items == 2
+    assert pace.items == 8
 
 
 async def test_a_wait_is_no_work(work):
@@ -176,6 +176,17 @@ async def test_what_follows_in_the_same_turn_goes_on_with_the_same_slice(work):
         over = pace.is_over(1)
         pace.rest()
     assert over
+
+
+async def test_of_other_items_as_many_are_done_at_once_as_of_those_before_but_no_more_than_16(work):
+    pace = Pace(32)
+    for first in (1, 16):
+        pace.go_on()
+        assert pace.items == first
+        for _ in range(3):
+            pace.is_over(pace.items)
+        assert pace.items == 32
+        pace.rest()
 
 
 async def test_what_follows_in_a_later_turn_begins_a_slice_of_its_own(work):

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from dynamap_async.codec import item_size
-from dynamap_async.executor.batch import batch_write, written_bytes
+from dynamap_async.executor.batches import batch_write, written_bytes
 from dynamap_async.limits import BATCH_WRITE_BYTES, BATCH_WRITE_REQUESTS
 from dynamap_async.request import Request, Target
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.batch import unread, unwritten
+from dynamap_async.executor.batches import unread, unwritten
 from dynamap_async.request import Request, Target, identity_of
 
 KB = 1024

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.metering import Spending, least, metered, spendings
+from dynamap_async.executor.consumed import Spending, least, metered, spendings
 from dynamap_async.request import Request, Target
 
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from dynamap_async.executor.pending import Pending, Waiter
-from dynamap_async.executor.ready import Ready
+from dynamap_async.executor.batches import Ready
+from dynamap_async.executor.calls import Call, Waiter
 from dynamap_async.request import Request, Target
 
 
@@ -22,7 +22,7 @@ class Gone:
 def pending(number, *, weight=1, shares=True, wanted=True):
     target = Target({"id": {"N": str(number)}}, str(number), weight)
     request = Request(operation="GetItem", body={}, table="t", target=target, batchable=shares)
-    return Pending(request, waiters=[Waiter(Gone(done=not wanted), 0.0)])
+    return Call(request, [Waiter(Gone(done=not wanted), 0.0)])
 
 
 def queued(*requests):

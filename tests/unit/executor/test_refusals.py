@@ -12,12 +12,11 @@ from dynamap_async.errors import (
     RequestRejectedError,
     TransactionCanceledError,
 )
-from dynamap_async.executor.governor.heat import Partition
-from dynamap_async.executor.governor.places import Place
-from dynamap_async.executor.refusals import verdict_of
-from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.settling import Settlement, json_size
-from dynamap_async.request import Request, Target
+from dynamap_async.executor.admission import verdict_of
+from dynamap_async.executor.calls import Call, Settlement, json_size
+from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.heat import Partition
+from dynamap_async.request import Request, Target, about_tables
 
 KEY = {"id": {"S": "ada"}}
 PUT = Request(operation="PutItem", body={}, table="t", target=Target(KEY, "t ada"), writes=True)
@@ -37,7 +36,7 @@ def lost(outcome):
 
 
 def settlement(request, error=None, *, left_over=(), throttled=(), carried=1):
-    sendings = [Sending(PUT if request is BATCH else request) for _ in range(carried)]
+    sendings = [Call(PUT if request is BATCH else request, []) for _ in range(carried)]
     left, short = [sendings[n] for n in left_over], [sendings[n] for n in throttled]
     return Settlement(request, sendings, None, json_size, error, left, short)
 
@@ -101,7 +100,7 @@ def test_a_transaction_that_found_no_capacity_was_charged_and_names_its_table():
         CancellationReason(position=n, code=code, table=table)
         for n, (code, table) in enumerate([(None, "t"), ("ThrottlingError", "u"), ("TransactionConflict", "v")])
     )
-    request = Request(operation="TransactWriteItems", body={}, table="t, u, v", writes=True)
+    request = Request(operation="TransactWriteItems", body={}, **about_tables("tuv"), writes=True)
     ended = settlement(request, refusal(TransactionCanceledError, reasons=reasons))
     verdict = verdict_of(ended)
     assert (verdict.spent, verdict.short) == (ended.carried, [Place("u", None, True)])

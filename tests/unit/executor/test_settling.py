@@ -2,20 +2,19 @@
 
 import pytest
 
-from dynamap_async.executor.metering import Spending
-from dynamap_async.executor.sending import Sending
-from dynamap_async.executor.settling import Settlement, divide
-from dynamap_async.request import Request, Target
+from dynamap_async.executor.calls import Call, Settlement, divide
+from dynamap_async.executor.consumed import Spending
+from dynamap_async.request import Request, Target, about_tables
 
 
 def get(name, table="a"):
     target = Target({"id": {"S": name}}, f"{table} {name}")
-    return Sending(Request(operation="GetItem", body={}, table=table, target=target))
+    return Call(Request(operation="GetItem", body={}, table=table, target=target), [])
 
 
 def put(size, table="a"):
     target = Target({"id": {"S": str(size)}}, f"{table} {size}", size)
-    return Sending(Request(operation="PutItem", body={}, table=table, target=target, writes=True))
+    return Call(Request(operation="PutItem", body={}, table=table, target=target, writes=True), [])
 
 
 def spent(halves, table="a", index=None, *, writes=False):
@@ -24,7 +23,7 @@ def spent(halves, table="a", index=None, *, writes=False):
 
 def settled(carried, *reported, sizes=(), measure=lambda item: item["size"], **more):
     """Return the shares of each request, in order: (index, halves)."""
-    request = Request(operation="Batch", body={}, table="a, b")
+    request = Request(operation="Batch", body={}, **about_tables("ab"))
     parts = {
         each.request.target.identity: {"Item": {"size": size, "text": "x" * size}}
         for each, size in zip(carried, sizes, strict=False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.sizes import UNKNOWN_BYTES, Sizes
+from dynamap_async.executor.batches import UNKNOWN_BYTES, Sizes
 from dynamap_async.limits import BATCH_ANSWER_BYTES, BATCH_GET_KEYS, ITEM_SIZE_BYTES
 
 

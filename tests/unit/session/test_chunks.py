@@ -25,7 +25,7 @@ from dynamap_async.errors import (
     SessionClosedError,
 )
 from dynamap_async.events import RequestEnded, RequestQueued, RequestSent
-from dynamap_async.executor.coalescer import Coalescer
+from dynamap_async.executor.lanes import Lane
 from dynamap_async.models import definition_of
 
 AT_ONCE = RetryPolicy(base_delay_seconds=0)
@@ -60,7 +60,7 @@ def counted(monkeypatch):
     """Count the futures and tasks that are made, and the requests that are submitted one by one."""
     counts = Counter()
     make_future, make_task = asyncio.BaseEventLoop.create_future, asyncio.BaseEventLoop.create_task
-    submit = Coalescer.submit
+    submit = Lane.submit
 
     def create_future(self):
         counts["futures"] += 1
@@ -76,7 +76,7 @@ def counted(monkeypatch):
 
     monkeypatch.setattr(asyncio.BaseEventLoop, "create_future", create_future)
     monkeypatch.setattr(asyncio.BaseEventLoop, "create_task", create_task)
-    monkeypatch.setattr(Coalescer, "submit", submit_one)
+    monkeypatch.setattr(Lane, "submit", submit_one)
     return counts
 
 

@@ -1,0 +1,536 @@
+"""Batches: which single-item requests share a call, and which part of its answer belongs to which. Pure.
+
+Invariant: a request is in at most one queue, and the requests of one call come from one queue: of one group, and of one
+priority. Of one call, no two requests are about the same item.
+
+Sizes are estimates: a call that asks for too much costs another call, never an item. An estimate rises at once and
+falls slowly, for items of one table differ, and asking for too little costs less than asking twice.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, ClassVar, Final, TypeAlias
+
+import orjson
+
+from dynamap_async.config import Priority
+from dynamap_async.executor.calls import Call, Chunk
+from dynamap_async.limits import (
+    BATCH_ANSWER_BYTES,
+    BATCH_GET_KEYS,
+    BATCH_WRITE_BYTES,
+    BATCH_WRITE_REQUESTS,
+    ITEM_SIZE_BYTES,
+    PAGE_BYTES,
+)
+from dynamap_async.request import PartOfAnswer, Request, Target, about_tables, identity_of, tables_of
+from dynamap_async.wire import Body, WireItem
+
+ENTRY_BYTES: Final = 8_192
+"""What an entry takes besides its item; for a deletion, its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What a batch call did not get to, as identities."""
+
+    cut: frozenset[str]
+    """Left over because the answer had reached its largest size."""
+    throttled: frozenset[str]
+    """Left over for want of capacity."""
+
+    @property
+    def all(self) -> frozenset[str]:
+        """Everything left over."""
+        return self.cut | self.throttled
+
+
+NO_LEFTOVERS: Final = Leftovers(frozenset(), frozenset())
+"""Of an answer that got to everything, as most do."""
+
+
+def batch_get(requests: Sequence[Request]) -> Request:
+    """Return the BatchGetItem request of GetItem requests for distinct keys, all consistent or all eventual."""
+    tables: dict[str, dict[str, Any]] = {}
+    for request in requests:
+        entry = tables.setdefault(request.table, {"Keys": []})
+        if request.body.get("ConsistentRead"):
+            entry["ConsistentRead"] = True
+        target = request.target
+        assert target is not None  # noqa: S101 - the executor routes by it
+        entry["Keys"].append(target.key)
+    return Request(operation="BatchGetItem", body={"RequestItems": tables}, **about_tables(tables))
+
+
+def found_items(requests: Sequence[Request], answer: Body) -> dict[str, WireItem]:
+    """Return identity -> item of everything that a BatchGetItem answer holds; it comes in any order."""
+    names = _key_names(requests)
+    responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
+    found: dict[str, WireItem] = {}
+    for table, items in responses.items():
+        key_names = names[table]
+        for item in items:
+            found[identity_of(table, {name: item[name] for name in key_names})] = item
+    return found
+
+
+def unread(requests: Sequence[Request], answer: Body) -> Leftovers:
+    """Return what a BatchGetItem answer did not get to.
+
+    An answer ends near 16 MB, and near 1 MB of one partition: that is no throttling. JSON is never shorter than what
+    the service counts, so measuring its length errs towards sending again at once.
+    """
+    entries: Mapping[str, Any] = answer.get("UnprocessedKeys") or {}
+    if not entries:
+        return NO_LEFTOVERS
+    names = _key_names(requests)
+    left = frozenset(
+        identity_of(table, {name: key[name] for name in names[table]})  # the answer's attributes come in any order
+        for table, entry in entries.items()
+        for key in entry["Keys"]
+    )
+    if not left:
+        return Leftovers(left, left)
+    responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
+    sizes = {table: [len(orjson.dumps(item)) for item in items] for table, items in responses.items()}
+    if sum(map(sum, sizes.values())) >= BATCH_ANSWER_BYTES - ITEM_SIZE_BYTES:
+        return Leftovers(left, frozenset())
+    by_partition: dict[tuple[str, str], int] = {}
+    for table, items in responses.items():
+        for item, size in zip(items, sizes[table], strict=True):
+            place = table, str(item[names[table][0]])
+            by_partition[place] = by_partition.get(place, 0) + size
+    cut = {
+        _target(request).identity
+        for request in requests
+        if by_partition.get((request.table, str(next(iter(_target(request).key.values())))), 0)
+        >= PAGE_BYTES - ITEM_SIZE_BYTES
+    }
+    return Leftovers(left & cut, left - cut)
+
+
+def batch_write(requests: Sequence[Request]) -> Request:
+    """Return the BatchWriteItem request of PutItem and DeleteItem requests for distinct keys."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for request in requests:
+        put = request.operation == "PutItem"
+        entry = (
+            {"PutRequest": {"Item": request.body["Item"]}} if put else {"DeleteRequest": {"Key": request.body["Key"]}}
+        )
+        tables.setdefault(request.table, []).append(entry)
+    return Request(operation="BatchWriteItem", body={"RequestItems": tables}, writes=True, **about_tables(tables))
+
+
+def written_bytes(request: Request) -> int:
+    """Return how many bytes of a BatchWriteItem request a PutItem or DeleteItem request takes, or a little more.
+
+    A request holds 16 MB of JSON, and JSON is longer than what is stored.
+    """
+    target = request.target
+    size = 0 if target is None else target.json_bytes
+    if not size and "Item" in request.body:
+        size = len(orjson.dumps(request.body["Item"]))
+    return ENTRY_BYTES + size
+
+
+def unwritten(requests: Sequence[Request], answer: Body) -> Leftovers:
+    """Return what a BatchWriteItem answer did not get to; it has no size that could explain it."""
+    entries: Mapping[str, Sequence[Any]] = answer.get("UnprocessedItems") or {}
+    if not entries:
+        return NO_LEFTOVERS
+    names = _key_names(requests)
+    contents = (
+        (table, each["PutRequest"]["Item"] if "PutRequest" in each else each["DeleteRequest"]["Key"])
+        for table, listed in entries.items()
+        for each in listed
+    )
+    left = frozenset(identity_of(table, {name: item[name] for name in names[table]}) for table, item in contents)
+    return Leftovers(frozenset(), left)
+
+
+def _key_names(requests: Sequence[Request]) -> dict[str, tuple[str, ...]]:
+    names: dict[str, tuple[str, ...]] = {}
+    for request in requests:
+        if request.table not in names:
+            names[request.table] = tuple(_target(request).key)
+    return names
+
+
+def _target(request: Request) -> Target:
+    assert request.target is not None, f"{request.operation} is not about one item"  # noqa: S101 - the executor routes by it
+    return request.target
+
+
+def parts_of_refused(batch: Sequence[Call], *, by_item: bool) -> list[list[Call]]:
+    """Return the parts in which a refused batch of several requests is sent again.
+
+    Args:
+        batch: what was refused.
+        by_item: whether to send the items of one table one by one, to see whether they are accepted then; else a
+            table's items are halved, until the culprit is alone.
+    """
+    tables: dict[str, list[Call]] = {}
+    for call in batch:
+        tables.setdefault(call.request.table, []).append(call)
+    if len(tables) > 1:
+        return list(tables.values())
+    if by_item:
+        for call in batch:
+            call.refused_in_batch = True
+        return [[call] for call in batch]
+    middle = len(batch) // 2
+    return [list(batch[:middle]), list(batch[middle:])]
+
+
+UNKNOWN_BYTES: Final = 4_096
+"""What an item of a table is taken for that was not read yet: 100 of them share a call."""
+MOST_TABLES: Final = 1_000
+"""Of how many tables sizes are known."""
+_SAMPLE: Final = 8
+_FALL: Final = 8
+
+
+class Sizes:
+    """The sizes of the items of each table, as they were last read."""
+
+    def __init__(self) -> None:
+        self.known: Final[dict[str, int]] = {}
+        """Table -> how many bytes an item of it is taken for, where one was read."""
+
+    def of(self, table: str) -> int:
+        """Return how many bytes an item of a table is taken for."""
+        return self.known.get(table, UNKNOWN_BYTES)
+
+    def learn(self, table: str, items: Sequence[WireItem]) -> None:
+        """Learn from items that were read, from some of them where there are many."""
+        # Their JSON is never shorter than what the service counts, and no item is over its limit.
+        sizes = [_json_bytes(item) for item in islice(items, _SAMPLE)]
+        if not sizes:
+            return
+        average = sum(sizes) / len(sizes)
+        if table not in self.known and len(self.known) >= MOST_TABLES:
+            self.known.clear()  # the next answers tell
+        known = self.known.get(table, 0)
+        self.known[table] = int(max(average, known + (average - known) / _FALL))
+
+
+def _json_bytes(item: WireItem) -> int:
+    try:
+        return min(len(orjson.dumps(item)), ITEM_SIZE_BYTES)
+    except TypeError:  # it is nested so deep that its readers will refuse it
+        return ITEM_SIZE_BYTES
+
+
+@dataclass(slots=True)
+class Taken:
+    """What was taken out of a queue."""
+
+    batch: list[Call] = field(default_factory=list[Call])
+    """The requests of one call."""
+    withdrawn: list[Call] = field(default_factory=list[Call])
+    """Those that nobody waits for any more."""
+
+
+class Ready(deque[Call]):
+    """A queue of requests that wait for a slot."""
+
+    __slots__ = ()
+
+    add: ClassVar[Callable[[deque[Call], Call], None]] = deque[Call].append
+    """Puts a request last."""
+    add_first: ClassVar[Callable[[deque[Call], Call], None]] = deque[Call].appendleft
+    """Puts a request that was sent before those that came later."""
+
+    def take(self, most: int, most_bytes: int, alone: Container[str], weight: Callable[[Call], int]) -> Taken:
+        """Take the requests of the next call: the first, whatever it weighs, and those after it that can share it.
+
+        What is passed over stays first in line, so that nothing waits for more than those before it.
+
+        Args:
+            most: how many requests the call may hold.
+            most_bytes: how much they may weigh together.
+            alone: the tables whose requests travel alone.
+            weight: returns what a call weighs, in bytes.
+        """
+        taken = Taken()
+        identities: set[str] = set()
+        passed_over: list[Call] = []
+        size = 0
+        while self and len(taken.batch) < most:
+            call = self.popleft()
+            request = call.request
+            shares = request.batchable and not call.refused_in_batch and not (alone and request.table in alone)
+            if not call.wanted:
+                taken.withdrawn.append(call)
+            elif not taken.batch and not shares:
+                taken.batch.append(call)
+                break
+            elif call.identity in identities or not shares:
+                passed_over.append(call)
+            elif (more := size + weight(call)) > most_bytes and taken.batch:
+                passed_over.append(call)
+                break  # whoever comes after it may be lighter, but would go before it
+            else:
+                identities.add(call.identity)
+                taken.batch.append(call)
+                size = more
+        self.extendleft(reversed(passed_over))
+        return taken
+
+
+class Queues:
+    """The queues of one lane."""
+
+    def __init__(self, groups: int) -> None:
+        """Create empty queues.
+
+        Args:
+            groups: how many groups of requests there are that never share a call.
+        """
+        self._groups = [{priority: Ready() for priority in Priority} for _ in range(groups)]
+        self._chunks = {priority: Ready() for priority in Priority}
+        """A queue of their own, for each is a call by itself, and takes turns with the calls of all others."""
+        every = (self._chunks, *self._groups)
+        self._by_priority = {priority: deque(group[priority] for group in every) for priority in Priority}
+        """Those of each priority, each in its turn."""
+        self._all = [queue for group in every for queue in group.values()]
+
+    def __bool__(self) -> bool:
+        return any(self._all)
+
+    def has(self, number: int) -> bool:
+        """Return whether so many requests wait in one of the queues, or in one as a chunk."""
+        return any(len(queue) >= number for queue in self._all) or any(self._chunks.values())
+
+    def of(self, call: Call) -> Ready:
+        """Return the queue of a request, which is to be put there now."""
+        call.urgency = call.priority
+        # Consistent reads are a group of their own; of writes there is one group.
+        return (self._groups[call.consistent] if call.parts == 1 else self._chunks)[call.urgency]
+
+    def urgency(self) -> Priority | None:
+        """Return the priority of the most urgent that waits; None if nothing does."""
+        for priority, queues in self._by_priority.items():
+            if any(queues):
+                return priority
+        return None
+
+    def next(self, priority: Priority) -> Ready | None:
+        """Return the queue of a priority whose turn it is; None if nothing waits in any."""
+        queues = self._by_priority[priority]
+        for _ in range(len(queues)):
+            queues.rotate(-1)
+            if queue := queues[-1]:
+                return queue
+        return None
+
+    def take_out(self, call: Call) -> bool:
+        """Take one request out of its queue; return whether it was in one."""
+        for queue in self._all:
+            if call in queue:
+                queue.remove(call)
+                return True
+        return False
+
+    def take_out_all(self, table: str) -> list[Call]:
+        """Take out all requests to a table; return them in their order."""
+        taken: list[Call] = []
+        for queue in self._all:
+            concerned = [each for each in queue if table in tables_of(each.request)]
+            if concerned:
+                left = [each for each in queue if table not in tables_of(each.request)]
+                queue.clear()
+                queue.extend(left)
+                taken += concerned
+        return taken
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for queue in self._all:
+            queue.clear()
+
+
+class ReadRules:
+    """How GetItem requests share calls. A read joins another of the same key and consistency until that one is sent.
+
+    A call asks for no more than its answer can hold, as far as the sizes that were read before tell.
+    """
+
+    writes: Final = False
+    most: Final = BATCH_GET_KEYS
+    most_bytes: Final = BATCH_ANSWER_BYTES
+    groups: Final = 2  # one for each consistency: a call asks for one of them
+
+    def __init__(self) -> None:
+        """Create rules with nothing that could be joined, and no sizes known."""
+        self.joinable: Final[tuple[dict[str, Call], dict[str, Call]]] = ({}, {})
+        """Identity -> what reads of that key join; of eventually consistent reads, and of consistent ones."""
+        self._sizes: Final = Sizes()
+
+    def joins(self, request: Request) -> Call | None:
+        """Return the call that a request joins; None if it needs one of its own."""
+        if request.target is None:
+            return None
+        return self.joinable[bool(request.body.get("ConsistentRead"))].get(request.target.identity)
+
+    def add(self, call: Call, *, shares: bool) -> bool:
+        """Add a call, for others to join if it shares calls; return True, for reads take no turns."""
+        if shares:
+            self.joinable[call.consistent][call.identity] = call
+        return True
+
+    def has_turn(self, call: Call) -> bool:
+        """Return True: reads take no turns."""
+        return True
+
+    def begin(self, batch: Sequence[Call]) -> None:
+        """Let nobody join what is sent now."""
+        for call in batch:
+            joinable = self.joinable[call.consistent]
+            if joinable.get(call.identity) is call:
+                del joinable[call.identity]
+
+    def remove(self, call: Call) -> Sequence[Call]:
+        """Remove a call that has ended; return those whose turn may have come, which are none."""
+        if not call.attempts:
+            self.begin((call,))
+        return ()
+
+    def replace(self, call: Call, parts: Sequence[Call]) -> None:
+        """Put the parts of a chunk in its place: nothing, for nobody joins them."""
+
+    def takes(self, chunk: Chunk) -> bool:
+        """Return whether a chunk may travel as a whole, by itself."""
+        return chunk.size * self._sizes.of(chunk.asked.table) <= self.most_bytes
+
+    def weight(self, call: Call) -> int:
+        """Return how many bytes of ``most_bytes`` a call takes."""
+        return self._sizes.known.get(call.request.table, UNKNOWN_BYTES)
+
+    def batch(self, calls: Sequence[Call]) -> Request:
+        """Return the request that carries several calls."""
+        return batch_get([call.request for call in calls])
+
+    def parts(self, calls: Sequence[Call], answer: Body) -> tuple[dict[str, Body], Leftovers]:
+        """Return what the answer to several calls says of each identity, and what it left over."""
+        requests = [call.request for call in calls]
+        leftovers = unread(requests, answer)
+        found = found_items(requests, answer)
+        return {identity: PartOfAnswer(Item=item) for identity, item in found.items()}, leftovers
+
+    def learn_of_call(self, call: Call, answer: Body) -> None:
+        """Learn sizes from the answer to one call."""
+        if call.chunk is not None:
+            responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
+            self._sizes.learn(call.request.table, responses.get(call.request.table, ()))
+        elif item := answer.get("Item"):
+            self._sizes.learn(call.request.table, (item,))
+
+    def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
+        """Learn sizes from the answer to several calls."""
+        found: dict[str, list[WireItem]] = {}
+        for call in calls:
+            if item := parts.get(call.identity, {}).get("Item"):
+                found.setdefault(call.request.table, []).append(item)
+        for table, items in found.items():
+            self._sizes.learn(table, items)
+
+
+class WriteRules:
+    """How PutItem, DeleteItem, UpdateItem and TransactWriteItems requests share calls and take turns.
+
+    Invariant: all writes of one key form a line, conditional ones and updates included: the next is sent when the one
+    before it was answered or given up. A transaction stands in the lines of all its keys, and is sent when it is the
+    first of each; it joins them all at once, so that no two wait for each other. Writes are never merged. A cancelled
+    write that was not sent leaves its lines; one that was sent keeps its place until it is answered.
+    """
+
+    writes: Final = True
+    most: Final = BATCH_WRITE_REQUESTS
+    most_bytes: Final = BATCH_WRITE_BYTES
+    groups: Final = 1
+
+    def __init__(self) -> None:
+        """Create rules with no line."""
+        self.lines: Final[dict[str, OrderedDict[Call, None]]] = {}
+        """Identity -> its writes, in order. Any of them may leave at the same cost: thousands may wait for one key."""
+
+    def joins(self, request: Request) -> Call | None:
+        """Return None: writes are never merged."""
+        return None
+
+    def add(self, call: Call, *, shares: bool) -> bool:
+        """Add a call to the line of each of its items; return whether it is the first of all."""
+        lines, first = self.lines, True
+        for identity in call.identities:
+            if (line := lines.get(identity)) is None:
+                line = lines[identity] = OrderedDict()
+            elif next(iter(line)) is not call:
+                first = False
+            line[call] = None
+        return first
+
+    def has_turn(self, call: Call) -> bool:
+        """Return whether a call is the first of all its lines."""
+        for identity in call.identities:  # noqa: SIM110 - all() costs three times as much (benchmarks: concurrent_puts)
+            if next(iter(self.lines[identity])) is not call:
+                return False
+        return True
+
+    def begin(self, batch: Sequence[Call]) -> None:
+        """Nothing: what is sent keeps its place."""
+
+    def remove(self, call: Call) -> Sequence[Call]:
+        """Take a call out of its lines; return, each once, those who are now the first of one of them."""
+        first_now: dict[Call, None] = {}
+        lines = self.lines
+        for identity in call.identities:
+            line = lines[identity]
+            if len(line) == 1:
+                del lines[identity]
+                continue
+            was_first = next(iter(line)) is call
+            del line[call]
+            if was_first:
+                first_now[next(iter(line))] = None
+        return list(first_now)
+
+    def replace(self, call: Call, parts: Sequence[Call]) -> None:
+        """Put the parts of a chunk in its place in their lines."""
+        for part in parts:
+            line = self.lines[part.identity]
+            del line[call]
+            line[part] = None
+            line.move_to_end(part, last=False)
+
+    def takes(self, chunk: Chunk) -> bool:
+        """Return whether a chunk may travel as a whole: it is not too large, and the first write of all its items."""
+        size = chunk.json_bytes + chunk.size * ENTRY_BYTES
+        return size <= self.most_bytes and self.lines.keys().isdisjoint(chunk.identities)
+
+    def weight(self, call: Call) -> int:
+        """Return how many bytes of ``most_bytes`` a call takes."""
+        return written_bytes(call.request)
+
+    def batch(self, calls: Sequence[Call]) -> Request:
+        """Return the request that carries several calls."""
+        return batch_write([call.request for call in calls])
+
+    def parts(self, calls: Sequence[Call], answer: Body) -> tuple[dict[str, Body], Leftovers]:
+        """Return what the answer left over; it says nothing of the others."""
+        return {}, unwritten([call.request for call in calls], answer)
+
+    def learn_of_call(self, call: Call, answer: Body) -> None:
+        """Nothing: the answer to a write says nothing of sizes."""
+
+    def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
+        """Nothing: the answer to a write says nothing of sizes."""
+
+
+Rules: TypeAlias = ReadRules | WriteRules
+"""What reads and writes of single items do not have in common."""

@@ -1,0 +1,419 @@
+"""A request on its way: what is known of it, who waits for it, and how each of them learns the outcome.
+
+Invariant: every waiter's future is settled exactly once, with its own answer or its own instance of an error, or is
+cancelled by its own task; no waiter's cancellation reaches another.
+"""
+
+import asyncio
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypeVar
+
+import orjson
+
+from dynamap_async.config import Priority
+from dynamap_async.errors import DynamapError, Outcome, ServiceError, TransportError
+from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, Estimate
+from dynamap_async.executor.consumed import Spending
+from dynamap_async.executor.pacing.line import Ticket
+from dynamap_async.limits import READ_UNIT_BYTES
+from dynamap_async.request import Request
+from dynamap_async.units import read_half_units, write_half_units
+from dynamap_async.wire import Body, WireItem
+
+E = TypeVar("E", bound=Exception)
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    """One task that waits for one item."""
+
+    future: asyncio.Future[Body]
+    deadline: float
+    """The event loop's time after which the task will not wait any more."""
+    number: int = 0
+    """Its number among all that wait in a session, and have waited."""
+    since: float = 0.0
+    """The event loop's time at which it asked."""
+    account: Account | None = None
+    """Who pays for its part; None for the session's own account."""
+    reserved: Estimate | None = None
+    """What is reserved for it, until it is answered, given up or cancelled."""
+
+    @property
+    def priority(self) -> Priority:
+        """How urgent it is."""
+        return Priority.INTERACTIVE if self.account is None else self.account.priority
+
+    def give_back(self) -> None:
+        """Give back what is reserved for it, if that was not done yet."""
+        if self.reserved is not None and self.account is not None:
+            self.account.give_back(self.reserved)
+            self.reserved = None
+
+    def ended(self, future: asyncio.Future[Body]) -> None:
+        """Give back what is reserved, as its future is done."""
+        self.give_back()
+
+
+class Chunk(ABC):
+    """Requests of one operation on one table, for distinct items, that one caller asks for and that fill a call."""
+
+    __slots__ = ()
+
+    asked: Request
+    """What each of them is, but for its item."""
+    size: int
+    """How many they are."""
+    json_bytes: int = 0
+    """The length of the JSON of what is written; 0 for reads and deletes."""
+    identities: Collection[str] = ()
+    """The items that are written; none for reads, which take no turns."""
+
+    @abstractmethod
+    def call(self) -> Request:
+        """Return the request that carries all of them."""
+
+    @abstractmethod
+    def requests(self) -> Sequence[Request]:
+        """Return the request of each item; asked for once, where it is taken apart."""
+
+    @abstractmethod
+    def takes(self, answer: Body) -> bool:
+        """Take the answer of the call, if it is plain: it says of each item what became of it, and no more.
+
+        Args:
+            answer: what came back.
+
+        Returns:
+            False where it is not plain.
+        """
+
+
+Apart: TypeAlias = Callable[[Sequence["asyncio.Future[Body]"]], None]
+"""Takes the futures of the requests of a chunk that was taken apart; its own is never done then."""
+
+
+class Call:
+    """One or more requests of one kind on their way together: a lone request, or a chunk that one caller asked for.
+
+    Many may wait for a lone read; one waits for all of a chunk, which is counted item by item all the same.
+    """
+
+    # What a new call has stands in the class: most calls change few of them, and one is made for each request.
+    attempts: int = 0
+    """How often it was put on the wire."""
+    on_the_wire: bool = False
+    """Whether an attempt is under way now, and not a wait for a slot or between two attempts."""
+    outcome_unknown: bool = False
+    """Whether an earlier attempt may have written without an answer."""
+    lost: ServiceError | TransportError | None = None
+    """How the last attempt to write ended, where all that is sent since is a question for the stored item."""
+    first_sent: float | None = None
+    """The event loop's time of the first attempt; None before it."""
+    exchange_id: int = 0
+    """The number of the exchange that carried it last; 0 for none."""
+    coalesced: bool = False
+    """Whether it was counted as sent together with others."""
+    idle_since: float = 0.0
+    """The event loop's time at which it last failed or was left over."""
+    joined: bool = False
+    """Whether it may have more than one part or waiter."""
+    ticket: Ticket | None = None
+    """Its right to be sent, where units are counted; None where they are not."""
+    task: asyncio.Task[None] | None = None
+    """The task that carries it, or carried it last."""
+    urgency: Priority = Priority.INTERACTIVE
+    """The priority of the queue that it was put into."""
+    refused_in_batch: bool = False
+    """Whether it travels alone, to see whether it is accepted then."""
+    left: int = 0
+    """How many of the first waiters are known to wait no more."""
+    since: float = 0.0
+    """The event loop's time at which it was asked for."""
+    parts: int = 1
+    """How many requests it stands for."""
+    identity: str = ""
+    """The table and key of the one item that it is about, equal for equal keys."""
+    identities: tuple[str, ...] = ()
+    """Those of all items that it takes turns for: of a transaction, or a chunk of writes, more than one."""
+    chunk: Chunk | None = None
+    """The requests, where they are more than one."""
+    apart: Apart | None = None
+    """Called when the chunk is taken apart, unless nobody waits for it any more."""
+    consistent: bool = False
+    """Whether it is a consistent read."""
+
+    def __init__(
+        self,
+        request: Request,
+        waiters: list[Waiter],
+        chunk: Chunk | None = None,
+        apart: Apart | None = None,
+        *,
+        consistent: bool = False,
+    ) -> None:
+        """Create a call that was not sent yet.
+
+        Args:
+            request: what is asked for; of a chunk what each request is, but for its item.
+            waiters: who waits for it.
+            chunk: the requests, where they are more than one.
+            apart: called when the chunk is taken apart, unless nobody waits for it any more.
+            consistent: whether it is a consistent read.
+        """
+        self.request = request
+        self.waiters: list[Waiter] = waiters
+        if waiters:
+            self.since = waiters[0].since
+        if consistent:
+            self.consistent = True
+        if chunk is not None:
+            self.chunk, self.apart = chunk, apart
+            self.parts, self.identities, self.joined = chunk.size, tuple(chunk.identities), True
+        elif request.target is not None:
+            self.identity = request.target.identity
+            self.identities = (self.identity,)
+        elif request.targets:
+            self.identities = tuple([target.identity for target in request.targets])
+            self.identity = self.identities[0]
+
+    def part(self, request: Request, waiter: Waiter) -> "Call":
+        """Return the call of one of its requests, as far on its way as this one.
+
+        Args:
+            request: the request.
+            waiter: who waits for it.
+        """
+        part = Call(request, [waiter])
+        part.attempts, part.on_the_wire, part.task = self.attempts, self.on_the_wire, self.task
+        part.exchange_id, part.first_sent = self.exchange_id, self.first_sent
+        part.coalesced, part.idle_since = self.coalesced, self.idle_since
+        return part
+
+    def join(self, waiter: Waiter) -> None:
+        """Let one more wait for it."""
+        self.waiters.append(waiter)
+        self.joined = True
+
+    def is_too_late(self, at: float) -> bool:
+        """Return whether an attempt at this time could do again what an earlier one may have done."""
+        seconds = self.request.resendable_seconds
+        if not self.outcome_unknown or seconds is None or self.first_sent is None:
+            return False
+        return at > self.first_sent + seconds
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is known of a call that is given up now."""
+        return Outcome.UNKNOWN if self.on_the_wire or self.outcome_unknown else Outcome.NOT_SENT
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody still waits."""
+        # Whoever is done stays so, and is looked at once: thousands may wait for one key, and leave together.
+        while self.left < len(self.waiters):
+            if not self.waiters[self.left].future.done():
+                return True
+            self.left += 1
+        return False
+
+    @property
+    def waiting(self) -> int:
+        """How many requests are still waited for, each waiter of a lone one counted."""
+        if self.chunk is not None:
+            return self.parts if self.wanted else 0
+        return sum([not waiter.future.done() for waiter in self.waiters])
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of all who have waited; of a chunk one for each item."""
+        first = self.waiters[0].number
+        return range(first, first + self.parts) if self.parts > 1 else [waiter.number for waiter in self.waiters]
+
+    @property
+    def waiter_ids(self) -> tuple[int, ...]:
+        """The numbers of those who still wait; of a chunk one for each item."""
+        if self.parts > 1:
+            return tuple(self.numbers) if self.wanted else ()
+        return tuple(waiter.number for waiter in self.waiters if not waiter.future.done())
+
+    @property
+    def payers(self) -> tuple[Account | None, ...]:
+        """The accounts of those who still wait, one for each."""
+        return tuple(waiter.account for waiter in self.waiters if not waiter.future.done())
+
+    @property
+    def priority(self) -> Priority:
+        """The most urgent priority of those who wait."""
+        if len(self.waiters) == 1 and self.waiters[0].account is None and not self.waiters[0].future.done():
+            return Priority.INTERACTIVE  # as most are
+        return min((each.priority for each in self.waiters if not each.future.done()), default=Priority.BACKGROUND)
+
+    @property
+    def out_of_requests(self) -> bool:
+        """Whether every waiter has used up its request budget."""
+        return all(account is not None and account.out_of_requests for account in self.payers)
+
+    def waited(self, now: float) -> float:
+        """Return how long those who still wait have waited since it was last answered, in sum."""
+        return sum(self.waits(now))
+
+    def waits(self, now: float) -> Sequence[float]:
+        """Return the same for each of them: of a chunk for its one payer, all items together."""
+        idle, parts = self.idle_since, self.parts
+        return [parts * (now - max(each.since, idle)) for each in self.waiters if not each.future.done()]
+
+    def give_back(self) -> None:
+        """Give back what is reserved for it, if that was not done yet."""
+        for waiter in self.waiters:
+            waiter.give_back()
+
+    def answer(self, body: Body) -> None:
+        """Give every waiter the answer; each decodes an instance of its own."""
+        for waiter in self.waiters:
+            if not waiter.future.done():
+                waiter.future.set_result(body)
+
+    def fail(self, error: Exception) -> None:
+        """Give every waiter an instance of the error of its own, so that tracebacks do not grow into each other."""
+        for waiter in self.waiters:
+            _fail(waiter, error)
+
+    def check_requests(self) -> None:
+        """Raise CapacityBudgetExceededError if the scope of its one waiter may send no further request.
+
+        One that an earlier attempt may have carried out is sent all the same, so that its outcome becomes known.
+        """
+        account = self.waiters[0].account
+        if account is not None and account.out_of_requests and not self.outcome_unknown:
+            raise account.refusal(self.request)
+
+    def refuse_those_out_of_requests(self) -> None:
+        """Fail the waiters whose scopes may send no further request, unless an earlier attempt may have written."""
+        if self.outcome_unknown:
+            return
+        for waiter in self.waiters:
+            if waiter.account is not None and waiter.account.out_of_requests and not waiter.future.done():
+                waiter.future.set_exception(waiter.account.refusal(self.request))
+
+    def fail_those_due(self, until: float, error: Exception) -> None:
+        """Fail the waiters whose deadline is before ``until``, when the next attempt would begin."""
+        for waiter in self.waiters:
+            if waiter.deadline < until:
+                _fail_with_note(waiter, error, "not sent again: the caller's deadline is too near")
+
+    def fail_those_out_of_requests(self, error: Exception) -> None:
+        """Fail the waiters whose scopes may send no further request."""
+        for waiter in self.waiters:
+            if waiter.account is not None and waiter.account.out_of_requests:
+                _fail_with_note(waiter, error, OUT_OF_REQUESTS)
+
+
+def own_instance(error: E) -> E:
+    """Return a copy of an error, with its facts, its cause and its notes.
+
+    An error of ours explains itself and comes without a traceback; any other is a defect, whose origin is kept.
+    """
+    try:
+        own = copy.copy(error)
+    except Exception:  # noqa: BLE001 - a class whose arguments are not its constructor's
+        own = type(error).__new__(type(error), *error.args)
+        own.__dict__.update(error.__dict__)
+    if hasattr(error, "__notes__"):
+        own.__notes__ = list(error.__notes__)
+    own.__cause__, own.__context__ = error.__cause__, error.__context__
+    own.__suppress_context__ = error.__suppress_context__
+    return own if isinstance(error, DynamapError) else own.with_traceback(error.__traceback__)
+
+
+def _fail_with_note(waiter: Waiter, error: Exception, note: str) -> None:
+    own = own_instance(error)
+    own.add_note(note)
+    _fail(waiter, own)
+
+
+def _fail(waiter: Waiter, error: Exception) -> None:
+    if not waiter.future.done():
+        waiter.future.set_exception(own_instance(error))
+
+
+Measure = Callable[[WireItem], int]
+"""Returns the size of an item in bytes, as units count it."""
+
+
+def json_size(item: WireItem) -> int:
+    """Return the length of an item's JSON, which is in about the same proportion to others' as its size."""
+    return len(orjson.dumps(item))
+
+
+@dataclass(slots=True, eq=False)
+class Settlement:
+    """An exchange that is over, and what it took."""
+
+    request: Request
+    """What was sent."""
+    carried: Sequence[Call]
+    """What was asked for: several requests where it was a batch."""
+    spent: tuple[Spending, ...] | None
+    """What it took; None where that is not known."""
+    measure: Measure
+    error: BaseException | None = None
+    """In what it ended; None for an answer."""
+    left_over: Sequence[Call] = ()
+    """What the answer did not get to."""
+    throttled: Sequence[Call] = ()
+    """What was refused, or left over, for want of capacity."""
+    parts: Mapping[str, Body] = field(default_factory=dict[str, Body])
+    """Of a batch, what the answer says of each identity."""
+
+    def served(self) -> Sequence[Call]:
+        """Return what the units were taken for: what was carried and not left over."""
+        if not self.left_over:
+            return self.carried
+        left = set(self.left_over)
+        return [sending for sending in self.carried if sending not in left] or self.carried
+
+    def divided(self) -> list[tuple[Call, list[Spending]]]:
+        """Return what each of the requests that were served took, those of a table in proportion to its items' units.
+
+        The answer speaks of a batch as a whole; the service's arithmetic says how large each one's part of it is.
+        """
+        served, spent = self.served(), self.spent or ()
+        if len(served) == 1:
+            return [(served[0], list(spent))]
+        shares: dict[Call, list[Spending]] = {sending: [] for sending in served}
+        weights = {sending: self._weight(sending) for sending in served}
+        for spending in spent:
+            concerned = [each for each in served if each.request.table == spending.table] or served
+            parts = divide(spending.halves, [weights[sending] for sending in concerned])
+            for sending, halves in zip(concerned, parts, strict=True):
+                if halves:
+                    shares[sending].append(replace(spending, halves=halves))
+        return list(shares.items())
+
+    def _weight(self, sending: Call) -> int:
+        request = sending.request
+        if request.writes:
+            return write_half_units(request.target.size_bytes if request.target else 0)
+        item = self.parts.get(request.target.identity, {}).get("Item") if request.target else None
+        try:
+            # JSON is never shorter than what the service counts, and measuring takes longer.
+            size = self.measure(item) if item and json_size(item) > READ_UNIT_BYTES else 0
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            size = 0  # an item of no known form is its readers' error to report
+        return read_half_units(size)
+
+
+def divide(total: int, weights: Sequence[int]) -> list[int]:
+    """Return ``total`` in whole parts, in proportion to weights by largest remainder, the first of equal ones first."""
+    weight = sum(weights)
+    if not weight:
+        return divide(total, [1] * len(weights)) if weights else []
+    parts = [total * each // weight for each in weights]
+    by_remainder = sorted(range(len(weights)), key=lambda at: -(total * weights[at] % weight))
+    for at in by_remainder[: total - sum(parts)]:
+        parts[at] += 1
+    return parts

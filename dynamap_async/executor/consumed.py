@@ -1,0 +1,153 @@
+"""Metering: requests ask what they take, and answers are read for it. The one place that knows these forms.
+
+Answers of engines differ from the service's, so what cannot be read is taken for no report, never for an error.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapacity.html
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, cast
+
+from dynamap_async.request import Request
+from dynamap_async.units import read_half_units, write_half_units
+from dynamap_async.wire import Body
+
+_ASKED: Final[Mapping[str, str]] = {
+    "BatchExecuteStatement": "INDEXES",
+    "BatchGetItem": "INDEXES",
+    "BatchWriteItem": "INDEXES",
+    "DeleteItem": "INDEXES",
+    "ExecuteStatement": "INDEXES",
+    "ExecuteTransaction": "INDEXES",
+    "GetItem": "INDEXES",
+    "PutItem": "INDEXES",
+    "Query": "INDEXES",
+    "Scan": "INDEXES",
+    "TransactGetItems": "TOTAL",  # which reads no index
+    "TransactWriteItems": "INDEXES",
+    "UpdateItem": "INDEXES",
+}
+"""Each operation that takes units, and how it is asked for them."""
+METERED: Final = frozenset(_ASKED)
+"""The operations that take units."""
+_PLAIN: Final = {"TableName", "CapacityUnits", "Table"}
+_PLAIN_TABLE: Final = {"CapacityUnits"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The units that a request took of one table, or of one of its indexes."""
+
+    table: str
+    index: str | None
+    """The index; None for the table itself."""
+    local: bool
+    """Whether it is a local index, whose units are the table's."""
+    writes: bool
+    """Whether they are write units."""
+    halves: int
+    """How many, in halves of a unit."""
+
+
+_spending = lru_cache(maxsize=4096)(Spending)
+
+
+def is_metered(request: Request) -> bool:
+    """Return whether a request takes units."""
+    return request.operation in METERED
+
+
+def metered(request: Request) -> Request:
+    """Let a request ask what it takes, and return it."""
+    if (asked := _ASKED.get(request.operation)) is not None and "ReturnConsumedCapacity" not in request.body:
+        # Another body, for this one may be the operation's; another request would cost 2 us (benchmarks: get_one).
+        request.body = {"ReturnConsumedCapacity": asked, **request.body}
+    return request
+
+
+def reports(answer: Body) -> tuple[dict[str, Any], ...]:
+    """Return what an answer reports of capacity as it stands there, with an entry for each table."""
+    given: Any = answer.get("ConsumedCapacity")
+    # Of a single operation there is one entry, of a batch or a transaction a list.
+    if isinstance(given, dict):
+        return (cast("dict[str, Any]", given),)
+    return tuple(cast("list[dict[str, Any]]", given)) if isinstance(given, list) else ()
+
+
+def spendings(request: Request, answer: Body) -> tuple[Spending, ...] | None:
+    """Return what an answer says that its request took; None where it does not say, or not in a form that is known."""
+    given: Any = answer.get("ConsumedCapacity")
+    if not given:
+        return None
+    try:
+        # Of a single operation there is one entry, of a batch or a transaction a list.
+        entries: Sequence[Any] = (given,) if isinstance(given, dict) else given
+        first = entries[0]
+        if len(entries) == 1 and first.keys() == _PLAIN and (own := first["Table"]).keys() == _PLAIN_TABLE:
+            # By far the most common form, and this is on the way of every request.
+            halves = round(2 * own["CapacityUnits"])
+            return (_spending(first["TableName"], None, False, request.writes, halves),) if halves else ()
+        return tuple(spending for entry in entries for spending in _of_table(request, entry))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return None
+
+
+def _of_table(request: Request, entry: Any) -> Iterator[Spending]:
+    table: str = entry["TableName"]
+    indexes: list[tuple[bool, str, Any]] = []
+    for local, kind in ((False, "GlobalSecondaryIndexes"), (True, "LocalSecondaryIndexes")):
+        of_kind: dict[str, Any] = entry.get(kind) or {}
+        indexes.extend((local, index, part) for index, part in of_kind.items())
+    own: Any = entry.get("Table")
+    if own is None:
+        # Some engines give the sum only.
+        own = entry if not indexes else {"CapacityUnits": entry["CapacityUnits"] - sum(map(_total, indexes))}
+    for writes, halves in _halves(request, own):
+        yield _spending(table, None, False, writes, halves)
+    for local, index, part in indexes:
+        for writes, halves in _halves(request, part):
+            yield _spending(table, index, local, writes, halves)
+
+
+def _total(index: tuple[bool, str, Any]) -> float:
+    units: float = index[2]["CapacityUnits"]
+    return units
+
+
+def _halves(request: Request, part: Any) -> Iterator[tuple[bool, int]]:
+    """Yield whether units are write units, and how many halves. A write can take read units: a repeated transaction."""
+    if "ReadCapacityUnits" in part or "WriteCapacityUnits" in part:
+        for writes, name in ((False, "ReadCapacityUnits"), (True, "WriteCapacityUnits")):
+            if halves := round(2 * part.get(name, 0)):
+                yield writes, halves
+    elif halves := round(2 * part["CapacityUnits"]):
+        yield request.writes, halves
+
+
+def least(request: Request) -> tuple[int, int]:
+    """Return the read units and the write units, in halves, that a request takes at the least; zeros if it is free."""
+    body: Any = request.body
+    consistent = bool(body.get("ConsistentRead"))
+    match request.operation:
+        case "GetItem" | "Query" | "Scan":
+            return read_half_units(0, consistent=consistent), 0
+        case "PutItem":
+            return 0, write_half_units(request.target.size_bytes if request.target else 0)
+        case "DeleteItem" | "UpdateItem":
+            return 0, write_half_units(0)
+        case "ExecuteStatement":
+            return (0, write_half_units(0)) if request.writes else (read_half_units(0, consistent=consistent), 0)
+        case "TransactGetItems" | "TransactWriteItems" | "ExecuteTransaction" | "BatchExecuteStatement":
+            together = request.operation != "BatchExecuteStatement"
+            if request.writes:
+                return 0, parts_in(request) * write_half_units(0, transactional=together)
+            return parts_in(request) * read_half_units(0, transactional=together), 0
+        case _:
+            return 0, 0
+
+
+def parts_in(request: Request) -> int:
+    """Return how many actions or statements a request has that are carried out as one; 0 if it has no parts."""
+    body: Any = request.body
+    return len(body.get("TransactItems") or body.get("TransactStatements") or body.get("Statements") or ())

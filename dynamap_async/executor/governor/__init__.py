@@ -1,1 +1,0 @@
-"""The governor: paces what is sent by the capacity of tables and indexes, as far as it is known or was learned."""

@@ -1,0 +1,193 @@
+"""Estimates: the units that a request will take, learned from the answers to others of its kind. Pure.
+
+Requests of a kind ask the same operation of the same tables and index. Of each kind the average is kept for each place
+that its answers have named, in proportion to what is known of a request: the size of what it writes. It follows changes
+within about a hundred requests.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from dynamap_async.executor.consumed import Spending, least
+from dynamap_async.request import Request, tables_of
+from dynamap_async.units import items_per_page, read_half_units
+
+_PAGE_ITEM_BYTES: Final = 1_024
+"""What an item of a query with a limit is taken for until its answers are known."""
+_PAGE_ITEMS: Final = 100
+"""How many items a query without a limit is taken to read until its answers are known."""
+
+
+class Place(NamedTuple):
+    """A table or one of its global indexes, for reads or for writes."""
+
+    table: str
+    """The full table name."""
+    index_name: str | None
+    """The global index; None for the table, whose capacity its local indexes share."""
+    writes: bool
+    """Whether write units are meant."""
+
+
+def spent_units(spent: Iterable[Spending]) -> dict[Place, float]:
+    """Return the units that an answer reported, of each place."""
+    units: dict[Place, float] = {}
+    for spending in spent:
+        place = Place(spending.table, None if spending.local else spending.index, spending.writes)
+        units[place] = units.get(place, 0.0) + spending.halves / 2
+    return units
+
+
+def supposed_units(request: Request) -> dict[Place, float]:
+    """Return what a request is taken for until the answers to others of its kind are known."""
+    reads, writes = least(request)
+    tables = tables_of(request)
+    if len(tables) > 1:
+        counts = _actions(request.body, tables)
+        total = sum(counts.values())
+        return {
+            Place(table, None, request.writes): max(reads, writes) / 2 * count / total
+            for table, count in counts.items()
+        }
+    if request.operation in ("Query", "Scan"):
+        return {Place(request.table, request.index, writes=False): _page_units(request)}
+    return {Place(request.table, None, request.writes): max(reads, writes) / 2}
+
+
+def weight_of(request: Request) -> float:
+    """Return how much a request is of its kind, in proportion to which it takes units: what it is known to write."""
+    reads, writes = least(request)
+    sizes = [target.size_bytes for target in request.targets]
+    return max(1.0, reads / 2, writes / 2, sum(-(-size // 1024) for size in sizes) * 2.0)
+
+
+def _page_units(request: Request) -> float:
+    body: Any = request.body
+    items = min(body.get("Limit") or _PAGE_ITEMS, items_per_page(_PAGE_ITEM_BYTES))
+    return read_half_units(items * _PAGE_ITEM_BYTES, consistent=bool(body.get("ConsistentRead"))) / 2
+
+
+def _actions(body: Mapping[str, Any], tables: tuple[str, ...]) -> dict[str, int]:
+    """Return how many of a transaction's actions are about each table; statements are taken to be spread evenly."""
+    counts = dict.fromkeys(tables, 0)
+    for action in body.get("TransactItems") or ():
+        for part in action.values():
+            counts[part["TableName"]] += 1
+    return counts if sum(counts.values()) else dict.fromkeys(tables, 1)
+
+
+MOST_KINDS: Final = 2_000
+"""Of how many kinds of requests something is remembered: that of which nothing was learned for longest is forgotten."""
+_MEMORY: Final = 64
+"""Over about how many requests the averages are taken."""
+
+
+class Kind(NamedTuple):
+    """Requests that are expected to take units alike."""
+
+    operation: str
+    table: str
+    """The full table name."""
+    index_name: str | None
+    consistent: bool
+    """Whether they read consistently."""
+    limit_bits: int
+    """How many binary digits their limit has; 0 for none."""
+    tables: tuple[str, ...] = ()
+    """The tables, where there are several."""
+
+
+class Estimate(NamedTuple):
+    """What one request is expected to take."""
+
+    kind: Kind
+    weight: float
+    """How much of its kind it is."""
+    units: Mapping[Place, float]
+
+
+class _Average:
+    """The units that a kind takes of each place, for one of weight 1."""
+
+    __slots__ = ("_kind", "_last", "_units", "_weights", "answered")
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind: Final = kind
+        self._weights = 0.0
+        self._units: dict[Place, float] = {}
+        self._last: Estimate | None = None
+        self.answered = 0
+        """How many requests were learned from."""
+
+    def of(self, weight: float) -> Estimate:
+        """Return what one of a weight is expected to take; until the next answer, of equal weights the same object."""
+        last = self._last
+        if last is None or last.weight != weight:
+            units = {place: units / self._weights * weight for place, units in self._units.items() if units}
+            last = self._last = Estimate(self._kind, weight, units)
+        return last
+
+    def learn(self, units: Mapping[Place, float], weight: float, requests: int) -> None:
+        self._last = None
+        self.answered += requests
+        kept = (1 - 1 / _MEMORY) ** requests
+        self._weights = self._weights * kept + weight
+        for place in self._units.keys() | units.keys():
+            self._units[place] = self._units.get(place, 0.0) * kept + units.get(place, 0.0)
+
+
+class Estimates:
+    """What the requests of a session are expected to take."""
+
+    def __init__(self) -> None:
+        self._averages: Final[dict[Kind, _Average]] = {}
+
+    def of(self, request: Request) -> Estimate:
+        """Return what a request is expected to take."""
+        body = request.body
+        limit: int = body.get("Limit") or 0
+        kind = Kind(
+            request.operation,
+            request.table,
+            request.index,
+            bool(body.get("ConsistentRead")),
+            limit.bit_length(),
+            request.tables,
+        )
+        weight = weight_of(request)
+        average = self._averages.get(kind)
+        return Estimate(kind, weight, supposed_units(request)) if average is None else average.of(weight)
+
+    def answered(self, kind: Kind) -> int:
+        """Return how many answers to requests of a kind were learned from."""
+        average = self._averages.get(kind)
+        return 0 if average is None else average.answered
+
+    def learn(self, expected: Iterable[Estimate], spent: Mapping[Place, float]) -> None:
+        """Learn what requests took together, each in proportion to what was expected of it.
+
+        Args:
+            expected: the requests that one exchange carried, as far as they were carried out.
+            spent: the units that it took.
+        """
+        groups: dict[Kind, list[float]] = {}
+        for estimate in expected:
+            group = groups.setdefault(estimate.kind, [0.0, 0.0, 0.0])
+            group[0] += 1
+            group[1] += estimate.weight
+            group[2] += sum(estimate.units.values())
+        for kind, (requests, weight, units) in groups.items():
+            concerned = _concerning(kind, spent)
+            # Where an exchange carried several kinds of requests to one table.
+            together = sum(group[2] for other, group in groups.items() if other.table == kind.table)
+            part = units / together if together else 1.0
+            average = self._averages.pop(kind, None) or _Average(kind)
+            self._averages[kind] = average  # last, for it is the newest
+            if len(self._averages) > MOST_KINDS:
+                del self._averages[next(iter(self._averages))]
+            average.learn({place: taken * part for place, taken in concerned.items()}, weight, int(requests))
+
+
+def _concerning(kind: Kind, spent: Mapping[Place, float]) -> Mapping[Place, float]:
+    tables = kind.tables or (kind.table,)
+    return {place: units for place, units in spent.items() if place.table in tables}

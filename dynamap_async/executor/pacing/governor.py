@@ -1,0 +1,311 @@
+"""The governor: who may be sent, by the capacity that is there. Pure: the time is passed in, and nothing waits here.
+
+An operation on a table without any limit that is known or was learned is not held up, and has no ticket. Any other asks
+for one, waits in line until its units are there, is sent, and settles: what the answer reports corrects what was taken
+on the estimate, and a refusal lowers the pace.
+
+Invariant: every ticket that was admitted is settled, refused or left once.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+"""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from dynamap_async.config import CapacityPolicy, Priority, Throughput
+from dynamap_async.executor.pacing.buckets import Bucket
+from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estimates, Kind, Place
+from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
+from dynamap_async.executor.pacing.line import Line, Needs, Ticket
+from dynamap_async.request import Request
+from dynamap_async.wire import Body
+
+Limits: TypeAlias = Mapping[tuple[str | None, bool], float | None]
+"""(global index, or None for the table; whether write units are meant) -> units a second; None for no limit."""
+
+
+def described_limits(answer: Body) -> Limits:
+    """Return the limits in an answer of DescribeTable, provisioned or as the maximum of an on-demand table.
+
+    Raises:
+        LookupError, TypeError, ValueError, AttributeError: the answer is not of the form that DynamoDB documents.
+    """
+    table: Mapping[str, Any] = answer["Table"]
+    billing: Mapping[str, Any] = table.get("BillingModeSummary") or {}
+    on_demand = billing.get("BillingMode") == "PAY_PER_REQUEST"
+    limits = _limits_of(None, table, on_demand=on_demand)
+    for index in table.get("GlobalSecondaryIndexes") or ():
+        limits |= _limits_of(index["IndexName"], index, on_demand=on_demand)
+    return limits
+
+
+def same_limits(throughput: Throughput, index: str | None) -> Limits:
+    """Return the limits of a table or of a global index whose throughput is known."""
+    return {(index, False): float(throughput.read), (index, True): float(throughput.write)}
+
+
+def _limits_of(
+    index: str | None, described: Mapping[str, Any], *, on_demand: bool
+) -> dict[tuple[str | None, bool], float | None]:
+    units: Mapping[str, Any] = described.get("OnDemandThroughput" if on_demand else "ProvisionedThroughput") or {}
+    names = (
+        ("MaxReadRequestUnits", "MaxWriteRequestUnits") if on_demand else ("ReadCapacityUnits", "WriteCapacityUnits")
+    )
+    # -1 stands for an on-demand table without a maximum; local engines give 0.
+    return {
+        (index, writes): limit if (limit := float(units.get(names[writes], 0))) > 0 else None
+        for writes in (False, True)
+    }
+
+
+_AT_ONCE: Final = 50
+"""Two calls full of writes: about 10 ms of work until all is sent."""
+_HOT: Final = 0.5
+"""From which part of its limit on a partition's own limit is counted."""
+_COLD: Final = 0.1
+"""Below which part of its limit it is not counted any more."""
+_MOST_PARTITIONS: Final = 1_000
+"""So many are counted; those that have grown cold are dropped before there are more."""
+_IN_USE_SECONDS: Final = 60.0
+"""For so long after its last request what was learned of a table's pace is kept, however many tables there are."""
+
+
+class Governor:
+    """The buckets of a session, and who waits for their units."""
+
+    def __init__(self, policy: CapacityPolicy) -> None:
+        self.policy: Final = policy
+        self.estimates: Final = Estimates()
+        self._part: Final = policy.share * policy.target_utilization
+        self._needs: Final[dict[Kind, tuple[Estimate, Needs]]] = {}
+        self._line: Final = Line()
+        self._buckets: Final[dict[str, dict[Place, Bucket]]] = {}
+        """Table -> its buckets."""
+        self._heat: Final = Heat()
+        self._partitions: Final[dict[Partition, Bucket]] = {}
+        """Those that take much."""
+        self.governed: Final[set[str]] = set()
+        """The tables whose requests need tickets."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anyone waits."""
+        return self._line.waiting
+
+    def governs(self, tables: Iterable[str]) -> bool:
+        """Return whether a request about these tables needs a ticket: one of them is enough."""
+        return not self.governed.isdisjoint(tables)
+
+    def bucket(self, place: Place, now: float) -> Bucket:
+        """Return the bucket of a place."""
+        buckets = self._buckets.get(place.table)
+        if buckets is None:
+            buckets = self._buckets[place.table] = {}
+        bucket = buckets.get(place)
+        if bucket is None:
+            bucket = buckets[place] = Bucket(self.policy.burst_seconds, now)
+            if isinstance(same := self.policy.limits, Throughput):
+                bucket.know((same.write if place.writes else same.read) * self._part, now)
+        return bucket
+
+    def suppose(self, table: str, now: float) -> None:
+        """Hold requests to a table up to a small rate, until its limits are known."""
+        self.governed.add(table)
+        for writes in (False, True):
+            self.bucket(Place(table, None, writes), now).suppose()
+
+    def know(self, table: str, limits: Limits, now: float) -> None:
+        """Set a table's limits, of which this session gets its share. Somebody may be admitted by that."""
+        for (index, writes), limit in limits.items():
+            bucket = self.bucket(Place(table, index, writes), now)
+            self._line.refill(bucket, now)
+            bucket.know(None if limit is None else limit * self._part, now)
+        buckets = self._buckets.setdefault(table, {}).values()
+        if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
+            self.governed.discard(table)
+        else:
+            self.governed.add(table)
+
+    def ticket(self, request: Request, priority: Priority, now: float) -> Ticket:
+        """Return a ticket for a request; it waits nowhere yet."""
+        estimate = self.estimates.of(request)
+        needs = self._needs_of(estimate, now)
+        hot = self._hot(request, sum(estimate.units.values()), now)
+        return Ticket(needs if hot is None else (*needs, hot), priority, estimate)
+
+    def _needs_of(self, estimate: Estimate, now: float) -> Needs:
+        """Return an estimate in buckets: one value for all who share the estimate, as most items of a load do."""
+        last = self._needs.get(estimate.kind)
+        if last is None or last[0] is not estimate:
+            if len(self._needs) >= MOST_KINDS:
+                self._needs.clear()
+            needs = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
+            last = self._needs[estimate.kind] = estimate, needs
+        return last[1]
+
+    def _hot(self, request: Request, units: float, now: float) -> tuple[Bucket, float] | None:
+        """Return the bucket of a partition that takes so much that its own limit may count."""
+        partition = partition_of(request)
+        if partition is None:
+            return None
+        rate = self._heat.add(partition, units, now)
+        bucket = self._partitions.get(partition)
+        if bucket is None and rate < partition.limit * _HOT:
+            return None
+        if bucket is None:
+            bucket = self._partition(partition, now)
+        elif rate < partition.limit * _COLD and bucket.pace.rate == bucket.pace.ceiling:
+            del self._partitions[partition]
+            return None
+        return bucket, units
+
+    def _partition(self, partition: Partition, now: float) -> Bucket:
+        if len(self._partitions) >= _MOST_PARTITIONS:
+            for each in [each for each in self._partitions if self._heat.rate(each, now) < each.limit * _COLD]:
+                del self._partitions[each]
+        bucket = self._partitions[partition] = Bucket(1.0, now)
+        bucket.know(partition.limit * self.policy.share, now)
+        return bucket
+
+    def refuse_partition(self, partition: Partition, ticket: Ticket | None, now: float) -> list[str]:
+        """Record that an operation was refused because its partition had no capacity; as ``refuse``."""
+        bucket = self._partitions.get(partition) or self._partition(partition, now)
+        self._line.refill(bucket, now)
+        if ticket is not None:
+            admitted_at = ticket.admitted_at
+            self._line.leave(ticket, now)
+            bucket.refuse(admitted_at, now)
+        return self._govern(partition.table)
+
+    def _govern(self, table: str) -> list[str]:
+        new = [] if table in self.governed else [table]
+        self.governed.add(table)
+        return new
+
+    def ask(self, ticket: Ticket, now: float) -> list[Ticket]:
+        """Let a ticket join the line, in its old place if it was asked for before.
+
+        Returns:
+            Who is admitted by that, this one first of all or nobody as a rule.
+        """
+        # Who is less urgent goes with others of its kind, when enough units for several have come: a call with a few
+        # items costs both sides nearly as much as a full one (benchmarks/acceptance, question "beside").
+        return self._line.admit(now, _AT_ONCE, ticket.priority) if self._line.join(ticket) else []
+
+    def lift(self, ticket: Ticket, priority: Priority, now: float) -> list[Ticket]:
+        """Let a waiting ticket go on with a higher priority; return who is admitted by that."""
+        if ticket.queue is None:
+            ticket.priority = min(ticket.priority, priority)
+            return []
+        self._line.leave(ticket, now)
+        ticket.priority = priority
+        return self.ask(ticket, now)
+
+    def leave(self, ticket: Ticket, now: float) -> None:
+        """Let go of an operation that is not sent any more; it gives back what it was given."""
+        self._line.leave(ticket, now)
+
+    def admit(self, now: float) -> list[Ticket]:
+        """Admit those whose units have come, not too many in one turn of an event loop; return them in their order."""
+        return self._line.admit(now, _AT_ONCE)
+
+    def next_at(self, now: float) -> float | None:
+        """Return when to call ``admit`` again; None while nobody waits."""
+        return self._line.next_at(now)
+
+    def settle(self, tickets: Collection[Ticket], spent: Mapping[Place, float] | None, now: float) -> None:
+        """Record what an answer reported.
+
+        Args:
+            tickets: those of the operations that were carried out.
+            spent: the units that they took of each place; None where the answer did not say: the estimates count.
+            now: the time.
+        """
+        taken = _taken(tickets, now)
+        if spent is None:
+            return
+        for place, units in {**dict.fromkeys(spent, 0.0), **taken}.items():
+            real = spent.get(place, 0.0)
+            bucket = self.bucket(place, now)
+            bucket.pace.delivered.add(real, now)
+            if tickets and not bucket.open:
+                self._line.refill(bucket, now)
+                bucket.give(units - real)
+        if tickets:
+            self.estimates.learn([ticket.estimate for ticket in tickets], spent)
+
+    def refuse(
+        self, tickets: Collection[Ticket], places: Iterable[Place], now: float, *, partly: bool = False
+    ) -> list[str]:
+        """Record that operations were refused for want of capacity; they get back what they were given.
+
+        Args:
+            tickets: those of the operations; none where they had none.
+            places: where capacity was short: from now on, requests to their tables need tickets.
+            now: the time.
+            partly: whether others of the same call were carried out.
+
+        Returns:
+            Those of the tables whose requests did not need tickets until now.
+        """
+        admitted_at = min((each.admitted_at for each in tickets if each.admitted_at is not None), default=None)
+        for ticket in tickets:
+            self._line.leave(ticket, now)
+        new: list[str] = []
+        for place in set(places):
+            bucket = self.bucket(place, now)
+            self._line.refill(bucket, now)
+            bucket.refuse(admitted_at, now, partly=partly)
+            new += self._govern(place.table)
+        return new
+
+    def is_waited_for(self, table: str) -> bool:
+        """Return whether requests to a table wait; those to several tables are not looked at."""
+        return self._line.waits_with(table)
+
+    def tables_waited_for(self) -> set[str]:
+        """Return the tables whose units are waited for."""
+        waited_for = self._line.buckets()
+        return {table for table, buckets in self._buckets.items() if not waited_for.isdisjoint(buckets.values())}
+
+    @property
+    def tables(self) -> int:
+        """How many tables are known."""
+        return len(self._buckets)
+
+    def has_delivered(self, table: str) -> bool:
+        """Return True if an answer ever reported units of a table."""
+        return any(bucket.pace.delivered.at > -math.inf for bucket in self._buckets.get(table, {}).values())
+
+    def idle(self, now: float, number: int) -> list[str]:
+        """Return so many tables that may be forgotten, those that were idle longest first.
+
+        There may be fewer: a table that is waited for, or paced and in use, may not.
+        """
+        waited_for = self.tables_waited_for()
+        used: dict[str, float] = {}
+        for table, buckets in self._buckets.items():
+            at = max((each.used_at for each in buckets.values()), default=-math.inf)
+            if table not in waited_for and not (table in self.governed and now - at < _IN_USE_SECONDS):
+                used[table] = at
+        return sorted(used, key=used.__getitem__)[:number]
+
+    def forget(self, table: str) -> None:
+        """Forget what was learned of a table; if it is used again, it is as one that was never met."""
+        self.governed.discard(table)
+        self._heat.forget(table)
+        if self._buckets.pop(table, None) is not None:
+            self._needs.clear()  # which are its buckets
+
+
+def _taken(tickets: Iterable[Ticket], now: float) -> dict[Place, float]:
+    """Record that operations were carried out; return the units that they were given."""
+    taken: dict[Place, float] = {}
+    for ticket in tickets:
+        ticket.admitted_at = None
+        for place, units in ticket.estimate.units.items():
+            taken[place] = taken.get(place, 0.0) + units
+        for bucket, units in ticket.needs[len(ticket.estimate.units) :]:
+            bucket.pace.delivered.add(units, now)  # a partition's: no answer tells of it
+    return taken

@@ -1,0 +1,247 @@
+"""The line: who is admitted next. Pure; the time is passed in.
+
+An operation is admitted when all buckets that it draws on have its units, and takes them all at once. What is more
+urgent goes first, and of equal urgency what came first; a part of each rate is guaranteed to what is less urgent.
+Whoever is first and cannot go has the units that it waits for set aside, so that those behind it may go as far as that
+delays nobody; only where a bucket is full, and would take in no more, somebody goes all the same.
+
+Invariant: a ticket is in at most one queue. All tickets of a queue draw on the same buckets with the same priority, so
+only the first of each queue has to be looked at, however many wait. No ticket is overtaken by a later one of its
+priority that draws on the same buckets. After ``admit``, nobody waits while all the buckets that it draws on are full.
+"""
+
+import heapq
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from typing import Final, TypeAlias
+
+from dynamap_async.config import Priority
+from dynamap_async.executor.pacing.buckets import Bucket
+from dynamap_async.executor.pacing.estimates import Estimate
+
+Needs: TypeAlias = tuple[tuple[Bucket, float], ...]
+"""Each bucket that an operation draws on, once, with the units that it is expected to take."""
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One operation that needs units, all of them at once."""
+
+    needs: Needs
+    priority: Priority
+    estimate: Estimate
+    """What it is expected to take, of places instead of buckets."""
+    number: int = 0
+    """Its place among all tickets; one that is asked for again keeps it."""
+    admitted_at: float | None = None
+    """When it got its units; None before."""
+    queue: "TicketQueue | None" = None
+    """Where it waits; None where it does not."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the next of those that draw on the same buckets with the same priority."""
+        return self.queue is not None and self.queue.first is self
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it neither waits nor holds units."""
+        return self.queue is None and self.admitted_at is None
+
+
+@dataclass(slots=True, eq=False)
+class TicketQueue:
+    """Tickets that draw on the same buckets with the same priority, in their order."""
+
+    buckets: tuple[Bucket, ...]
+    priority: Priority
+    tickets: OrderedDict[Ticket, None] = field(default_factory=OrderedDict[Ticket, None])
+    """In their order. Any of them may leave at any time, at the same cost (a plain dict would search for its first)."""
+
+    @property
+    def first(self) -> Ticket:
+        """The ticket that came first."""
+        return next(iter(self.tickets))
+
+
+class TicketQueues:
+    """All tickets that wait."""
+
+    def __init__(self) -> None:
+        self._queues: dict[tuple[Priority, tuple[Bucket, ...]], TicketQueue] = {}
+
+    def __iter__(self) -> Iterator[TicketQueue]:
+        """Return the queues in which anyone waits."""
+        return iter(tuple(self._queues.values()))
+
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
+    def join(self, ticket: Ticket) -> bool:
+        """Put a ticket into its place; return whether it is the first of its queue."""
+        buckets = tuple(bucket for bucket, _ in ticket.needs)
+        queue = self._queues.get((ticket.priority, buckets))
+        if queue is None:
+            queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
+        ticket.queue = queue
+        line = queue.tickets
+        is_last = not line or next(reversed(line)).number < ticket.number
+        line[ticket] = None
+        if not is_last:
+            earlier = list(takewhile(lambda other: other.number < ticket.number, line))
+            for each in (ticket, *reversed(earlier)):
+                line.move_to_end(each, last=False)
+        return queue.first is ticket
+
+    def leave(self, ticket: Ticket) -> None:
+        """Take a ticket out of its queue."""
+        queue, ticket.queue = ticket.queue, None
+        if queue is None:
+            return
+        del queue.tickets[ticket]
+        if not queue.tickets:
+            del self._queues[queue.priority, queue.buckets]
+
+    def waiting(self) -> dict[Bucket, tuple[Priority, ...]]:
+        """Return each bucket that is waited for, and by whom."""
+        found: dict[Bucket, tuple[Priority, ...]] = {}
+        for queue in self._queues.values():
+            for bucket in queue.buckets:
+                found[bucket] = (*found.get(bucket, ()), queue.priority)
+        return found
+
+
+TOGETHER: Final = 25
+"""So many are let in together, where so many wait, so that they can share a call."""
+QUANTUM_SECONDS: Final = 0.025
+"""So long the first of them waits for the others."""
+_ROUNDING: Final = 1e-9
+
+
+class Line:
+    """Operations that wait for units."""
+
+    def __init__(self) -> None:
+        self._queues: Final = TicketQueues()
+        self._asked = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anyone waits."""
+        return bool(self._queues)
+
+    def join(self, ticket: Ticket) -> bool:
+        """Let a ticket wait; return whether ``admit`` may admit it now."""
+        if not ticket.number:
+            self._asked += 1
+            ticket.number = self._asked
+        ticket.admitted_at = None
+        return self._queues.join(ticket)
+
+    def leave(self, ticket: Ticket, now: float) -> None:
+        """Let a ticket wait no more; one that was admitted and did not spend its units gives them back."""
+        if ticket.queue is not None:
+            self._queues.leave(ticket)
+        elif ticket.admitted_at is not None:
+            ticket.admitted_at = None
+            for bucket, units in ticket.needs:
+                self.refill(bucket, now)
+                bucket.give(units)
+
+    def fill(self, now: float) -> None:
+        """Let the buckets that are waited for fill up to now."""
+        for bucket, priorities in self._queues.waiting().items():
+            bucket.fill(now, priorities)
+
+    def buckets(self) -> set[Bucket]:
+        """Return the buckets that anyone waits for."""
+        return {bucket for queue in self._queues for bucket in queue.buckets}
+
+    def waits_with(self, table: str) -> bool:
+        """Return whether anyone waits who asks for a table alone."""
+        return any(queue.first.estimate.kind.table == table for queue in self._queues)
+
+    def refill(self, bucket: Bucket, now: float) -> None:
+        """Let one bucket fill up to now."""
+        bucket.fill(now, self._queues.waiting().get(bucket, ()))
+
+    def admit(self, now: float, most: int | None = None, least: Priority = Priority.BACKGROUND) -> list[Ticket]:
+        """Admit everyone who can go; return them in their order.
+
+        Args:
+            now: the time.
+            most: how many at most.
+            least: the lowest priority of those who are looked at.
+        """
+        self.fill(now)
+        admitted: list[Ticket] = []
+        aside: defaultdict[Bucket, float] = defaultdict(float)
+        heads = [(*_rank(queue), queue) for queue in self._queues]
+        heapq.heapify(heads)
+        while heads and len(admitted) != most:
+            urgency, _, queue = heapq.heappop(heads)
+            if urgency > least:
+                break
+            first = queue.first
+            if not _can_go(first, aside):
+                for bucket, units in first.needs:
+                    aside[bucket] += units
+                continue
+            self._queues.leave(first)
+            first.admitted_at = now
+            for bucket, units in first.needs:
+                bucket.take(units, first.priority)
+            admitted.append(first)
+            if queue.tickets:
+                heapq.heappush(heads, (*_rank(queue), queue))
+        return admitted
+
+    def next_at(self, now: float) -> float | None:
+        """Return when ``admit`` is worth calling, if nobody joins or leaves meanwhile; None while nobody waits.
+
+        Where several wait, that is when they can go together, or a little after the first of them could.
+        """
+        self.fill(now)
+        aside: defaultdict[Bucket, float] = defaultdict(float)
+        soonest: float | None = None
+        for queue in sorted(self._queues, key=_rank):
+            first = queue.first
+            together = list(islice(queue.tickets, TOGETHER))
+            alone = _seconds_until([first], aside)
+            at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
+            for bucket, units in first.needs:
+                aside[bucket] += units
+            soonest = at if soonest is None else min(soonest, at)
+        return soonest
+
+
+def _rank(queue: TicketQueue) -> tuple[int, int]:
+    first = queue.first
+    return (-1 if _is_due(first) else first.priority, first.number)
+
+
+def _is_due(ticket: Ticket) -> bool:
+    return all(bucket.is_due(units, ticket.priority) for bucket, units in ticket.needs)
+
+
+def _can_go(ticket: Ticket, aside: dict[Bucket, float]) -> bool:
+    due = _is_due(ticket)
+    for bucket, units in ticket.needs:
+        if bucket.open or bucket.tokens >= bucket.depth - _ROUNDING:
+            continue
+        if bucket.tokens - aside.get(bucket, 0.0) < bucket.needed(units, ticket.priority, due=due) - _ROUNDING:
+            return False
+    return True
+
+
+def _seconds_until(tickets: Sequence[Ticket], aside: Mapping[Bucket, float]) -> float:
+    """Return how long it takes until there are units for tickets of one queue, besides those set aside."""
+    first = tickets[0]
+    due = _is_due(first)
+    seconds = 0.0
+    for place, (bucket, _) in enumerate(first.needs):
+        needed = bucket.needed(sum(ticket.needs[place][1] for ticket in tickets), first.priority, due=due)
+        seconds = max(seconds, bucket.seconds_until(min(needed + aside.get(bucket, 0.0), bucket.depth)))
+    return seconds

@@ -1,0 +1,128 @@
+"""Tickets, settlement and refusals, with the time passed in."""
+
+import pytest
+
+from dynamap_async import CapacityPolicy, Priority, Throughput
+from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.governor import Governor
+from dynamap_async.request import Request, Target
+
+INTERACTIVE = Priority.INTERACTIVE
+TABLE, INDEX = Place("t", None, True), Place("t", "i", True)
+PUT = Request(operation="PutItem", body={}, table="t", target=Target({}, "", 1000), writes=True)
+
+
+def governor(**policy):
+    return Governor(CapacityPolicy(**policy))
+
+
+def known(limit=100.0, **policy):
+    made = governor(**policy)
+    made.know("t", {(None, True): limit}, 0.0)
+    return made
+
+
+def asked(made, now, priority=INTERACTIVE):
+    ticket = made.ticket(PUT, priority, now)
+    return ticket, made.ask(ticket, now)
+
+
+def test_a_table_of_which_nothing_is_known_is_not_governed():
+    assert not governor().governs(["t"])
+
+
+@pytest.mark.parametrize(("names", "governs"), [("t", True), ("u", False), ("tu", True), ("uv", False)])
+def test_a_request_to_several_tables_is_governed_if_one_of_them_is(names, governs):
+    assert known().governs(names) is governs
+
+
+def test_an_on_demand_table_is_not_governed_any_more():
+    made = known()
+    waiting, _ = asked(made, 0.0)
+    made.know("t", {(None, True): None}, 0.0)
+    assert made.admit(0.0) == [waiting]
+    assert not made.governs(["t"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "rate"),
+    [
+        ({}, 100),
+        ({"share": 1 / 8}, 12.5),
+        ({"target_utilization": 0.8}, 80),
+        ({"share": 0.5, "target_utilization": 0.5}, 25),
+    ],
+    ids=["all of it", "a share", "a target", "both"],
+)
+def test_a_session_spends_its_part_of_a_limit(policy, rate):
+    assert known(**policy).bucket(TABLE, 0.0).pace.rate == rate
+
+
+def test_the_same_throughput_counts_for_each_table_and_index():
+    made = governor(limits=Throughput(read=30, write=10))
+    assert [made.bucket(place, 0.0).pace.rate for place in (TABLE, INDEX, Place("u", None, False))] == [10, 10, 30]
+
+
+def test_what_was_taken_too_much_is_given_back_when_the_answer_comes():
+    made = known()
+    ticket, admitted = asked(made, 1.0)
+    assert admitted == [ticket]
+    made.settle([ticket], {TABLE: 0.5}, 1.0)
+    assert made.bucket(TABLE, 1.0).tokens == 99.5
+
+
+def test_what_was_spent_besides_is_taken_afterwards_and_expected_from_then_on():
+    made = known()
+    made.know("t", {(None, True): 100.0, ("i", True): 10.0}, 0.0)
+    ticket, _ = asked(made, 1.0)
+    made.settle([ticket], {TABLE: 1.0, INDEX: 4.0}, 1.0)
+    assert made.bucket(INDEX, 1.0).tokens == 6
+    assert dict(made.ticket(PUT, INTERACTIVE, 1.0).needs) == {made.bucket(TABLE, 1.0): 1, made.bucket(INDEX, 1.0): 4}
+
+
+def test_an_answer_that_does_not_say_what_it_took_took_what_was_expected():
+    made = known()
+    ticket, _ = asked(made, 1.0)
+    made.settle([ticket], None, 1.0)
+    made.leave(ticket, 1.0)
+    assert made.bucket(TABLE, 1.0).tokens == 99
+
+
+def test_a_refused_table_is_governed_from_then_on():
+    made = governor()
+    assert made.refuse([], [TABLE], 1.0) == ["t"]
+    assert made.governs(["t"])
+    assert made.refuse([], [TABLE], 1.1) == []
+
+
+def test_a_refusal_is_about_the_place_that_was_short_only():
+    made = governor()
+    made.refuse([], [INDEX], 1.0)
+    assert made.bucket(TABLE, 1.0).open
+    assert not made.bucket(INDEX, 1.0).open
+
+
+def test_what_is_lifted_goes_before_what_came_earlier():
+    made = known()
+    first, _ = asked(made, 0.0, Priority.BATCH)
+    second, _ = asked(made, 0.0, Priority.BACKGROUND)
+    assert made.lift(second, INTERACTIVE, 0.0) == []
+    assert made.admit(0.02) == [second]
+    assert made.lift(first, INTERACTIVE, 0.1) == [first]
+
+
+def test_the_tables_that_are_waited_for_are_told():
+    made = known()
+    assert made.tables_waited_for() == set()
+    asked(made, 0.0)
+    assert made.tables_waited_for() == {"t"}
+
+
+def test_an_urgent_one_does_not_take_along_whoever_waits_for_others_to_share_a_call_with():
+    made = known()
+    waiting = [asked(made, 0.0, Priority.BACKGROUND)[0] for _ in range(3)]
+    now = 0.125  # the units of one are there, and soon those of all
+    assert made.next_at(now) > now
+    urgent, admitted = asked(made, now)
+    assert admitted == [urgent]
+    assert made.admit(made.next_at(now)) == waiting

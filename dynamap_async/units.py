@@ -133,7 +133,7 @@ def items_per_page(size_bytes: int) -> int:
     """Return how many items of one size fit in the megabyte that a page of a query or scan holds.
 
     Args:
-        size_bytes: of each item, from 1 up.
+        size_bytes: the size of one item.
     """
     return max(1, PAGE_BYTES // max(1, size_bytes))
 

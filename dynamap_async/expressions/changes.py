@@ -97,7 +97,7 @@ class Changeable(Generic[T]):
         """Return the stored list with these elements before it; otherwise as ``append``.
 
         Args:
-            elements: a list or tuple, whose elements are of the field's type.
+            elements: at least one.
         """
         return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=elements))
 
@@ -134,7 +134,7 @@ class Change(Generic[T_co]):
         """Return the list with these elements behind it, as what an update sets a field to.
 
         Args:
-            elements: a list or tuple, whose elements are of the field's type.
+            elements: at least one.
         """
         return Change(longer(self._made, after=elements))
 
@@ -142,7 +142,7 @@ class Change(Generic[T_co]):
         """Return the list with these elements before it, as what an update sets a field to.
 
         Args:
-            elements: a list or tuple, whose elements are of the field's type.
+            elements: at least one.
         """
         return Change(longer(self._made, before=elements))
 

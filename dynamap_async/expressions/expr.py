@@ -55,7 +55,7 @@ class Readable(Generic[T_co]):
         """Return the condition that the text or binary value starts with the prefix.
 
         Args:
-            prefix: what the value starts with, of the field's own type.
+            prefix: a text for fields that are stored as text, bytes for binary ones.
 
         Raises:
             ExpressionError: the field is not stored as text or binary data.
@@ -148,7 +148,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None.
 
         Args:
-            value: what the field must be.
+            value: what is stored, of the type of the field.
         """
         return self == value
 
@@ -156,8 +156,8 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition ``low <= value <= high``.
 
         Args:
-            low: the smallest value.
-            high: the largest value; it fits as well.
+            low: the least value that matches.
+            high: the greatest value that matches.
 
         Raises:
             ExpressionError: low is above high, or the field's type has no order.
@@ -168,7 +168,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition that the value is one of these.
 
         Args:
-            values: 1 to 100 values of the field's type.
+            values: 1 to 100 values of the type of the field.
 
         Raises:
             ExpressionError: no value is given, or more than 100.
@@ -191,7 +191,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """Return the condition that the text has the part, or the set or list has the member.
 
         Args:
-            part: a part of the text, or a member of the set or list.
+            part: a part of a text or of bytes, or a member of a set or list.
 
         Raises:
             ExpressionError: the field is none of these.

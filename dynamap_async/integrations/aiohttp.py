@@ -75,7 +75,7 @@ def session_of(request: web.Request) -> Session:
     """Return the application's session.
 
     Args:
-        request: the web request.
+        request: a request to the application.
 
     Raises:
         ConfigurationError: neither the application nor one around it has a ``session_context``.
@@ -247,8 +247,8 @@ async def read_body(request: web.Request, model: type[BodyT], /) -> BodyT:
     """Read the JSON body of a request as a model.
 
     Args:
-        request: the web request.
-        model: a Pydantic model, such as a ``Model``.
+        request: the request whose body is read.
+        model: a Pydantic model, with or without a table.
 
     Raises:
         aiohttp.web.HTTPUnprocessableEntity: it does not fit; the answer lists each fault.
@@ -275,12 +275,12 @@ class PageRequest:
     """What a client asks for with ``?size=...&after=...``; the result of ``page_request``."""
 
     def __init__(self, size: int, after: str | None, request: web.Request) -> None:
-        """Describe what is asked for; ``page_request`` makes these.
+        """Hold what a client asked for.
 
         Args:
             size: how many items.
             after: the cursor of the page before; None for the first page.
-            request: the web request.
+            request: the request, of whose address the link to the next page is made.
         """
         self.size: int = size
         """How many items."""
@@ -294,7 +294,7 @@ class PageRequest:
         The link is a path with a query, without scheme and host, so that it holds behind a proxy too.
 
         Args:
-            page: the page that was read.
+            page: what ``.page(size=..., after=...)`` of a query gave.
         """
         if page.cursor is None:
             return respond(CursorPage(items=page.items))

@@ -84,7 +84,7 @@ class LambdaSession:
         timeout.
 
         Args:
-            function: takes the event, the context and the open session, and is awaited.
+            function: takes the event, Lambda's context and the session.
 
         Raises:
             ConfigurationError: by the handler: its context is none of Lambda's.

@@ -77,7 +77,7 @@ async def current_session(connection: HTTPConnection) -> Session:
     Tests put another one in its place: ``app.dependency_overrides[current_session] = lambda: session``.
 
     Args:
-        connection: the request, or the websocket.
+        connection: the web request, or websocket.
 
     Raises:
         ConfigurationError: the application was not started, or has no ``lifespan``.
@@ -99,7 +99,7 @@ async def current_scope(connection: HTTPConnection) -> Scope:
     """Return the scope of this web request; a dependency. ``RequestScope`` is short for it.
 
     Args:
-        connection: the request.
+        connection: the web request.
 
     Raises:
         ConfigurationError: the application has no ``ScopeRequests`` middleware.
@@ -213,13 +213,13 @@ class PageRequest:
     """What a client asks for with ``?size=...&after=...``; the result of the dependency ``paging``."""
 
     def __init__(self, size: int, after: str | None, request: Request, response: Response) -> None:
-        """Describe what is asked for; what ``paging`` returns makes these.
+        """Hold what a client asked for.
 
         Args:
             size: how many items.
             after: the cursor of the page before; None for the first page.
-            request: the web request.
-            response: the answer to it, which gets the header ``Link``.
+            request: the request, of whose address the link to the next page is made.
+            response: what the header ``Link`` is set on.
         """
         self.size: int = size
         """How many items."""
@@ -234,7 +234,7 @@ class PageRequest:
         The link is a path with a query, without scheme and host, so that it holds behind a proxy too.
 
         Args:
-            page: the page that was read.
+            page: what ``.page(size=..., after=...)`` of a query gave.
         """
         link: str | None = None
         if page.cursor is not None:

@@ -10,11 +10,11 @@ from dynamap_async.schema import TableSchema
 
 
 def check_period(models: Sequence[type[Model] | Table], period: KeyValue | None) -> None:
-    """Raise OperationError where a period is given, and no model has one table per period.
+    """Raise OperationError if a period is given, and no model has one table per period.
 
     Args:
-        models: what a call was given.
-        period: the period that it was given besides; None for none.
+        models: the models or shared tables that are meant.
+        period: any value of the field that the period is made of; None for none.
     """
     if period is None or any(not isinstance(each, Table) and definition_of(each).periods for each in models):
         return
@@ -27,8 +27,8 @@ def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> 
 
     Args:
         definition: the model.
-        use: what is done with the table, as a participle for messages.
-        period: a value of the field that tells the period; None where there is one table for all time.
+        use: what the table is needed for, for the message.
+        period: any value of the field that the period is made of.
 
     Raises:
         ModelDefinitionError: the model has no table.

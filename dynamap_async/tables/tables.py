@@ -178,8 +178,8 @@ class Tables:
         """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
 
         Args:
-            model: the model, or the shared ``Table``.
-            period: where the model has one table per period, a value of the field that tells the period.
+            model: the model, or the shared table.
+            period: where the model has a table for each period: any value of the field that the period is made of.
 
         Cost: one DescribeTable; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
@@ -190,8 +190,8 @@ class Tables:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
 
         Args:
-            model: the model, or the shared ``Table``.
-            period: where the model has one table per period, a value of the field that tells the period.
+            model: the model, or the shared table.
+            period: where the model has a table for each period: any value of the field that the period is made of.
 
         Raises:
             ResourceNotFoundError: the table does not exist.

@@ -49,7 +49,7 @@ class FrozenClock:
         """Move on by a time span or by seconds, or back by negative ones, and stand still there.
 
         Args:
-            by: a time span, or seconds; negative ones move back.
+            by: a time span, or seconds.
         """
         self._seconds = self() + (by.total_seconds() if isinstance(by, timedelta) else by)
 

@@ -58,7 +58,7 @@ class RequestLog:
         What an engine reports is worth as much as the engine: the embedded one reports a constant for reads.
 
         Args:
-            at_most: the most read units, from 0 up.
+            at_most: read units, in all answers together.
 
         Raises:
             AssertionError: they reported more, or one of them reported nothing; it lists them in their order.
@@ -70,7 +70,7 @@ class RequestLog:
         """Assert that the answers reported no more write units than this; see ``assert_read_units``.
 
         Args:
-            at_most: the most write units, from 0 up.
+            at_most: write units, in all answers together.
         """
         __tracebackhide__ = True
         self._assert_units("write", self.write_units, at_most)

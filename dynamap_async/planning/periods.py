@@ -95,8 +95,8 @@ def queries_by_table(
     prefix = table.name.removesuffix(definition.require_table("queried").name)
     parts: list[tuple[TableSchema, Route]] = []
     for route in routes:
-        names = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
-        parts += [(replace(table, name=prefix + name), route) for name in names]
+        tables = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
+        parts += [(replace(table, name=prefix + name), route) for name in tables]
     if spec.descending:
         parts.reverse()
     check_number_of_queries(len(parts), f"{spec.name} between the ends of {periods.field.name}")

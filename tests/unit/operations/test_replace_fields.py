@@ -1,4 +1,4 @@
-"""A replace_fields value is what ``dataclasses.replace`` makes of it."""
+"""A value with some fields replaced is what ``dataclasses.replace`` makes of it."""
 
 from dataclasses import fields, replace
 

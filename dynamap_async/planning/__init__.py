@@ -14,10 +14,14 @@ from dynamap_async.planning.result_items import (
     InvalidItem,
     Unknown,
     UnknownItem,
-    checked_collection,
 )
 from dynamap_async.planning.shards import stored_condition, stored_conditions
-from dynamap_async.planning.shared_tables import check_written_by_key, own_kind_conditions, subclass_definitions
+from dynamap_async.planning.shared_tables import (
+    check_written_by_key,
+    checked_collection,
+    own_kind_conditions,
+    subclass_definitions,
+)
 
 __all__ = [
     "Context",

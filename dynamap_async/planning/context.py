@@ -60,12 +60,12 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
     return parts
 
 
-def not_a_condition_error(model: str, given: object) -> ExpressionError:
+def not_a_condition_error(model: str, given: Condition) -> ExpressionError:
     """Return the error of a value that stands where a condition is expected.
 
     Args:
         model: the name of the model, for the message.
-        given: the value.
+        given: the value, which only checkers take for a condition.
     """
     if isinstance(given, Expr | DocumentPath):
         bool(given)  # raises, and says what to write

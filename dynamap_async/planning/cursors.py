@@ -317,7 +317,7 @@ def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
     Args:
         spec: what is asked.
         table: the full table name.
-        route: the way that it takes.
+        route: the table or index that is read, and the conditions.
     """
     index = route.index.name if route.index is not None else None
     filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter

@@ -63,13 +63,11 @@ class _Bounds:
 
 @dataclass(frozen=True, slots=True)
 class TableQueries:
-    """The queries of one read: in which table each, and what they do there."""
+    """The queries of one read, each with its table."""
 
-    table: TableSchema
-    """The table, with the names of all that are read, for cursors."""
     parts: tuple[tuple[TableSchema, Route], ...]
-    names: tuple[str, ...] = ()
-    """The full names of the tables, in order, where there is one per period."""
+    names: tuple[str, ...]
+    """The full names of the tables, in order."""
     in_turn: bool = False
     """Whether all items of one query come before those of the next, so that each can wait for its turn."""
 
@@ -91,12 +89,12 @@ def queries_by_table(
     definition = definition_of(spec.model)
     periods = definition.periods
     if periods is None:
-        return TableQueries(table, tuple((table, route) for route in routes))
+        return TableQueries(tuple((table, route) for route in routes), (table.name,))
     prefix = table.name.removesuffix(definition.require_table("queried").name)
     parts: list[tuple[TableSchema, Route]] = []
     for route in routes:
-        names = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
-        parts += [(replace(table, name=prefix + name), route) for name in names]
+        tables = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
+        parts += [(replace(table, name=prefix + name), route) for name in tables]
     if spec.descending:
         parts.reverse()
     check_number_of_queries(len(parts), f"{spec.name} between the ends of {periods.field.name}")
@@ -104,7 +102,7 @@ def queries_by_table(
     names = tuple(dict.fromkeys(part.name for part, _ in parts))
     sort = routes[0].keys.sort
     ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
-    return TableQueries(replace(table, name=" ".join(names)), tuple(parts), names, in_turn=ordered and len(routes) == 1)
+    return TableQueries(tuple(parts), names, in_turn=ordered and len(routes) == 1)
 
 
 def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:

@@ -20,7 +20,7 @@ _PROJECTION_RANK: Final = {"ALL": 0, "INCLUDE": 1, "KEYS_ONLY": 2}
 
 @dataclass(frozen=True)  # without slots: see ``replace_fields``
 class Route:
-    """The way a query takes: through the table or one index."""
+    """The table or index that a query goes through, and what becomes of its conditions there."""
 
     index: IndexSchema | None
     """The index; None for the table itself."""
@@ -35,7 +35,7 @@ class Route:
     asked: tuple[Condition, ...] = ()
     """Conditions on the parts of templated keys, which conditions on the keys were made of."""
     conditions_used: int = 0
-    """How many of the program's conditions the key serves: those on key attributes, and on parts of them."""
+    """How many of the program's conditions the key condition uses: those on key attributes, and on parts of them."""
     alternatives: tuple[tuple[str, ...], ...] = ()
     """The texts of each part of the sort key that has several."""
     hazards: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Route:
     @property
     def name(self) -> str:
         """The name that messages use."""
-        return TABLE if self.index is None else f"the index {self.index.name!r}"
+        return route_name(self.index)
 
     @property
     def key_conditions(self) -> tuple[Condition, ...]:
@@ -76,6 +76,13 @@ class Route:
         sorts = [*product(*(each.parts if isinstance(each, Or) else (each,) for each in self.sort))]
         return [replace_fields(self, partition=partition, sort=sort) for partition in partitions for sort in sorts]
 
+    def check_key_values(self) -> None:
+        """Raise EncodeError where a constant of the key condition is empty or too long for a key."""
+        for partition in self.partition:
+            check_constants(partition, "partition")
+        for sort in self.sort:
+            check_constants(sort, "sort")
+
     @property
     def rank(self) -> tuple[int, int, int, int]:
         """The lowest is the best route."""
@@ -95,12 +102,9 @@ def _equalities(membership: In) -> list[Comparison]:
     return [Comparison("=", membership.operand, value) for value in membership.values]
 
 
-def check_key_values(route: Route) -> None:
-    """Raise EncodeError where a constant of the key condition cannot be the value of a key: empty, or too long."""
-    for partition in route.partition:
-        check_constants(partition, "partition")
-    for sort in route.sort:
-        check_constants(sort, "sort")
+def route_name(index: IndexSchema | None) -> str:
+    """Return the name of the table or an index, for messages."""
+    return TABLE if index is None else f"the index {index.name!r}"
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots: see ``replace_fields``

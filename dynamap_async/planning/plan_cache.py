@@ -8,7 +8,7 @@ shape, and is made each time. Making one costs six times what filling costs (ben
 A plan that is kept was made without an error, so that only what depends on values alone is left to check.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -108,10 +108,10 @@ class _CachedPlan:
         body = self.members.with_values(values)
         if body is None:
             return None
-        conditions: Any = spec.conditions  # those of a key are of the kinds that a route has
-        partition = tuple(map(conditions.__getitem__, self.partition))
-        sort = tuple(map(conditions.__getitem__, self.sort))
-        filters = tuple(map(conditions.__getitem__, self.filters))
+        condition_at: Callable[[int], Any] = spec.conditions.__getitem__
+        partition = tuple(map(condition_at, self.partition))
+        sort = tuple(map(condition_at, self.sort))
+        filters = tuple(map(condition_at, self.filters))
         table = body["TableName"] = context.table_prefix + self.reading.plan.table
         plan = replace_fields(
             self.reading.plan,

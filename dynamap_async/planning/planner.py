@@ -27,7 +27,7 @@ from dynamap_async.planning.key_conditions import (
     merge_conditions,
     too_many_queries_error,
 )
-from dynamap_async.planning.plan import TABLE, Route
+from dynamap_async.planning.plan import TABLE, Route, route_name
 from dynamap_async.planning.projection import Requirements
 from dynamap_async.planning.shards import expand_shards, sharded_keys
 from dynamap_async.planning.templated_keys import KeyRange, TemplatedKey, field_of, templated_key
@@ -257,18 +257,18 @@ def choose_route(
         ExpressionError: a condition is on a field that only a key holds, and no key answers it.
     """
     candidates: list[IndexSchema | None] = [None, *table.indexes] if forced is None else [forced]
-    places = sharded_keys(definitions)
+    sharded = sharded_keys(definitions)
     routes: list[Route] = []
     refusals: list[tuple[str, _Refusal]] = []
     for index in candidates:
         try:
             route = match_key(table.keys if index is None else index.keys, index, conditions, definitions)
             if route is not None:
-                route = expand_shards(route, places, conditions)
+                route = expand_shards(route, sharded, conditions)
                 _check(table, route, required)
                 routes.append(route)
         except (OperationError, ExpressionError, EncodeError) as refusal:
-            refusals.append((TABLE if index is None else f"the index {index.name!r}", refusal))
+            refusals.append((route_name(index), refusal))
     if refusals and refusals[0][0] == TABLE:
         # The table's partition, read whole and in another order, is not what was asked of the table; nor is all that
         # an index of one constant partition holds.
@@ -329,7 +329,7 @@ def _no_route(
         reasons = "; ".join(f"{name}: {refusal}" for name, refusal in refusals)
         return NoIndexError(f"no key answers the query on {required.model}. {reasons}")
     options = "; ".join(
-        f"{TABLE if index is None else f'the index {index.name!r}'} needs "
+        f"{route_name(index)} needs "
         + " and ".join(
             _needed(each.name, definitions) for each in (table.keys if index is None else index.keys).partition
         )

@@ -27,7 +27,7 @@ from dynamap_async.planning.cursors import (
 )
 from dynamap_async.planning.existence import ExpiryFilter, filter_expired
 from dynamap_async.planning.periods import MissingTable, combined_plan, queries_by_table
-from dynamap_async.planning.plan import Plan, Route, check_key_values, hazards_of, partition_of
+from dynamap_async.planning.plan import Plan, Route, hazards_of, partition_of
 from dynamap_async.planning.planner import choose_route
 from dynamap_async.planning.projection import Completion, Requirements
 from dynamap_async.planning.read_spec import ReadSpec
@@ -85,7 +85,7 @@ class Reading(Generic[ItemT]):
     drops_few: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
     route: Route | None = field(default=None, repr=False)
-    """The way that it takes."""
+    """The table or index that is read, and the conditions."""
 
     @property
     def total(self) -> int:
@@ -218,7 +218,8 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         EncodeError: a condition gives a key attribute an empty or too long value.
         ExpressionError: a condition is not about the model, or is over a limit of the service.
     """
-    definition, definitions = definition_of(spec.model), [definition_of(model) for model in spec.read_models]
+    definitions = [definition_of(model) for model in spec.read_models]
+    definition = definitions[0]
     table = spec.searched_table.prefixed(context.table_prefix)
     conditions = spec.checked_conditions(spec.conditions)
     required = spec.requirements(counting=counting)
@@ -230,7 +231,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     # A query, other than a scan, does not filter by the key that it goes through.
     by_expiry = filter_expired(definition, context.now(), () if spec.scan else route.keys.names)
     if completed and not required.sees_expiry(table, route.index):
-        by_expiry = ExpiryFilter()  # the whole items tell
+        by_expiry = ExpiryFilter()  # whole items are looked at when they are there
     route = replace_fields(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
     sieve = both_sieves(by_expiry.sieve, by_kind.sieve)
     told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
@@ -252,7 +253,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         page_size=spec.page_size,
         key_names=key_names,
         keys=(table.keys, route.keys),
-        binding=lambda: binding_of(spec, queries.table.name, route),
+        binding=lambda: binding_of(spec, " ".join(queries.names), route),
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
         branches=tuple(plans) if merging else (),
@@ -272,7 +273,7 @@ def _route(
     required: Requirements,
     definitions: Sequence[Definition[Any]],
 ) -> Route:
-    """Return the way that a query or scan takes; errors are those of ``plan_uncached``."""
+    """Return the route of a query or scan; errors are those of ``plan_uncached``."""
     forced = table.index(spec.index) if spec.index is not None else None
     if spec.scan:
         if forced is not None:
@@ -280,9 +281,9 @@ def _route(
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
         return expand_shards(route, sharded_keys(definitions), conditions)
     route = choose_route(table, conditions, required, forced, definitions)
-    if definitions[0].kinds is not None and not spec.sees_unknown:
+    if not spec.sees_unknown:
         route = restrict_to_namespace(route, definitions)
-    check_key_values(route)
+    route.check_key_values()
     return route
 
 

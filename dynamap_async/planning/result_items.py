@@ -369,30 +369,6 @@ class Grouped:
         return [item for item in self.items if isinstance(item, model)]
 
 
-def checked_collection(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
-    """Return the models of an entity collection.
-
-    Raises:
-        OperationError: they do not share one table, one is named twice, or they disagree on hiding expired items.
-    """
-    names = ", ".join(model.__name__ for model in models)
-    definitions = [definition_of(model) for model in models]
-    tables = {None if each.kinds is None else each.kinds.table for each in definitions}
-    if len(tables) > 1 or None in tables:
-        raise OperationError(
-            f"{names} do not share one Table, so no query reads them together; declare SHOP = Table(...) and "
-            "class ...(Model, table=SHOP) for each, or send a query for each with session.gather(...)"
-        )
-    if len(set(models)) < len(models):
-        raise OperationError(f"the query on {names} names a model twice; name each once")
-    if len({None if each.expiry is None else each.expiry.stored for each in definitions}) > 1:
-        raise OperationError(
-            f"some of {names} hide expired items and others do not, and one query does either; give all of them "
-            "hide_expired=True, or query them apart"
-        )
-    return tuple(models)
-
-
 class CollectionDecoder:
     """Decodes items of several models of a shared table, each as its own."""
 

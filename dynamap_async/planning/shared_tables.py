@@ -8,7 +8,7 @@ from dynamap_async.codec import text
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.limits import IN_OPERANDS
-from dynamap_async.models import UNMARKED, Definition, Kind, Prefix, Table, definition_of
+from dynamap_async.models import UNMARKED, Definition, Kind, Model, Prefix, Table, definition_of
 from dynamap_async.models.templates import after_all
 from dynamap_async.planning.existence import not_stored
 from dynamap_async.planning.key_conditions import is_equality
@@ -182,6 +182,30 @@ def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tupl
     return (not_stored(definition) | own,) if or_absent else (own,)
 
 
+def checked_collection(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
+    """Return the models of an entity collection.
+
+    Raises:
+        OperationError: they do not share one table, one is named twice, or they disagree on hiding expired items.
+    """
+    names = ", ".join(model.__name__ for model in models)
+    definitions = [definition_of(model) for model in models]
+    tables = {None if each.kinds is None else each.kinds.table for each in definitions}
+    if len(tables) > 1 or None in tables:
+        raise OperationError(
+            f"{names} do not share one Table, so no query reads them together; declare SHOP = Table(...) and "
+            "class ...(Model, table=SHOP) for each, or send a query for each with session.gather(...)"
+        )
+    if len(set(models)) < len(models):
+        raise OperationError(f"the query on {names} names a model twice; name each once")
+    if len({None if each.expiry is None else each.expiry.stored for each in definitions}) > 1:
+        raise OperationError(
+            f"some of {names} hide expired items and others do not, and one query does either; give all of them "
+            "hide_expired=True, or query them apart"
+        )
+    return tuple(models)
+
+
 def subclass_definitions(definition: Definition[Any]) -> Iterator[Definition[Any]]:
     """Yield the definitions of the other models whose items a model of a shared table reads."""
     return (definition_of(model) for model in definition.family.values() if model is not definition.model)
@@ -219,6 +243,8 @@ def restrict_to_namespace(route: Route, definitions: Sequence[Definition[Any]]) 
         route: a route through one key.
         definitions: the models that are read.
     """
+    if definitions[0].kinds is None:
+        return route
     sort = [*route.sort]
     for attribute in route.keys.sort[len(sort) :]:
         key = templated_key(definitions, attribute.name) if not sort or is_equality(sort[-1]) else None

@@ -1,4 +1,4 @@
-"""What is asked: one immutable value per operation, pure, one file per API operation."""
+"""What is asked: one immutable value per operation, pure, one module for each family of API operations."""
 
 from dynamap_async.operations.collection import Collection, collection_spec, with_unknown
 from dynamap_async.operations.counters import Reserve, counter_of

@@ -1,7 +1,9 @@
 """Operations are values: alike if they ask the same, also after pickling, and nobody assigns their attributes."""
 
+import ast
 import pickle
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -180,3 +182,24 @@ def test_the_attributes_of_an_operation_cannot_be_assigned(make):
             setattr(operation, name, None)
         with pytest.raises(AttributeError):
             delattr(operation, name)
+
+
+def assigned_to_self(function):
+    """Return the attributes of its own object that a function assigns."""
+    return [
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store | ast.Del)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    ]
+
+
+def test_an_operation_is_written_while_it_is_made_and_not_afterwards():
+    making = {"__init__", "_take", "_encode"}
+    modules = (Path(dynamap_async.__file__).parent / "operations").glob("*.py")
+    nodes = [node for module in modules for node in ast.walk(ast.parse(module.read_text("utf-8")))]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name not in making]
+    assert len(functions) > 100
+    assert {each.name: assigned_to_self(each) for each in functions if assigned_to_self(each)} == {}

@@ -80,6 +80,9 @@ def install_tests(session: nox.Session, *, pins: Iterable[str] = ()) -> None:
     session.install(f"{built_wheel()}[cli,local]", *pins, *group("test"))
     # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
     session.env["PYTHONSAFEPATH"] = "1"
+    # Containers often turn caches of compiled modules off: then each process compiles every test, and every module that
+    # pytest rewrites, anew.
+    session.env["PYTHONDONTWRITEBYTECODE"] = ""
 
 
 def run_pytest(session: nox.Session, *arguments: str) -> None:

@@ -1,15 +1,14 @@
 """Items of other shapes than the usual one, for the questions about encoding and decoding.
 
 A shape is described by Python's types only, and each library makes a model of its own from that. None has an instant,
-which every library stores in another form.
+which every library stores in another form. Nothing but the standard library is imported here: subjects import this
+module, and a cold start must not find Pydantic loaded.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from pydantic import BaseModel, create_model
 
 KEY = "user_id"
 """The partition key of every shape; none has a sort key."""
@@ -78,35 +77,5 @@ def flat(attributes: int, *, count: int) -> Shape:
     return Shape(f"flat-{attributes}", fields, {name: value for name, (_, value) in chosen.items()}, count)
 
 
-def _deep(levels: int) -> tuple[type[BaseModel], dict[str, Any]]:
-    """Return a model of models of models, and the value of one."""
-    own: dict[str, Any] = {"name": (str, ...), "number": (int, ...), "marks": (list[int], ...)}
-    value: dict[str, Any] = {"name": "a level of the tree", "number": levels, "marks": [1, 20, 300]}
-    if levels == 1:
-        return create_model("Level1", **own), value
-    inner, inner_value = _deep(levels - 1)
-    made = create_model(f"Level{levels}", **own, inner=(inner, ...))
-    return made, {**value, "inner": inner_value}
-
-
-class Line(BaseModel):
-    """One of the many parts of a large item."""
-
-    article: str
-    note: str
-    quantity: int
-    price: float
-
-
-_TREE, _TREE_VALUE = _deep(8)
-_LINE = {
-    "article": "A-000123",
-    "note": "The quick brown fox jumps over the lazy dog. " * 3,
-    "quantity": 3,
-    "price": 9.75,
-}
-
 SMALL = flat(5, count=100)
 WIDE = flat(60, count=20)
-DEEP = Shape("deep", {KEY: str, "tree": _TREE}, {"tree": _TREE_VALUE}, 50)
-LARGE = Shape("large", {KEY: str, "lines": list[Line]}, {"lines": [dict(_LINE) for _ in range(1_700)]}, 1)

@@ -61,12 +61,9 @@ if TYPE_CHECKING:
         ExecuteTransaction,
         Find,
         Get,
-        Grouped,
-        InvalidItem,
         Old,
         Operation,
         Page,
-        Plan,
         Put,
         Query,
         Refresh,
@@ -78,9 +75,9 @@ if TYPE_CHECKING:
         TransactFind,
         TransactGet,
         TransactWrite,
-        UnknownItem,
         Update,
     )
+    from dynamap_async.planning import Grouped, InvalidItem, Plan, UnknownItem
     from dynamap_async.schema import ALL, KEYS_ONLY, Projection, Throughput, include
     from dynamap_async.session import (
         Answers,
@@ -226,10 +223,10 @@ _NAMES: Final = {
         "Shards SortKey Table TimeToLive Unique Version WriteKind after_read attr before_write fields template"
     ),
     "operations": (
-        "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Grouped "
-        "InvalidItem Old Operation Page Plan Put Query Refresh Replace Reserve Save Scan Statement TransactFind "
-        "TransactGet TransactWrite UnknownItem Update"
+        "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Old Operation "
+        "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update"
     ),
+    "planning": "Grouped InvalidItem Plan UnknownItem",
     "schema": "ALL KEYS_ONLY Projection Throughput include",
     "session": (
         "Answers Batch BoundCollection BoundExactlyOnce BoundQuery BoundScan BoundStatement BoundUpdate ItemStream "

@@ -10,7 +10,9 @@ class Credentials:
     """An AWS access key, for programs that do not use aiobotocore's credential chain."""
 
     access_key_id: str = field(repr=False)
+    """The identifier of the key. Left out of ``repr``."""
     secret_access_key: str = field(repr=False)
+    """What signs requests. Left out of ``repr``."""
     session_token: str | None = field(default=None, repr=False)
     """The token of temporary credentials."""
 
@@ -65,7 +67,11 @@ class RetryPolicy:
             )
 
     def longest_delay(self, attempts: int) -> float:
-        """Return the upper bound, in seconds, of the wait after ``attempts`` attempts."""
+        """Return the upper bound, in seconds, of the wait before the next attempt.
+
+        Args:
+            attempts: how many attempts have failed, at least 1.
+        """
         return min(self.max_delay_seconds, self.base_delay_seconds * 2.0 ** min(attempts - 1, 60))
 
 

@@ -27,6 +27,7 @@ class RequestQueued(Event):
     """A request was asked for. Told in the context of whoever asks, so that its context variables can be read."""
 
     waiter_id: int
+    """The number of the caller who waits for it."""
     operation: str
     """The API operation as it was asked for, such as ``GetItem``, also where a batch carries it in the end."""
     table: str
@@ -40,6 +41,7 @@ class ExchangeEvent(Event):
     """What ``RequestSent`` and ``RequestAnswered`` have in common."""
 
     exchange_id: int
+    """The number of the exchange."""
     waiter_ids: tuple[int, ...]
     """Who waited for it when it was sent. The callers of joined equal reads are there one by one."""
     operation: str
@@ -95,6 +97,7 @@ class RequestRetried(Event):
     exchange_id: int
     """The exchange that failed."""
     waiter_ids: tuple[int, ...]
+    """The numbers of those who wait for them."""
     operation: str
     """The API operation as it was asked for."""
     table: str
@@ -118,6 +121,7 @@ class BatchSplit(Event):
     exchange_id: int
     """The exchange that was refused."""
     waiter_ids: tuple[int, ...]
+    """The numbers of those who wait for it."""
     operation: str
     """``BatchGetItem`` or ``BatchWriteItem``."""
     tables: tuple[str, ...]
@@ -137,6 +141,7 @@ class RequestEnded(Event):
     """A waiter has its answer or its error, or waits no more. Each ``RequestQueued`` has one, told in its context."""
 
     waiter_id: int
+    """The number of the caller."""
     operation: str
     """The API operation as it was asked for."""
     table: str

@@ -183,7 +183,7 @@ def _marked(request: pytest.FixtureRequest) -> tuple[list[type[Model]], list[Any
 def _models(given: Any, where: str) -> list[Any]:
     """Return the models, or tables, that a test names."""
     from dynamap_async.models import Table
-    from dynamap_async.operations import checked_model
+    from dynamap_async.planning import checked_model
 
     if not _is_list(given):
         one = given.__name__ if isinstance(given, type) else "Account"

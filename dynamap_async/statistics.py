@@ -54,7 +54,12 @@ class Statistics(Counts):
     """One for each operation and table of which there is anything to tell, sorted by both."""
 
     def of(self, operation: str, table: str) -> OperationStatistics:
-        """Return the counts of an API operation on a table, by its full name; zeros where nothing happened."""
+        """Return the counts of an API operation on a table; zeros where nothing happened.
+
+        Args:
+            operation: the API operation, such as ``Query``.
+            table: the full table name, prefix included.
+        """
         for entry in self.by_operation:
             if (entry.operation, entry.table) == (operation, table):
                 return entry

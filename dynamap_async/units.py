@@ -130,7 +130,11 @@ def query_read_units(size_bytes: int, items: int, *, consistent: bool = False) -
 
 
 def items_per_page(size_bytes: int) -> int:
-    """Return how many items of one size fit in the megabyte that a page of a query or scan holds."""
+    """Return how many items of one size fit in the megabyte that a page of a query or scan holds.
+
+    Args:
+        size_bytes: the size of one item.
+    """
     return max(1, PAGE_BYTES // max(1, size_bytes))
 
 

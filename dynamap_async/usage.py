@@ -79,14 +79,24 @@ class Usage(UsageCounts):
     """One for each table and each index that took units, sorted by both, the table itself first."""
 
     def of(self, operation: str, table: str) -> OperationUsage:
-        """Return the usage of an API operation on a table, by its full name; zeros where nothing happened."""
+        """Return the usage of an API operation on a table; zeros where nothing happened.
+
+        Args:
+            operation: the API operation, such as ``Query``.
+            table: the full table name, prefix included.
+        """
         for entry in self.by_operation:
             if (entry.operation, entry.table) == (operation, table):
                 return entry
         return OperationUsage(operation=operation, table=table)
 
     def on(self, table: str, index: str | None = None) -> IndexUsage:
-        """Return the units of a table without its indexes, by its full name, or of an index; zeros where none."""
+        """Return the units of a table, or of one of its indexes; zeros where none were taken.
+
+        Args:
+            table: the full table name, prefix included.
+            index: the index; None for the table without its indexes.
+        """
         for entry in self.by_index:
             if (entry.table, entry.index) == (table, index):
                 return entry

@@ -1,6 +1,6 @@
 """Turn the JSON of an item of eight nested models, one inside the other into what reads give."""
 
+from benchmarks.nested_shapes import DEEP
 from benchmarks.questions.shaped import decoding
-from benchmarks.shapes import DEEP
 
 QUESTION = decoding(DEEP, "decode a deep nested item")

@@ -5,14 +5,12 @@ from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
 from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Decode, Part, deepest
 from dynamap_async.codec.deferred import Deferred
-from dynamap_async.codec.dropping import EMPTY_SET
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
-from dynamap_async.codec.nested import UNKNOWN_MEMBERS, Field, Nested, nested_of
+from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
-from dynamap_async.codec.order import order_key
-from dynamap_async.codec.plain import decode_any, encode_any
+from dynamap_async.codec.plain import decode_any, encode_any, order_key
 from dynamap_async.codec.refusals import abbreviate, refusal
 from dynamap_async.codec.scalars import (
     binary,

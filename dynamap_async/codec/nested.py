@@ -10,7 +10,6 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from dynamap_async.codec.converter import Converter, Decode, Inline, Part, Usual, Writer, one_deeper
-from dynamap_async.codec.dropping import or_nothing, without_empty
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight_decoding import Expressions, StraightPages, written
@@ -315,3 +314,38 @@ def _built(decode: Decode, build: Callable[[dict[str, Any]], Any]) -> Decode:
         return build(decode(value))
 
     return decode_and_build
+
+
+EMPTY_SET: Final[AttributeValue] = {"L": []}
+"""What stands for an empty set where it is not left out. What is encoded gets one of its own, which may be changed."""
+
+
+def without_empty(
+    encode_all: Callable[[Any], AttributeValue], dropped: Sequence[str]
+) -> Callable[[Any], AttributeValue]:
+    """Return the encoder of a nested value that leaves out empty sets.
+
+    Args:
+        encode_all: encodes the value with all of its members.
+        dropped: the stored names of the members.
+    """
+
+    def encode(value: Any) -> AttributeValue:
+        stored = encode_all(value)
+        members: Any = stored.get("M", {})
+        for name in dropped:
+            if members.get(name) == EMPTY_SET:
+                del members[name]
+        return stored
+
+    return encode
+
+
+def or_nothing(encode_set: Callable[[Any], AttributeValue]) -> Callable[[Any], AttributeValue | None]:
+    """Return the encoder of a set that gives None for an empty one."""
+
+    def encode(value: Any) -> AttributeValue | None:
+        stored = encode_set(value)
+        return None if stored == EMPTY_SET else stored
+
+    return encode

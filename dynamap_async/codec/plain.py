@@ -180,3 +180,17 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "L": lambda content: [decode_any(element) for element in content],
     "M": lambda content: {name: decode_any(member) for name, member in content.items()},
 }
+
+
+def order_key(value: AttributeValue) -> tuple[str, Any]:
+    """Return something that sorts as DynamoDB sorts key values: text by UTF-8 bytes, numbers by value, binary by bytes.
+
+    Values of different types compare by the name of their type, so that the result is always defined.
+    """
+    if "S" in value:
+        return "S", value["S"].encode()
+    if "N" in value:
+        return "N", Decimal(value["N"])
+    if "B" in value:
+        return "B", parse_binary(value["B"])
+    return next(iter(value)), 0

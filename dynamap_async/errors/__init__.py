@@ -69,6 +69,7 @@ from dynamap_async.errors.service import (
     ServiceError,
     ThrottledError,
     TransactionConflictError,
+    UniqueViolationError,
     UnknownServiceError,
     UnprocessedError,
     VersionConflictError,
@@ -89,9 +90,6 @@ from dynamap_async.errors.transport import (
     Outcome,
     RequestTimeoutError,
     TransportError,
-)
-from dynamap_async.errors.unique import (
-    UniqueViolationError,
 )
 from dynamap_async.errors.usage import (
     AmbiguousIndexError,

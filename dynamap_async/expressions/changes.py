@@ -94,7 +94,11 @@ class Changeable(Generic[T]):
     @overload
     def prepend(self: "Changeable[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
     def prepend(self: Any, elements: Any, /) -> "Change[list[Any]]":
-        """Return the stored list with these elements before it; otherwise as ``append``."""
+        """Return the stored list with these elements before it; otherwise as ``append``.
+
+        Args:
+            elements: at least one.
+        """
         return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=elements))
 
 
@@ -122,11 +126,19 @@ class Change(Generic[T_co]):
         return Change(arithmetic(made_of(other), "-", self._made))
 
     def append(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
-        """Return the list with these elements behind it, as what an update sets a field to."""
+        """Return the list with these elements behind it, as what an update sets a field to.
+
+        Args:
+            elements: at least one.
+        """
         return Change(longer(self._made, after=elements))
 
     def prepend(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
-        """Return the list with these elements before it, as what an update sets a field to."""
+        """Return the list with these elements before it, as what an update sets a field to.
+
+        Args:
+            elements: at least one.
+        """
         return Change(longer(self._made, before=elements))
 
 

@@ -54,6 +54,9 @@ class Readable(Generic[T_co]):
     def begins_with(self: "Readable[str | bytes | None]", prefix: str | bytes, /) -> Condition:
         """Return the condition that the text or binary value starts with the prefix.
 
+        Args:
+            prefix: a text for fields that are stored as text, bytes for binary ones.
+
         Raises:
             ExpressionError: the field is not stored as text or binary data.
         """
@@ -137,11 +140,19 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         raise ExpressionError(f"write {self._operand}.contains({other!r}) instead of {other!r} in {self._operand}")
 
     def is_(self, value: T, /) -> Condition:
-        """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None."""
+        """Return the condition that the value is this one: ``==`` spelled so that linters accept True and None.
+
+        Args:
+            value: what is stored, of the type of the field.
+        """
         return self == value
 
     def between(self, low: T, high: T, /) -> Condition:
         """Return the condition ``low <= value <= high``.
+
+        Args:
+            low: the least value that matches.
+            high: the greatest value that matches.
 
         Raises:
             ExpressionError: low is above high, or the field's type has no order.
@@ -150,6 +161,9 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
 
     def is_in(self, *values: T) -> Condition:
         """Return the condition that the value is one of these.
+
+        Args:
+            values: 1 to 100 values of the type of the field.
 
         Raises:
             ExpressionError: no value is given, or more than 100.
@@ -170,6 +184,9 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
     def contains(self: "Changeable[Sequence[V] | None]", member: V, /) -> Condition: ...
     def contains(self: Any, part: object, /) -> Condition:
         """Return the condition that the text has the part, or the set or list has the member.
+
+        Args:
+            part: a part of a text or of bytes, or a member of a set or list.
 
         Raises:
             ExpressionError: the field is none of these.

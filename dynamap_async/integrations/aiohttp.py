@@ -74,6 +74,9 @@ def session_context(make: Callable[[], Session], /) -> Callable[[web.Application
 def session_of(request: web.Request) -> Session:
     """Return the application's session.
 
+    Args:
+        request: a request to the application.
+
     Raises:
         ConfigurationError: neither the application nor one around it has a ``session_context``.
     """
@@ -243,6 +246,10 @@ async def _ended(task: "asyncio.Future[Any]") -> None:
 async def read_body(request: web.Request, model: type[BodyT], /) -> BodyT:
     """Read the JSON body of a request as a model.
 
+    Args:
+        request: the request whose body is read.
+        model: a Pydantic model, with or without a table.
+
     Raises:
         aiohttp.web.HTTPUnprocessableEntity: it does not fit; the answer lists each fault.
     """
@@ -268,6 +275,13 @@ class PageRequest:
     """What a client asks for with ``?size=...&after=...``; the result of ``page_request``."""
 
     def __init__(self, size: int, after: str | None, request: web.Request) -> None:
+        """Hold what a client asked for.
+
+        Args:
+            size: how many items.
+            after: the cursor of the page before; None for the first page.
+            request: the request, of whose address the link to the next page is made.
+        """
         self.size: int = size
         """How many items."""
         self.after: str | None = after
@@ -278,6 +292,9 @@ class PageRequest:
         """Return a page as a ``CursorPage`` in JSON, with a link to the next one there and in the header ``Link``.
 
         The link is a path with a query, without scheme and host, so that it holds behind a proxy too.
+
+        Args:
+            page: what ``.page(size=..., after=...)`` of a query gave.
         """
         if page.cursor is None:
             return respond(CursorPage(items=page.items))

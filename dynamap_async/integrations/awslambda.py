@@ -83,6 +83,9 @@ class LambdaSession:
         What it awaits belongs to a scope with the function's name, which ends ``margin_seconds`` before the function's
         timeout.
 
+        Args:
+            function: takes the event, Lambda's context and the session.
+
         Raises:
             ConfigurationError: by the handler: its context is none of Lambda's.
             SessionStateError: by the handler: it is called where an event loop is running.

@@ -76,6 +76,9 @@ async def current_session(connection: HTTPConnection) -> Session:
 
     Tests put another one in its place: ``app.dependency_overrides[current_session] = lambda: session``.
 
+    Args:
+        connection: the web request, or websocket.
+
     Raises:
         ConfigurationError: the application was not started, or has no ``lifespan``.
     """
@@ -94,6 +97,9 @@ OpenSession = Annotated[Session, Depends(current_session)]
 
 async def current_scope(connection: HTTPConnection) -> Scope:
     """Return the scope of this web request; a dependency. ``RequestScope`` is short for it.
+
+    Args:
+        connection: the web request.
 
     Raises:
         ConfigurationError: the application has no ``ScopeRequests`` middleware.
@@ -207,6 +213,14 @@ class PageRequest:
     """What a client asks for with ``?size=...&after=...``; the result of the dependency ``paging``."""
 
     def __init__(self, size: int, after: str | None, request: Request, response: Response) -> None:
+        """Hold what a client asked for.
+
+        Args:
+            size: how many items.
+            after: the cursor of the page before; None for the first page.
+            request: the request, of whose address the link to the next page is made.
+            response: what the header ``Link`` is set on.
+        """
         self.size: int = size
         """How many items."""
         self.after: str | None = after
@@ -218,6 +232,9 @@ class PageRequest:
         """Return a page as the response, with a link to the next one, in the body and as the header ``Link``.
 
         The link is a path with a query, without scheme and host, so that it holds behind a proxy too.
+
+        Args:
+            page: what ``.page(size=..., after=...)`` of a query gave.
         """
         link: str | None = None
         if page.cursor is not None:

@@ -1,22 +1,17 @@
 """What is asked: one immutable value per operation, pure, one file per API operation."""
 
-from dynamap_async.operations.asking import ReadSpec, with_invalid
 from dynamap_async.operations.check import Check
 from dynamap_async.operations.collection import Collection, collection_spec, with_unknown
 from dynamap_async.operations.counters import Reserve, counter_of
 from dynamap_async.operations.delete import Delete
 from dynamap_async.operations.ends import Reads
-from dynamap_async.operations.entities import Grouped, Unknown, UnknownItem
 from dynamap_async.operations.exactly_once import ExactlyOnce, ThenGet
 from dynamap_async.operations.get import Find, Get
-from dynamap_async.operations.invalid import Invalid, InvalidItem
 from dynamap_async.operations.old import Old
-from dynamap_async.operations.operation import Context, Operation, SingleRequest, checked_model, positive
+from dynamap_async.operations.operation import Operation, SingleRequest
 from dynamap_async.operations.own_table import needs_own_table, own_table
-from dynamap_async.operations.plan import Plan
 from dynamap_async.operations.put import Create, Put
 from dynamap_async.operations.query import Query, Scan
-from dynamap_async.operations.reading import Reading
 from dynamap_async.operations.refining import Refinable, Segmentable, reading_into, selecting
 from dynamap_async.operations.refresh import Refresh
 from dynamap_async.operations.replace import Replace
@@ -35,7 +30,6 @@ __all__ = [
     "BatchExecuteStatement",
     "Check",
     "Collection",
-    "Context",
     "Count",
     "Create",
     "Delete",
@@ -45,18 +39,12 @@ __all__ = [
     "FindOf",
     "Get",
     "GetOf",
-    "Grouped",
-    "Invalid",
-    "InvalidItem",
     "Old",
     "Operation",
     "Page",
     "PagedOperation",
-    "Plan",
     "Put",
     "Query",
-    "ReadSpec",
-    "Reading",
     "Reads",
     "Refinable",
     "Refresh",
@@ -74,22 +62,17 @@ __all__ = [
     "TransactFind",
     "TransactGet",
     "TransactWrite",
-    "Unknown",
-    "UnknownItem",
     "Updatable",
     "Update",
     "UpdateSpec",
     "Write",
-    "checked_model",
     "collection_spec",
     "counter_of",
     "needs_own_table",
     "own_table",
-    "positive",
     "reading_into",
     "returning",
     "selecting",
     "update_spec",
-    "with_invalid",
     "with_unknown",
 ]

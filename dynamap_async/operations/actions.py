@@ -38,7 +38,7 @@ from dynamap_async.models import (
     validated,
     validated_members,
 )
-from dynamap_async.operations.operation import own_path, stored_path
+from dynamap_async.planning import own_path, stored_path
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))

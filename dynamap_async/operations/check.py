@@ -4,9 +4,8 @@ from typing import Any, final
 
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
-from dynamap_async.operations.operation import Context, checked_model
-from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.write import Write, write_request
+from dynamap_async.planning import Context, checked_model, stored_conditions
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body
 

@@ -4,12 +4,18 @@ from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Model
-from dynamap_async.operations.asking import ReadSpec, with_invalid
 from dynamap_async.operations.ends import Reads
-from dynamap_async.operations.entities import Unknown, UnknownItem, checked_collection
-from dynamap_async.operations.invalid import Invalid, InvalidItem
-from dynamap_async.operations.operation import checked_model
-from dynamap_async.operations.revising import revised
+from dynamap_async.planning import (
+    Invalid,
+    InvalidItem,
+    ReadSpec,
+    Unknown,
+    UnknownItem,
+    checked_collection,
+    checked_model,
+    revised,
+    with_invalid,
+)
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT")

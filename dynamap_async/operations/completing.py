@@ -24,11 +24,11 @@ from dynamap_async.models import (
     remember,
     stored_empty,
 )
-from dynamap_async.operations.kinds import of_own_kind
 from dynamap_async.operations.rewriting import keys_rewritten, parts_of_key, started_keys
 from dynamap_async.operations.stamps import begun, touched
 from dynamap_async.operations.unchanged import absent_value
 from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.planning import of_own_kind
 from dynamap_async.wire import AttributeValue, WireItem
 
 

@@ -6,8 +6,9 @@ from typing import Any, Final, final
 from dynamap_async.codec import MISFITS
 from dynamap_async.errors import DecodeError, ModelDefinitionError, OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.models import Definition, KeyValue, Model, Role, definition_of, key_from_values, key_text
-from dynamap_async.operations.operation import Context, SingleRequest, checked_model, positive
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.own_table import OWN_TABLE_NAME, own_target
+from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 

@@ -7,11 +7,9 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, KeyValue, Model, WriteKind, definition_of, is_whole, known
 from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.kinds import check_written_by_key
-from dynamap_async.operations.operation import Context, checked_model
-from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version, same_version
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
+from dynamap_async.planning import Context, check_written_by_key, checked_model, stored_conditions
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireKey
 

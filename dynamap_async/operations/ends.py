@@ -4,12 +4,10 @@ from typing import Any, Generic, Self
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.operation import Context, Operation
-from dynamap_async.operations.reading import Reading
+from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.refining import Refinable
 from dynamap_async.operations.results import Count, First, One, OneOrNone, Page, PagedOperation, PageOf
-from dynamap_async.operations.revising import revised
+from dynamap_async.planning import Context, Reading, ReadSpec, revised
 from dynamap_async.request import Position
 
 M = TypeVar("M")

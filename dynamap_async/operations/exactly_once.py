@@ -4,10 +4,11 @@ from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ServiceError, TransactionCanceledError
 from dynamap_async.operations.get import Get
-from dynamap_async.operations.operation import Context, Operation
+from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.transact_write import TransactWrite
 from dynamap_async.operations.write import Write
+from dynamap_async.planning import Context
 
 M = TypeVar("M")
 R_co = TypeVar("R_co", covariant=True)

@@ -5,10 +5,9 @@ from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of
-from dynamap_async.operations.expiry import is_expired
-from dynamap_async.operations.missing import explained
-from dynamap_async.operations.operation import Context, SingleRequest, checked_model
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import key_values
+from dynamap_async.planning import Context, checked_model, explained, is_expired
 from dynamap_async.request import PartOfAnswer, Request, Target
 from dynamap_async.wire import Body
 

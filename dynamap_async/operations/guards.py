@@ -17,13 +17,13 @@ from dynamap_async.errors import (
 from dynamap_async.expressions import Comparison, Condition, Function, Value
 from dynamap_async.models import Attr, Definition, UniqueFields, key_text
 from dynamap_async.operations.delete import Delete
-from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.own_table import OwnItem
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.stamps import not_stored
 from dynamap_async.operations.transact_write import TransactWrite
 from dynamap_async.operations.unique_after import unique_attributes
 from dynamap_async.operations.write import Stored, Write
+from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireItem, WireKey
 

@@ -9,9 +9,9 @@ from dynamap_async.errors import ItemValidationError, OperationError, ServiceErr
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Definition, Model, WriteKind
 from dynamap_async.operations.delete import Delete
-from dynamap_async.operations.operation import Context
 from dynamap_async.operations.put import Put
 from dynamap_async.operations.write import Stored, Unknown, Write
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.wire import Body, WireItem
 

@@ -18,12 +18,11 @@ from dynamap_async.models import (
     remember,
 )
 from dynamap_async.operations.exactly_once import ExactlyOnce
-from dynamap_async.operations.operation import Context, checked_model
-from dynamap_async.operations.shards import stored_conditions
-from dynamap_async.operations.stamps import carried_version, not_stored, same_version, stamped
+from dynamap_async.operations.stamps import carried_version, same_version, stamped
 from dynamap_async.operations.transact import Part
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, write_request
 from dynamap_async.operations.write_ids import write_id_in
+from dynamap_async.planning import Context, checked_model, not_stored, stored_conditions
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 

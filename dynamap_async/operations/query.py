@@ -7,11 +7,9 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.models import Model
-from dynamap_async.operations.asking import ReadSpec, begun, with_invalid
 from dynamap_async.operations.ends import Reads
-from dynamap_async.operations.invalid import Invalid, InvalidItem
-from dynamap_async.operations.operation import checked_model
 from dynamap_async.operations.refining import Segmentable, reading_into, selecting
+from dynamap_async.planning import Invalid, InvalidItem, ReadSpec, begun, checked_model, with_invalid
 
 M = TypeVar("M")
 ItemT = TypeVar("ItemT", default=M)

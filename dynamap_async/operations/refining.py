@@ -8,13 +8,20 @@ from dynamap_async import limits
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Condition, path_of
 from dynamap_async.models import Index, KeyValue, Periods, definition_of
-from dynamap_async.operations.asking import ReadSpec, conditions_of, searched
-from dynamap_async.operations.cards import card_paths, checked_card
-from dynamap_async.operations.operation import Context, positive, stored_path
-from dynamap_async.operations.periods import check_number
-from dynamap_async.operations.plan import Plan
-from dynamap_async.operations.planning import plan_reading
-from dynamap_async.operations.revising import revised
+from dynamap_async.planning import (
+    Context,
+    Plan,
+    ReadSpec,
+    card_paths,
+    check_number,
+    checked_card,
+    conditions_of,
+    plan_reading,
+    positive,
+    revised,
+    searched,
+    stored_path,
+)
 
 M = TypeVar("M")
 

@@ -6,8 +6,9 @@ from typing import Any, Generic, TypeVar, final
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Model, definition_of, take_over
 from dynamap_async.operations.get import Find
-from dynamap_async.operations.operation import Context, SingleRequest, checked_model
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.save import not_found
+from dynamap_async.planning import Context, checked_model
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 

@@ -6,9 +6,9 @@ from typing import Generic, TypeVar, final
 from dynamap_async.expressions import Action, Call, Condition, Set, Sum, Value
 from dynamap_async.models import REMOVED, Changes, Definition, Model, give, remember
 from dynamap_async.operations.completing import value_of
-from dynamap_async.operations.operation import Context
 from dynamap_async.operations.put import Put
 from dynamap_async.operations.save import update_request
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.wire import AttributeValue, Body
 

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
 
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
-from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.operation import Context, Operation, positive
-from dynamap_async.operations.planning import plan_reading
-from dynamap_async.operations.reading import Reading
-from dynamap_async.operations.resuming import resume
-from dynamap_async.operations.revising import revised
+from dynamap_async.operations.operation import Operation
+from dynamap_async.planning import Context, Reading, ReadSpec, plan_reading, positive, resume, revised
 from dynamap_async.request import Position
 
 R = TypeVar("R")

@@ -21,9 +21,9 @@ from dynamap_async.models import (
     is_whole,
     known,
 )
-from dynamap_async.operations.kinds import subclasses_of
 from dynamap_async.operations.unchanged import absent_value, unchanged
 from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.planning import subclasses_of
 from dynamap_async.wire import WireItem, WireKey
 
 

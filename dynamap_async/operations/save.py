@@ -31,13 +31,13 @@ from dynamap_async.models import (
     known,
     remember,
 )
-from dynamap_async.operations.operation import Context
 from dynamap_async.operations.put import Put
 from dynamap_async.operations.resharding import shards_as_before
 from dynamap_async.operations.rewriting import parts_as_before
-from dynamap_async.operations.stamps import carried_version, is_stored, not_stored, same_version, stamped
+from dynamap_async.operations.stamps import carried_version, same_version, stamped
 from dynamap_async.operations.write import Stored, condition_members, write_request
 from dynamap_async.operations.write_ids import write_id_in
+from dynamap_async.planning import Context, is_stored, not_stored
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import WireItem, WireKey
 

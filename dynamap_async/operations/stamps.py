@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from dynamap_async.codec import encode_any
-from dynamap_async.expressions import Comparison, Condition, Function, Value
+from dynamap_async.expressions import Comparison, Condition, Value
 from dynamap_async.models import Definition, has_value
-from dynamap_async.operations.expiry import expired
+from dynamap_async.planning import not_stored
 
 
 def stamped(item: BaseModel, definition: Definition[Any], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -86,20 +86,3 @@ def same_version(definition: Definition[Any], expected: int, now: int | None = N
     if expected == 0 or definition.version is None:
         return not_stored(definition, now)
     return Comparison("=", definition.path(definition.version.name), Value(encode_any(expected)))
-
-
-def not_stored(definition: Definition[Any], now: int | None = None) -> Condition:
-    """Return the condition that no item has the key of the one that is written.
-
-    Args:
-        definition: the model.
-        now: the time of day in epoch seconds, by which an expired item counts as none where the model hides them.
-    """
-    absent = Function("attribute_not_exists", definition.path(definition.key_fields()[0].name))
-    gone = None if now is None else expired(definition, now)
-    return absent if gone is None else absent | gone
-
-
-def is_stored(definition: Definition[Any]) -> Condition:
-    """Return the condition that an item has the key of the one that is written."""
-    return definition.is_stored

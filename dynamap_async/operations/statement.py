@@ -21,7 +21,8 @@ from dynamap_async.errors import (
 )
 from dynamap_async.limits import STATEMENT_LENGTH
 from dynamap_async.models import Definition, Model, definition_of
-from dynamap_async.operations.operation import Context, Operation, checked_model, positive
+from dynamap_async.operations.operation import Operation
+from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.request import Request
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 

@@ -8,9 +8,10 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.errors import OperationError
 from dynamap_async.limits import BATCH_STATEMENTS, TRANSACTION_ACTIONS
-from dynamap_async.operations.operation import Context, Operation
+from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.statement import Statement
 from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
+from dynamap_async.planning import Context
 from dynamap_async.request import Request, about_tables
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])

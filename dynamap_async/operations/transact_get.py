@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast, final, overload
 from dynamap_async.errors import CancellationReason, OperationError
 from dynamap_async.models import KeyValue, Model
 from dynamap_async.operations.get import Find, Get
-from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import Transact, check_count, part_of, targets_of
+from dynamap_async.planning import Context
 from dynamap_async.request import Request, about_tables
 from dynamap_async.wire import Body
 

@@ -6,10 +6,11 @@ from typing import Any, Self
 
 from dynamap_async.errors import CancellationReason, ConditionalCheckFailedError, OperationError, ServiceError
 from dynamap_async.limits import TRANSACTION_ACTIONS, TRANSACTION_BYTES
-from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.tokens import RESENDABLE_SECONDS, checked_token, token_to_send
 from dynamap_async.operations.transact import Transact, check_count, key_values, targets_of
 from dynamap_async.operations.write import Write
+from dynamap_async.planning import Context
 from dynamap_async.request import Request, Target, about_tables
 from dynamap_async.wire import Body
 

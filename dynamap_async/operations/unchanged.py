@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Comparison, Condition, Function, Or, Path, Value
 from dynamap_async.models import Absence, Definition, FieldPlan, validated
-from dynamap_async.operations.shards import in_shards, places_of
+from dynamap_async.planning import in_shards, places_of
 from dynamap_async.wire import AttributeValue
 
 _NULL = Value({"NULL": True})

@@ -19,16 +19,15 @@ from dynamap_async.models import Definition, KeyValue, Model, WriteKind, is_whol
 from dynamap_async.operations.completing import completed, guards, known_after, move_on, value_of
 from dynamap_async.operations.exactly_once import ExactlyOnce
 from dynamap_async.operations.misfits import explained_misfit
-from dynamap_async.operations.operation import Context
 from dynamap_async.operations.rendered import rendered
 from dynamap_async.operations.resharding import resharded, shards_as_read
-from dynamap_async.operations.revising import revised
 from dynamap_async.operations.rewriting import is_attribute, parts_as_read
 from dynamap_async.operations.transact import key_values
 from dynamap_async.operations.unique_after import unique_after, unique_attributes
 from dynamap_async.operations.updating import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write
 from dynamap_async.operations.write_ids import write_id_of_update
+from dynamap_async.planning import Context, revised
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 

@@ -11,11 +11,8 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Action, Change, Condition, DocumentTo, Expr, FieldFirst, Readable, check_apart
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.actions import adding, deleting, removing, setting
-from dynamap_async.operations.kinds import check_written_by_key
-from dynamap_async.operations.operation import checked_model
-from dynamap_async.operations.revising import revised
-from dynamap_async.operations.shards import stored_conditions
 from dynamap_async.operations.stamps import carried_version
+from dynamap_async.planning import check_written_by_key, checked_model, revised, stored_conditions
 from dynamap_async.wire import WireKey
 
 M = TypeVar("M")

@@ -15,9 +15,9 @@ from dynamap_async.errors import (
 )
 from dynamap_async.expressions import Condition, Placeholders, conjunction, render_condition
 from dynamap_async.models import Definition, Model, WriteKind
-from dynamap_async.operations.missing import explained
-from dynamap_async.operations.operation import Context, SingleRequest
+from dynamap_async.operations.operation import SingleRequest
 from dynamap_async.operations.transact import Part, key_values, part_of, shown_key
+from dynamap_async.planning import Context, explained
 from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, WireItem, WireKey
 

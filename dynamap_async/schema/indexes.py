@@ -18,6 +18,7 @@ class Projection:
     """
 
     type: ProjectionType
+    """``ALL``, ``KEYS_ONLY`` or ``INCLUDE``."""
     attributes: tuple[str, ...] = ()
     """The additional attributes of an INCLUDE projection."""
 

@@ -6,7 +6,8 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.expressions import Selectable
-from dynamap_async.operations import Invalid, InvalidItem, Segmentable, reading_into, selecting, with_invalid
+from dynamap_async.operations import Segmentable, reading_into, selecting
+from dynamap_async.planning import Invalid, InvalidItem, with_invalid
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")

@@ -2,7 +2,8 @@
 
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
-from dynamap_async.operations import Grouped, Invalid, InvalidItem, Unknown, UnknownItem, with_invalid, with_unknown
+from dynamap_async.operations import with_unknown
+from dynamap_async.planning import Grouped, Invalid, InvalidItem, Unknown, UnknownItem, with_invalid
 from dynamap_async.session.bound_reads import BoundReads
 
 M = TypeVar("M")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.operations import Context, Page, Reads, ReadSpec, Refinable
+from dynamap_async.operations import Page, Reads, Refinable
+from dynamap_async.planning import Context, ReadSpec
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.stream import ItemStream
 

@@ -10,7 +10,8 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async.errors import ItemValidationError, OperationError, ServiceError
 from dynamap_async.executor import Executor, Pages
 from dynamap_async.models import AfterRead
-from dynamap_async.operations import Context, Statement
+from dynamap_async.operations import Statement
+from dynamap_async.planning import Context
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.sending import decoder

@@ -15,7 +15,7 @@ import anyio
 
 from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.session.asked import Asked, FlowChunk, Origin, Part
 from dynamap_async.turns import SLICE_SECONDS, next_turn

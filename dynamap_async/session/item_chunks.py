@@ -12,8 +12,8 @@ import orjson
 from dynamap_async.models import Definition, Model, definition_of, remember
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
-from dynamap_async.operations.kinds import subclasses_of
 from dynamap_async.operations.put import put_of_encoded
+from dynamap_async.planning import subclasses_of
 from dynamap_async.request import Request
 from dynamap_async.session.asked import Asked, FlowChunk, Part
 from dynamap_async.session.runner import Runner

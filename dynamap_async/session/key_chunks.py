@@ -5,8 +5,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
 
 from dynamap_async.models import Definition, Model, definition_of
-from dynamap_async.operations import Context, SingleRequest
-from dynamap_async.operations.expiry import is_expired
+from dynamap_async.operations import SingleRequest
+from dynamap_async.planning import Context, is_expired
 from dynamap_async.request import Request
 from dynamap_async.session.asked import Asked, FlowChunk, Part
 from dynamap_async.session.runner import Runner

@@ -7,7 +7,8 @@ from typing import Any, Final, Generic, TypeVar, overload
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Condition, Expr, path_of
 from dynamap_async.models import Index, Key, Model
-from dynamap_async.operations import Find, Query, checked_model
+from dynamap_async.operations import Find, Query
+from dynamap_async.planning import checked_model
 from dynamap_async.session.loader import Loader
 from dynamap_async.session.many import of_key
 from dynamap_async.session.runner import Runner

@@ -7,7 +7,8 @@ from typing import Any, TypeVar, overload
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Key, Model
-from dynamap_async.operations import Delete, Find, Put, SingleRequest, checked_model
+from dynamap_async.operations import Delete, Find, Put, SingleRequest
+from dynamap_async.planning import checked_model
 from dynamap_async.session.answers import Answers
 from dynamap_async.session.batch import Batch, Progress
 from dynamap_async.session.item_chunks import PlainDeletes, PlainDeletesByKey, PlainPuts, PlainWriting

@@ -11,7 +11,8 @@ from typing import Any, Final
 from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, own_instance
 from dynamap_async.models import Definition, Role
-from dynamap_async.operations import Context, Reserve, TransactWrite, Write, counter_of
+from dynamap_async.operations import Reserve, TransactWrite, Write, counter_of
+from dynamap_async.planning import Context
 from dynamap_async.session.sending import result_of
 
 MOST_COLLISIONS: Final = 50

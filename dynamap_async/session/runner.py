@@ -8,14 +8,10 @@ from dynamap_async.errors import ItemValidationError, OperationError, ServiceErr
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
 from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import (
-    Context,
     Count,
-    InvalidItem,
     Operation,
     PagedOperation,
-    Reading,
     Reads,
-    ReadSpec,
     SingleRequest,
     Statement,
     Statements,
@@ -24,6 +20,7 @@ from dynamap_async.operations import (
     TransactWrite,
     Write,
 )
+from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec
 from dynamap_async.request import Position, Request
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.hooks import SessionHooks, run_on_each

@@ -11,7 +11,8 @@ import anyio
 from dynamap_async.errors import TransactionCanceledError, VersionConflictError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import Model, definition_of
-from dynamap_async.operations import Refresh, Replace, Save, positive
+from dynamap_async.operations import Refresh, Replace, Save
+from dynamap_async.planning import positive
 from dynamap_async.request import identity_of
 from dynamap_async.session.runner import Runner
 

@@ -6,7 +6,8 @@ from typing import Any, NoReturn, TypeVar
 
 from dynamap_async.errors import ServiceError
 from dynamap_async.executor import Executor
-from dynamap_async.operations import Context, SingleRequest
+from dynamap_async.operations import SingleRequest
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.wire import Body, WireItem

@@ -10,7 +10,7 @@ from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.executor import is_async
 from dynamap_async.models import warn_caller
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 from dynamap_async.transport import Transport, WireTransport
 
 _POLICIES: Final = {

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from dynamap_async.models import KeyValue, Model, definition_of
-from dynamap_async.operations import BatchExecuteStatement, ExecuteTransaction, Statement, checked_model
+from dynamap_async.operations import BatchExecuteStatement, ExecuteTransaction, Statement
+from dynamap_async.planning import checked_model
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.runner import Runner
 from dynamap_async.tables import check_period, table_in

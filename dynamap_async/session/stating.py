@@ -5,7 +5,8 @@ from typing import Any, TypeVar
 from dynamap_async.errors import BatchError, ItemFailure, ItemValidationError
 from dynamap_async.executor import Executor
 from dynamap_async.models import Model
-from dynamap_async.operations import Context, Statement, Statements
+from dynamap_async.operations import Statement, Statements
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.session.hooks import SessionHooks
 from dynamap_async.session.sending import decoder

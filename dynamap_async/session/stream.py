@@ -10,7 +10,7 @@ from typing import Final, Generic, Self, TypeVar
 from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
 from dynamap_async.executor import CompletedPages, MergedPages, Pages, SegmentPages
 from dynamap_async.models import AfterRead
-from dynamap_async.operations import InvalidItem
+from dynamap_async.planning import InvalidItem
 from dynamap_async.request import Positions
 from dynamap_async.session.hooks import run_after_read
 from dynamap_async.turns import Pace

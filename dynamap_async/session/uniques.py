@@ -10,9 +10,10 @@ from dynamap_async.errors import (
     VersionConflictError,
 )
 from dynamap_async.executor import Executor
-from dynamap_async.operations import Context, Replace, TransactWrite, Write
+from dynamap_async.operations import Replace, TransactWrite, Write
 from dynamap_async.operations.guards import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
+from dynamap_async.planning import Context
 from dynamap_async.session.sending import send
 from dynamap_async.transport import damage_of_values
 from dynamap_async.wire import WireItem

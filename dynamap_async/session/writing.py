@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 
 from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, together
-from dynamap_async.operations import Check, Context, TransactWrite, Write
+from dynamap_async.operations import Check, TransactWrite, Write
+from dynamap_async.planning import Context
 from dynamap_async.session.hooks import SessionHooks, run_before_write
 from dynamap_async.session.numbering import Numbers, all_collided, collided, too_many
 from dynamap_async.session.sending import explain, result_of, send

@@ -10,7 +10,12 @@ from dynamap_async.schema import TableSchema
 
 
 def check_period(models: Sequence[type[Model] | Table], period: KeyValue | None) -> None:
-    """Raise OperationError where a period is given, and no model has one table per period."""
+    """Raise OperationError if a period is given, and no model has one table per period.
+
+    Args:
+        models: the models or shared tables that are meant.
+        period: any value of the field that the period is made of; None for none.
+    """
     if period is None or any(not isinstance(each, Table) and definition_of(each).periods for each in models):
         return
     names = ", ".join(repr(each) if isinstance(each, Table) else each.__name__ for each in models)
@@ -19,6 +24,11 @@ def check_period(models: Sequence[type[Model] | Table], period: KeyValue | None)
 
 def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> TableSchema:
     """Return a model's table; that of a period where there is one for each.
+
+    Args:
+        definition: the model.
+        use: what the table is needed for, for the message.
+        period: any value of the field that the period is made of.
 
     Raises:
         ModelDefinitionError: the model has no table.

@@ -26,12 +26,15 @@ class TableDescription:
     index_statuses: Mapping[str, str]
     """Name of each global index -> its status."""
     billing: BillingMode
+    """How capacity is paid for: on demand, or provisioned."""
     item_count: int
     """Number of items, brought up to date about every six hours: not a count."""
     size_bytes: int
     """Size of the table, brought up to date about every six hours."""
     arn: str
+    """The Amazon Resource Name of the table."""
     created_at: datetime | None
+    """When the table was created; None where the engine does not say."""
     ttl_status: str | None
     """``ENABLED``, ``DISABLED``, or in between; None where the engine does not say."""
 

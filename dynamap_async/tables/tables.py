@@ -1,15 +1,23 @@
 """``session.tables``: creates, describes, changes and deletes the tables of models."""
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
 import anyio
 
-from dynamap_async.errors import OperationError, ResourceInUseError, ResourceNotFoundError, TableWaitTimeoutError
+from dynamap_async.errors import (
+    OperationError,
+    RequestRejectedError,
+    ResourceInUseError,
+    ResourceNotFoundError,
+    TableWaitTimeoutError,
+)
 from dynamap_async.executor import Executor
 from dynamap_async.models import KeyValue, Model, Table, definition_of
-from dynamap_async.operations import Context, needs_own_table, own_table
+from dynamap_async.operations import needs_own_table, own_table
+from dynamap_async.planning import Context
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.periods import check_period, table_in
 from dynamap_async.tables.requests import (
@@ -20,8 +28,9 @@ from dynamap_async.tables.requests import (
     merged,
     table_request,
     throughput_request,
+    ttl_request,
 )
-from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
+from dynamap_async.wire import Body
 
 _FIRST_POLL_SECONDS: Final = 0.02
 _LONGEST_POLL_SECONDS: Final = 5.0
@@ -162,6 +171,10 @@ class Tables:
     async def exists(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> bool:
         """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
 
+        Args:
+            model: the model, or the shared table.
+            period: where the model has a table for each period: any value of the field that the period is made of.
+
         Cost: one DescribeTable; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
@@ -169,6 +182,10 @@ class Tables:
 
     async def describe(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> TableDescription:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
+
+        Args:
+            model: the model, or the shared table.
+            period: where the model has a table for each period: any value of the field that the period is made of.
 
         Raises:
             ResourceNotFoundError: the table does not exist.
@@ -292,3 +309,72 @@ def _timeout(name: str, status: str | None, timeout_seconds: float, what: str) -
         status=status,
         timeout_seconds=timeout_seconds,
     )
+
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+
+_ON: Final = ("ENABLED", "ENABLING")
+
+
+async def describe_time_to_live(executor: Executor, table: str) -> Body | None:
+    """Return what DescribeTimeToLive says of a table; None where the engine does not know the operation."""
+    try:
+        return await executor.send(table_request("DescribeTimeToLive", table))
+    except RequestRejectedError as error:
+        if _is_unknown(error):
+            return None
+        raise
+
+
+async def begin_time_to_live(executor: Executor, schema: TableSchema) -> None:
+    """Turn time to live on for a table that was just made, if it declares it and the engine has it."""
+    if schema.ttl_attribute is None:
+        return
+    try:
+        await executor.send(ttl_request(schema.name, schema.ttl_attribute, enabled=True))
+    except RequestRejectedError as error:
+        if not _is_unknown(error):
+            raise
+        logger.warning("the engine has no time to live: it will not delete the expired items of %s", schema.name)
+
+
+async def update_time_to_live(executor: Executor, schema: TableSchema, *, enabled: bool) -> None:
+    """Turn time to live on or off for a table; nothing is changed where it is so already.
+
+    Raises:
+        OperationError: no field of the table's models says when an item expires, or it is on for another attribute.
+        RequestRejectedError: it was changed less than an hour ago, or the engine does not have it.
+    """
+    wanted = schema.ttl_attribute
+    if enabled and wanted is None:
+        raise OperationError(
+            f"no field of the models of {schema.name} says when an item expires; declare one, such as expires_at: "
+            "TimeToLive[datetime | None] = attr(default=None)"
+        )
+    active = await _active(executor, schema.name)
+    if enabled and active not in (None, wanted):
+        raise OperationError(
+            f"time to live is on for {active!r} in {schema.name}, and a table has it for one attribute; turn it off "
+            "with update_time_to_live(..., enabled=False), wait an hour, and then turn it on"
+        )
+    attribute = wanted if enabled else active
+    if attribute is None or (enabled and active == wanted):
+        return
+    try:
+        await executor.send(ttl_request(schema.name, attribute, enabled=enabled))
+    except RequestRejectedError as error:
+        if await _active(executor, schema.name) == (attribute if enabled else None):
+            return  # somebody else did the same in the meantime
+        error.add_note("DynamoDB takes one change of a table's time to live per hour; try again later")
+        raise
+
+
+async def _active(executor: Executor, table: str) -> str | None:
+    """Return the attribute that time to live is on for, or is being turned on for."""
+    described = await describe_time_to_live(executor, table) or {}
+    found: dict[str, str] = described.get("TimeToLiveDescription") or {}
+    return found.get("AttributeName") if found.get("TimeToLiveStatus") in _ON else None
+
+
+def _is_unknown(error: RequestRejectedError) -> bool:
+    return error.service_code == "UnknownOperationException"

@@ -31,7 +31,10 @@ class FrozenClock:
         return datetime.fromtimestamp(self(), UTC)
 
     def freeze(self, at: datetime | float | None = None) -> None:
-        """Stand still: at a time, aware or in epoch seconds, or where it is.
+        """Stand still, at a given time or where it is.
+
+        Args:
+            at: the time to show, aware or in epoch seconds; None for the time that it shows now.
 
         Raises:
             ValueError: the time has no time zone.
@@ -43,7 +46,11 @@ class FrozenClock:
         self._seconds = self() if at is None else at
 
     def advance(self, by: timedelta | float) -> None:
-        """Move on by a time span or by seconds, or back by negative ones, and stand still there."""
+        """Move on by a time span or by seconds, or back by negative ones, and stand still there.
+
+        Args:
+            by: a time span, or seconds.
+        """
         self._seconds = self() + (by.total_seconds() if isinstance(by, timedelta) else by)
 
     def run(self) -> None:

@@ -41,6 +41,11 @@ class LocalEngine(Engine):
     """
 
     def __init__(self, *, start_timeout_seconds: float = 30.0) -> None:
+        """Describe the engine; it is started when it is entered.
+
+        Args:
+            start_timeout_seconds: how long the engine may take to answer for the first time.
+        """
         require_moto()
         super().__init__()
         self._start_timeout_seconds = start_timeout_seconds
@@ -53,7 +58,10 @@ class LocalEngine(Engine):
         self._server.forget_tables()
 
     def forget(self, tables: Collection[str]) -> None:
-        """Forget these tables, named in full, without a request; those that it does not have are no error.
+        """Forget these tables without a request; those that the engine does not have are no error.
+
+        Args:
+            tables: full table names.
 
         Raises:
             ConfigurationError: the engine is not running.

@@ -32,6 +32,12 @@ class NativeEngine(Engine):
     """
 
     def __init__(self, executable: str | os.PathLike[str], *, start_timeout_seconds: float = 10.0) -> None:
+        """Describe the engine; it is started when it is entered.
+
+        Args:
+            executable: the path of dynoxide.
+            start_timeout_seconds: how long the engine may take to answer for the first time.
+        """
         super().__init__()
         self._executable = Path(executable)
         if not os.access(self._executable, os.X_OK) or self._executable.is_dir():

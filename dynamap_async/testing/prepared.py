@@ -8,7 +8,8 @@ from uuid import uuid4
 
 from dynamap_async.errors import DynamapError, ResourceNotFoundError
 from dynamap_async.models import Model
-from dynamap_async.operations import Context, SingleRequest
+from dynamap_async.operations import SingleRequest
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.session import Session
 from dynamap_async.tables.requests import table_request

@@ -57,6 +57,9 @@ class RequestLog:
 
         What an engine reports is worth as much as the engine: the embedded one reports a constant for reads.
 
+        Args:
+            at_most: read units, in all answers together.
+
         Raises:
             AssertionError: they reported more, or one of them reported nothing; it lists them in their order.
         """
@@ -64,7 +67,11 @@ class RequestLog:
         self._assert_units("read", self.read_units, at_most)
 
     def assert_write_units(self, *, at_most: float) -> None:
-        """Assert that the answers reported no more write units than this; see ``assert_read_units``."""
+        """Assert that the answers reported no more write units than this; see ``assert_read_units``.
+
+        Args:
+            at_most: write units, in all answers together.
+        """
         __tracebackhide__ = True
         self._assert_units("write", self.write_units, at_most)
 

@@ -18,7 +18,7 @@ from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.failures import damaged, too_slow
 from dynamap_async.transport.http import WireTransport
 from dynamap_async.transport.protocol import Transport
-from dynamap_async.transport.statements import statement_error
+from dynamap_async.transport.translate import statement_error
 
 if TYPE_CHECKING:
     from dynamap_async.transport.aio import AioClient, AioConfig, AioSession

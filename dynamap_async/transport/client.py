@@ -1,5 +1,6 @@
 """The transport that calls a user's own aiobotocore client, for programs whose instrumentation hooks botocore."""
 
+import base64
 from typing import Any
 
 import aiohttp
@@ -14,7 +15,6 @@ from dynamap_async.errors import ConfigurationError, RequestRejectedError, Servi
 from dynamap_async.request import Request
 from dynamap_async.transport.aio import AioClient
 from dynamap_async.transport.failures import damaged, place_of, transport_error
-from dynamap_async.transport.forms import to_client_form, to_wire_form
 from dynamap_async.transport.translate import service_error
 from dynamap_async.wire import Body
 
@@ -42,6 +42,9 @@ class ClientTransport:
 
     def __init__(self, client: AioClient) -> None:
         """Take a client.
+
+        Args:
+            client: an open client for DynamoDB, with its retries turned off. It is not closed here.
 
         Raises:
             ConfigurationError: it is none of aiobotocore's.
@@ -77,6 +80,9 @@ class ClientTransport:
 
     async def send(self, request: Request) -> Body:
         """Send the request through the client and return the answer's JSON object, in wire form.
+
+        Args:
+            request: the operation with its body in wire form.
 
         Raises:
             ServiceError: DynamoDB answered with an error.
@@ -138,3 +144,49 @@ def _rejected(request: Request, error: ParamValidationError) -> RequestRejectedE
         table=request.table,
         status=0,
     )
+
+
+def to_client_form(value: Any, shape: Any) -> Any:
+    """Return a request's part as an aiobotocore client takes it. What the model does not know is left as it is.
+
+    Args:
+        value: the part, in wire form.
+        shape: botocore's shape of it.
+    """
+    match shape.type_name:
+        case "blob":
+            return base64.b64decode(value)
+        case "structure":
+            members = shape.members
+            return {
+                name: to_client_form(part, members[name]) if name in members else part for name, part in value.items()
+            }
+        case "map":
+            return {name: to_client_form(part, shape.value) for name, part in value.items()}
+        case "list":
+            return [to_client_form(part, shape.member) for part in value]
+        case _:
+            return value
+
+
+def to_wire_form(value: Any, shape: Any) -> Any:
+    """Return an answer's part as it was on the wire. What the model does not know is left out.
+
+    Args:
+        value: the part, as an aiobotocore client gave it.
+        shape: botocore's shape of it.
+    """
+    match shape.type_name:
+        case "blob":
+            return base64.b64encode(value).decode()
+        case "timestamp":
+            return value.timestamp()
+        case "structure":
+            members = shape.members
+            return {name: to_wire_form(part, members[name]) for name, part in value.items() if name in members}
+        case "map":
+            return {name: to_wire_form(part, shape.value) for name, part in value.items()}
+        case "list":
+            return [to_wire_form(part, shape.member) for part in value]
+        case _:
+            return value

@@ -14,11 +14,10 @@ from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer, read_in_pieces
-from dynamap_async.transport.channel import Answer, Channel
+from dynamap_async.transport.channel import AiohttpChannel, Answer, Channel, NoHostChannel
 from dynamap_async.transport.connection import Connection
-from dynamap_async.transport.credentials import CredentialSource
+from dynamap_async.transport.credentials import CredentialSource, FixedCredentials
 from dynamap_async.transport.failures import transport_error
-from dynamap_async.transport.opening import credential_source, look_up, open_channel
 from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings, complete_settings
 from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
@@ -91,6 +90,12 @@ class WireTransport:
     def __init__(
         self, connection: Connection, *, attempt_timeout_seconds: float = RetryPolicy().attempt_timeout_seconds
     ) -> None:
+        """Describe the connection; nothing is looked up or opened.
+
+        Args:
+            connection: where DynamoDB is, and who asks.
+            attempt_timeout_seconds: how long one attempt may take; up to half of it goes into connecting.
+        """
         self._lookup = _Lookup(connection)
         self._longest_connect_seconds = attempt_timeout_seconds / 2
         self._clock = ServerClock()
@@ -131,6 +136,9 @@ class WireTransport:
 
     async def send(self, request: Request) -> Body:
         """Send the request and return the answer's JSON object.
+
+        Args:
+            request: the operation with its body in wire form.
 
         Raises:
             ServiceError: DynamoDB answered with an error.
@@ -181,3 +189,42 @@ def _without_secrets(message: str, used: Credentials) -> str:
     for secret in (used.access_key_id, used.secret_access_key, used.session_token):
         message = message.replace(secret, "...") if secret else message
     return message
+
+
+def look_up(connection: Connection) -> Settings:
+    """Look up what the connection leaves open. Blocks: it reads files, and loads aiobotocore where that is not yet.
+
+    Raises:
+        ConfigurationError: something is missing, contradictory or unreadable; the message says what to do.
+    """
+    from dynamap_async.transport.lookup import resolve_settings  # in the thread that this is run in
+
+    return resolve_settings(connection)
+
+
+async def open_channel(settings: Settings, longest_connect_seconds: float) -> Channel:
+    """Return the channel that the settings ask for.
+
+    Args:
+        settings: what the connection turned out to be.
+        longest_connect_seconds: how long connecting may take at most, whatever the settings say.
+
+    Raises:
+        ConfigurationError: the HTTP client does not accept the settings.
+    """
+    if not settings.endpoint.can_exist:
+        return NoHostChannel(settings.endpoint)
+    if not settings.sends_by_session_class:
+        return AiohttpChannel(settings, longest_connect_seconds)
+    from dynamap_async.transport.session_class import open_session_class  # the look-up loaded it
+
+    return await open_session_class(settings, longest_connect_seconds)
+
+
+def credential_source(connection: Connection, settings: Settings) -> CredentialSource:
+    """Return who asks: the access key given, or what the session finds."""
+    if connection.credentials is not None:
+        return FixedCredentials(connection.credentials)
+    from dynamap_async.transport.session_credentials import SessionCredentials  # the look-up loaded it
+
+    return SessionCredentials(settings.session)

@@ -25,6 +25,9 @@ class Transport(Protocol):
     async def send(self, request: Request) -> Body:
         """Send the request and return the answer's JSON object, in wire form (binary values as base64 text).
 
+        Args:
+            request: the operation with its body in wire form.
+
         Raises:
             ServiceError: DynamoDB answered with an error.
             TransportError: no usable answer arrived; ``outcome`` tells whether the request can have been carried out.

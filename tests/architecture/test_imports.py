@@ -98,7 +98,17 @@ def test_a_program_that_declares_models_loads_neither_the_http_client_nor_the_se
     [modules] = told_by(MODELS, LOADED)
     assert not packages_of(modules) & {"aiohttp", "aiobotocore", "botocore", "anyio", "asyncio"}
     rooms = {name.split(".")[1] for name in modules if name.startswith("dynamap_async.")}
-    assert not rooms & {"session", "executor", "transport", "operations", "tables", "events", "testing", "cli"}
+    assert not rooms & {
+        "session",
+        "executor",
+        "transport",
+        "operations",
+        "planning",
+        "tables",
+        "events",
+        "testing",
+        "cli",
+    }
 
 
 def test_opening_a_session_finds_nothing_of_the_library_left_to_import() -> None:

@@ -156,4 +156,4 @@ def test_what_a_model_means_is_worked_out_once(question):
 
 def test_a_query_of_a_shape_that_was_met_before_is_not_planned_again():
     calls = calls_of("query-of-100")
-    assert calls.keys() & {"operations/planner.py", "operations/splitting.py", "expressions/render.py"} == set()
+    assert calls.keys() & {"planning/planner.py", "planning/key_conditions.py", "expressions/render.py"} == set()

@@ -1,15 +1,19 @@
 """The questions, the shapes of items and the budgets fit together."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from benchmarks import questions, subjects
 from benchmarks.budgets import BUDGETS, Budget, judge, unjudged
+from benchmarks.nested_shapes import DEEP, LARGE
 from benchmarks.questions.cold_start import start
 from benchmarks.results import FIGURES
 from benchmarks.rounds import Plan
-from benchmarks.shapes import DEEP, KEY, LARGE, SMALL, WIDE, to_wire
+from benchmarks.shapes import KEY, SMALL, WIDE, to_wire
 from benchmarks.simulated.sizes import item_bytes
 from benchmarks.subjects import FLOOR, NAMES, OURS
 
@@ -71,3 +75,13 @@ def test_questions_on_uvloop_have_processes_of_their_own(quick):
     plan = Plan(asked={name: questions.load(name) for name in questions.NAMES}, names=[OURS], rounds=1, quick=quick)
     for _, group in plan.jobs(0):
         assert len({questions.load(name).uvloop for name in group}) == 1
+
+
+def test_a_cold_start_finds_no_library_loaded():
+    modules = "benchmarks.cold, benchmarks.items, benchmarks.shapes, benchmarks.subjects"
+    ask = f"import sys; sys.path.insert(0, '.'); import {modules}; print(*sys.modules)"
+    checkout = Path(__file__).parents[2]
+    loaded = subprocess.run([sys.executable, "-c", ask], cwd=checkout, capture_output=True, text=True, check=True)
+    packages = {name.partition(".")[0] for name in loaded.stdout.split()}
+    assert "benchmarks" in packages
+    assert not packages & {"aiobotocore", "aiohttp", "dynamap_async", "orjson", "pydantic"}

@@ -25,10 +25,10 @@ from dynamap_async import (
 )
 from dynamap_async.errors import DynamapError
 from dynamap_async.models import definition_of
-from dynamap_async.operations import planning
-from dynamap_async.operations.operation import Context
-from dynamap_async.operations.planning import plan_reading
-from dynamap_async.operations.reading import plan_anew
+from dynamap_async.planning import plan_cache as planning
+from dynamap_async.planning.context import Context
+from dynamap_async.planning.plan_cache import plan_reading
+from dynamap_async.planning.reading import plan_anew
 
 
 class Plain(Model, table="plain"):

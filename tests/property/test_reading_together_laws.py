@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from dynamap_async import Attr, Model, PartitionKey
 from dynamap_async.errors import ItemNotFoundError, ItemValidationError
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context, Find, Get
+from dynamap_async.operations import Find, Get
+from dynamap_async.planning import Context
 from dynamap_async.request import PartOfAnswer, Together
 
 

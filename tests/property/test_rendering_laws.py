@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dynamap_async import Attr, Model, PartitionKey, Update, Version, attr
 from dynamap_async.errors import DynamapError
 from dynamap_async.models import definition_of
-from dynamap_async.operations.operation import Context
+from dynamap_async.planning.context import Context
 
 
 class Account(Model, table="accounts"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dynamap_async import UNMARKED, Attr, Collection, Model, PartitionKey, SortKey, Table, UnknownItem, attr
 from dynamap_async.errors import ItemKindError, ItemValidationError
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 SHOP = Table("shop", partition_key="pk", sort_key="sk")
 

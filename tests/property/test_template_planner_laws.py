@@ -33,7 +33,7 @@ from dynamap_async.codec import order_key
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import Between, Comparison, Function, In, Not, Or
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 
 class Size(StrEnum):

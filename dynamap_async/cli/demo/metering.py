@@ -7,7 +7,8 @@ from typing import Final
 from dynamap_async import Session
 from dynamap_async.capacity import page_read_units
 from dynamap_async.codec import item_size
-from dynamap_async.operations import Context, SingleRequest
+from dynamap_async.operations import SingleRequest
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body

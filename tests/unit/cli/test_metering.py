@@ -4,7 +4,7 @@ import pytest
 
 from dynamap_async.cli.demo.metering import Meter, Survey
 from dynamap_async.errors import InternalServerError
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 from dynamap_async.request import Request
 
 NAMES = {"#n0": "device", "#n1": "state", "#n10": "detail"}

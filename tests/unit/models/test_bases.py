@@ -4,7 +4,7 @@ import pytest
 
 from dynamap_async import Attr, Delete, Model, PartitionKey, SortKey, Table, Unique, Update, Version, attr
 from dynamap_async.errors import ModelDefinitionError, OperationError
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 
 def shop() -> Table:

@@ -23,7 +23,8 @@ from pydantic_core import core_schema
 from dynamap_async import Attr, Model, PartitionKey, SortKey, Table, TimeToLive, Version, attr, template
 from dynamap_async.errors import DataError, EncodeError
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context, Create, Put, Replace, Save
+from dynamap_async.operations import Create, Put, Replace, Save
+from dynamap_async.planning import Context
 
 Text = Annotated[str, Field(min_length=1)]
 

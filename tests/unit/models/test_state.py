@@ -24,7 +24,8 @@ from dynamap_async.models import (
     is_remembered,
     remember,
 )
-from dynamap_async.operations import Context, Put, Save
+from dynamap_async.operations import Put, Save
+from dynamap_async.planning import Context
 
 T = TypeVar("T")
 

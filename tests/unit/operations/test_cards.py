@@ -26,8 +26,8 @@ from dynamap_async import (
 )
 from dynamap_async.errors import DecodeError, ItemValidationError, OperationError, UnprojectedAttributeError
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context
-from dynamap_async.operations.planning import plan_reading
+from dynamap_async.planning import Context
+from dynamap_async.planning.plan_cache import plan_reading
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
 

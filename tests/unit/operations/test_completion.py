@@ -18,8 +18,8 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import AmbiguousIndexError, OperationError, UnprojectedAttributeError
-from dynamap_async.operations import Context
-from dynamap_async.operations.planning import plan_reading
+from dynamap_async.planning import Context
+from dynamap_async.planning.plan_cache import plan_reading
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -15,8 +15,8 @@ import pytest
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
 from dynamap_async.errors import CursorError, OperationError
-from dynamap_async.operations import Context
-from dynamap_async.operations.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
+from dynamap_async.planning import Context
+from dynamap_async.planning.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
 from dynamap_async.request import Positions
 from dynamap_async.schema import KeyAttribute, KeySchema
 
@@ -94,8 +94,8 @@ def refused(called):
 )
 def test_what_has_a_wrong_signature_is_neither_inflated_nor_parsed(monkeypatch, secret, body):
     forged = text(b"\0" * 16 + body)
-    monkeypatch.setattr("dynamap_async.operations.cursors.zlib.decompressobj", refused("zlib"))
-    monkeypatch.setattr("dynamap_async.operations.cursors.orjson.loads", refused("orjson"))
+    monkeypatch.setattr("dynamap_async.planning.cursors.zlib.decompressobj", refused("zlib"))
+    monkeypatch.setattr("dynamap_async.planning.cursors.orjson.loads", refused("orjson"))
     with pytest.raises(CursorError, match="damaged, or belongs to another query"):
         decode_cursor(forged, "binding", secret, keys=keys_of(POSITION))
 
@@ -111,7 +111,7 @@ def test_what_has_a_wrong_signature_is_neither_inflated_nor_parsed(monkeypatch, 
     ids=["cursor", "cursor of several positions", "checkpoint"],
 )
 def test_a_text_that_is_too_long_is_not_even_decoded(monkeypatch, decode, length, secret):
-    monkeypatch.setattr("dynamap_async.operations.cursors.base64.b64decode", refused("base64"))
+    monkeypatch.setattr("dynamap_async.planning.cursors.base64.b64decode", refused("base64"))
     with pytest.raises(CursorError, match="damaged"):
         decode("A" * (length + 1), "binding", secret)
 

@@ -25,7 +25,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import CursorError, ExpressionError, OperationError, UnprojectedAttributeError
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 SHOP = Table(
     "shop",

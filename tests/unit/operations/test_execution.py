@@ -30,7 +30,8 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import ItemNotFoundError
-from dynamap_async.operations import Context, Operation, Reserve
+from dynamap_async.operations import Operation, Reserve
+from dynamap_async.planning import Context
 
 NOW = 1_800_000_000
 STORED = {"id": {"S": "a"}, "text": {"S": "x"}, "edited": {"S": "e"}, "version": {"N": "1"}, "ends": {"N": str(NOW)}}

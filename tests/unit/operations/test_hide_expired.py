@@ -22,8 +22,8 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import CursorError, ItemNotFoundError, UnprojectedAttributeError
-from dynamap_async.operations import Context
-from dynamap_async.operations.planning import plan_reading
+from dynamap_async.planning import Context
+from dynamap_async.planning.plan_cache import plan_reading
 
 NOW = 1_800_000_000
 

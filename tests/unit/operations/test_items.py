@@ -29,7 +29,7 @@ from dynamap_async.errors import (
     ModelDefinitionError,
     OperationError,
 )
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 
 class Note(Model, table="notes"):

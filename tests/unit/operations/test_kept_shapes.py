@@ -11,7 +11,7 @@ import pytest
 from dynamap_async import Attr, Model, PartitionKey, Put, Query, Scan, SortKey, Update, attr
 from dynamap_async.models import definition_of
 from dynamap_async.models.compiled import MOST, MOST_BYTES, Compiled
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 SECRET = "the user's own text"
 

@@ -6,7 +6,7 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Put, Query, Scan, SortKey, attr, template
 from dynamap_async.errors import EncodeError, OperationError
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 DAY = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -22,7 +22,8 @@ from dynamap_async import (
     Version,
     attr,
 )
-from dynamap_async.operations import Check, Context
+from dynamap_async.operations import Check
+from dynamap_async.planning import Context
 
 NIGHT = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)
 CONTEXT = Context(table_prefix="dev-")

@@ -14,7 +14,7 @@ from dynamap_async.errors import (
     OperationError,
     UnprojectedAttributeError,
 )
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
 

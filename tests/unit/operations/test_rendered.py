@@ -10,7 +10,7 @@ from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import render_update
 from dynamap_async.models import definition_of
 from dynamap_async.operations import rendered
-from dynamap_async.operations.operation import Context
+from dynamap_async.planning.context import Context
 
 
 class Tweet(Model, table="tweets"):

@@ -4,12 +4,12 @@ from dataclasses import fields, replace
 
 import pytest
 
-from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.plan import Plan
-from dynamap_async.operations.reading import Reading
-from dynamap_async.operations.revising import revised
-from dynamap_async.operations.route import Route
 from dynamap_async.operations.updating import UpdateSpec
+from dynamap_async.planning.plan import Plan
+from dynamap_async.planning.read_spec import ReadSpec
+from dynamap_async.planning.reading import Reading
+from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.route import Route
 
 
 def test_a_revised_value_is_another_one_with_the_changes():

@@ -21,7 +21,8 @@ from dynamap_async import (
 )
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context, Put
+from dynamap_async.operations import Put
+from dynamap_async.planning import Context
 
 CONTEXT = Context()
 

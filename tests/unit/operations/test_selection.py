@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from dynamap_async import Attr, Model, PartitionKey, Query, attr
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 NULL = {"NULL": True}
 

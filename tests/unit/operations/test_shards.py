@@ -30,8 +30,9 @@ from dynamap_async import (
 from dynamap_async.errors import EncodeError, ExpressionError, ItemNotFoundError, ItemValidationError, OperationError
 from dynamap_async.expressions import Comparison, Path, Value
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Check, Context
-from dynamap_async.operations.planning import plan_reading
+from dynamap_async.operations import Check
+from dynamap_async.planning import Context
+from dynamap_async.planning.plan_cache import plan_reading
 
 CONTEXT = Context()
 

@@ -14,7 +14,7 @@ from dynamap_async.errors import (
     ItemValidationError,
     OperationError,
 )
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 NOWHERE = Context(table_prefix="dev-")
 SELECT = 'SELECT * FROM "tweets" WHERE id = ?'

@@ -33,8 +33,8 @@ from dynamap_async.errors import (
     OperationError,
     UnprojectedAttributeError,
 )
-from dynamap_async.operations import Context
-from dynamap_async.operations.branches import partition_of
+from dynamap_async.planning import Context
+from dynamap_async.planning.fan_out import partition_of
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 

@@ -19,7 +19,6 @@ from dynamap_async.errors import (
 from dynamap_async.models import definition_of, remember
 from dynamap_async.operations import (
     Check,
-    Context,
     Create,
     Delete,
     ExactlyOnce,
@@ -34,6 +33,7 @@ from dynamap_async.operations import (
     TransactWrite,
     Write,
 )
+from dynamap_async.planning import Context
 
 CONTEXT = Context(table_prefix="dev-")
 

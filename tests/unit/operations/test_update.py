@@ -29,7 +29,7 @@ from dynamap_async.errors import (
     OperationError,
     VersionConflictError,
 )
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 CONTEXT = Context(table_prefix="dev-")

@@ -21,7 +21,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 
 CONTEXT = Context()
 

@@ -18,7 +18,7 @@ from dynamap_async.errors import (
     SessionStateError,
 )
 from dynamap_async.models import definition_of
-from dynamap_async.operations import Context
+from dynamap_async.planning import Context
 from dynamap_async.session.item_chunks import PlainPuts
 from dynamap_async.session.runner import Runner
 

@@ -4,7 +4,7 @@ import pytest
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-from dynamap_async.transport.forms import to_client_form, to_wire_form
+from dynamap_async.transport.client import to_client_form, to_wire_form
 
 MODEL = ServiceModel(Loader().load_service_model("dynamodb", "service-2"))
 NESTED = {

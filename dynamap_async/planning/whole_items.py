@@ -9,7 +9,7 @@ from typing import Any
 
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.models import Definition
-from dynamap_async.operations.expiry import is_expired
+from dynamap_async.planning.expiry import is_expired
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import Body, WireItem

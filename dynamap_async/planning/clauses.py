@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dynamap_async.codec import order_key
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
-from dynamap_async.operations.route import PartitionCondition
+from dynamap_async.planning.route import PartitionCondition
 
 
 def named(condition: Condition) -> str | None:

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from dynamap_async.expressions import Condition, Mould, Values, shape_and_values
 from dynamap_async.models import Definition, definition_of
-from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.binding import binding_of
-from dynamap_async.operations.operation import Context
-from dynamap_async.operations.reading import Reading, plan_anew
-from dynamap_async.operations.revising import revised
-from dynamap_async.operations.route import Route, check_key_values
+from dynamap_async.planning.context import Context
+from dynamap_async.planning.cursor_binding import binding_of
+from dynamap_async.planning.read_spec import ReadSpec
+from dynamap_async.planning.reading import Reading, plan_anew
+from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.route import Route, check_key_values
 
 _NEW: Final = object()
 """Stands for a shape that was never met."""

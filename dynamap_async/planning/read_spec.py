@@ -9,14 +9,14 @@ from pydantic import BaseModel
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
-from dynamap_async.operations.cards import CardDecoder
-from dynamap_async.operations.entities import CollectionDecoder, Unknown
-from dynamap_async.operations.invalid import Invalid, collecting
-from dynamap_async.operations.need import Need
-from dynamap_async.operations.operation import checked_conditions, own_conditions, own_path
-from dynamap_async.operations.revising import revised
-from dynamap_async.operations.route import Route
-from dynamap_async.operations.selection import SelectionDecoder, whole_items
+from dynamap_async.planning.cards import CardDecoder
+from dynamap_async.planning.context import checked_conditions, own_conditions, own_path
+from dynamap_async.planning.entities import CollectionDecoder, Unknown
+from dynamap_async.planning.invalid_items import Invalid, collecting
+from dynamap_async.planning.need import Need
+from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.route import Route
+from dynamap_async.planning.selection import SelectionDecoder, whole_items
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
 

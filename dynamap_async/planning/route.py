@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from dynamap_async.codec import KeyRole, check_key_value, order_key
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
-from dynamap_async.operations.revising import revised
+from dynamap_async.planning.replace_fields import revised
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema
 
 _KIND_RANK: Final = {None: 0, IndexKind.LOCAL: 1, IndexKind.GLOBAL: 2}

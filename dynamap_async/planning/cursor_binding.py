@@ -4,8 +4,8 @@ from typing import Any
 
 from dynamap_async.expressions import shape_of
 from dynamap_async.models import definition_of
-from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.route import Route
+from dynamap_async.planning.read_spec import ReadSpec
+from dynamap_async.planning.route import Route
 
 
 def binding_of(spec: ReadSpec, table: str, route: Route) -> str:

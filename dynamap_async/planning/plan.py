@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from dynamap_async.expressions import Condition
-from dynamap_async.operations.shards import Gathered
+from dynamap_async.planning.shards import Gathered
 from dynamap_async.schema import IndexKind, IndexSchema
 from dynamap_async.wire import Body
 

@@ -10,9 +10,9 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import UNMARKED, Definition, Kind, Prefix, Table, definition_of
-from dynamap_async.operations.clauses import is_equality
-from dynamap_async.operations.route import Route
-from dynamap_async.operations.stamps import is_stored, not_stored
+from dynamap_async.planning.clauses import is_equality
+from dynamap_async.planning.presence import is_stored, not_stored
+from dynamap_async.planning.route import Route
 from dynamap_async.wire import Body, WireItem
 
 Keeps = Callable[[WireItem], bool]

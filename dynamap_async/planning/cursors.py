@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 import orjson
 
 from dynamap_async.errors import CursorError, OperationError
-from dynamap_async.operations.positions import is_position
+from dynamap_async.planning.positions import is_position
 from dynamap_async.request import Positions
 from dynamap_async.schema import KeySchema
 from dynamap_async.wire import WireKey

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from dynamap_async.codec import order_key
-from dynamap_async.operations.branches import partition_of
-from dynamap_async.operations.cursors import decode_cursor, decode_positions, foreign
-from dynamap_async.operations.plan import Plan
-from dynamap_async.operations.positions import side_of_range
-from dynamap_async.operations.reading import Reading
+from dynamap_async.planning.cursors import decode_cursor, decode_positions, foreign
+from dynamap_async.planning.fan_out import partition_of
+from dynamap_async.planning.plan import Plan
+from dynamap_async.planning.positions import side_of_range
+from dynamap_async.planning.reading import Reading
 from dynamap_async.request import Positions
 from dynamap_async.wire import WireKey
 

@@ -15,8 +15,8 @@ from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value
 from dynamap_async.models import Definition, FieldPlan
 from dynamap_async.models.templates import KeyTemplate, Part
-from dynamap_async.operations.clauses import distinct, empty_range, fixing_of, named
-from dynamap_async.operations.route import QUERIES, too_many_queries
+from dynamap_async.planning.clauses import distinct, empty_range, fixing_of, named
+from dynamap_async.planning.route import QUERIES, too_many_queries
 
 Leading: TypeAlias = Mapping[str, Any]
 _End: TypeAlias = tuple[Value, bool]

@@ -8,10 +8,10 @@ from dynamap_async.codec import order_key
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
 from dynamap_async.models import Periods, definition_of
-from dynamap_async.operations.asking import ReadSpec
-from dynamap_async.operations.plan import Plan
-from dynamap_async.operations.route import QUERIES, Route
-from dynamap_async.operations.shards import plain_keys
+from dynamap_async.planning.plan import Plan
+from dynamap_async.planning.read_spec import ReadSpec
+from dynamap_async.planning.route import QUERIES, Route
+from dynamap_async.planning.shards import plain_keys
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue
 

@@ -9,8 +9,8 @@ from dynamap_async.codec import MISFITS, decode_any
 from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import Model, decoder_for, definition_of, faults_of, fits, for_own_init, name_of
-from dynamap_async.operations.operation import stored_path
-from dynamap_async.operations.selection import SelectionDecoder
+from dynamap_async.planning.context import stored_path
+from dynamap_async.planning.selection import SelectionDecoder
 from dynamap_async.wire import AttributeValue, WireItem
 
 _NULL: Final[AttributeValue] = {"NULL": True}

@@ -7,10 +7,10 @@ from typing import Any
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import Comparison, Condition, In, Or, Value, paths_in
 from dynamap_async.models import Definition
-from dynamap_async.operations.clauses import fixing_of, is_equality, is_sort_condition, merged, named
-from dynamap_async.operations.keyed import TemplatedKey, field_of, templated_key
-from dynamap_async.operations.route import PartitionCondition, Route, distinct_values
-from dynamap_async.operations.stretch import Served
+from dynamap_async.planning.clauses import fixing_of, is_equality, is_sort_condition, merged, named
+from dynamap_async.planning.route import PartitionCondition, Route, distinct_values
+from dynamap_async.planning.template_ranges import Served
+from dynamap_async.planning.templated_keys import TemplatedKey, field_of, templated_key
 from dynamap_async.schema import IndexSchema, KeySchema
 
 

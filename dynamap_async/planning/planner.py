@@ -15,11 +15,11 @@ from typing import Any
 from dynamap_async.errors import AmbiguousIndexError, EncodeError, ExpressionError, NoIndexError, OperationError
 from dynamap_async.expressions import Condition, paths_in
 from dynamap_async.models import Definition
-from dynamap_async.operations.keyed import templated_key
-from dynamap_async.operations.need import Need, check_index, is_completed
-from dynamap_async.operations.route import QUERIES, TABLE, Route, too_many_queries
-from dynamap_async.operations.shards import gathering, places_of
-from dynamap_async.operations.splitting import split
+from dynamap_async.planning.key_conditions import split
+from dynamap_async.planning.need import Need, check_index, is_completed
+from dynamap_async.planning.route import QUERIES, TABLE, Route, too_many_queries
+from dynamap_async.planning.shards import gathering, places_of
+from dynamap_async.planning.templated_keys import templated_key
 from dynamap_async.schema import IndexSchema, TableSchema
 
 _Refusal = OperationError | ExpressionError | EncodeError

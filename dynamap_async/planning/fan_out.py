@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dynamap_async.expressions import Comparison, Path, Value
-from dynamap_async.operations.plan import Plan
+from dynamap_async.planning.plan import Plan
 from dynamap_async.request import Positions
 from dynamap_async.wire import WireKey
 

@@ -7,10 +7,10 @@ from typing import Any
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Value
 from dynamap_async.models import Definition
 from dynamap_async.models.templates import after_all
-from dynamap_async.operations.clauses import is_equality
-from dynamap_async.operations.keyed import field_of, templated_key
-from dynamap_async.operations.kinds import implies
-from dynamap_async.operations.route import Route
+from dynamap_async.planning.clauses import is_equality
+from dynamap_async.planning.kinds import implies
+from dynamap_async.planning.route import Route
+from dynamap_async.planning.templated_keys import field_of, templated_key
 
 
 def within_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> Route:

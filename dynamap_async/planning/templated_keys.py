@@ -11,8 +11,8 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, Path, Value
 from dynamap_async.models import Definition, FieldPlan, definition_of
 from dynamap_async.models.templates import after_all
-from dynamap_async.operations.clauses import named
-from dynamap_async.operations.stretch import Maker, Served, serve
+from dynamap_async.planning.clauses import named
+from dynamap_async.planning.template_ranges import Maker, Served, serve
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import And, Comparison, Condition, Function, In, Not, Or, Path, Value, paths_in
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import Definition, Model, Sharding, definition_of
-from dynamap_async.operations.operation import own_conditions
-from dynamap_async.operations.route import QUERIES, PartitionCondition, Route, check_constants, constants_of
+from dynamap_async.planning.context import own_conditions
+from dynamap_async.planning.route import QUERIES, PartitionCondition, Route, check_constants, constants_of
 from dynamap_async.wire import AttributeValue
 
 

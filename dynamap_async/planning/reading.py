@@ -14,7 +14,19 @@ from dynamap_async.expressions import (
     render_projection,
 )
 from dynamap_async.models import Definition, definition_of
-from dynamap_async.operations.asking import (
+from dynamap_async.planning.context import Context
+from dynamap_async.planning.cursor_binding import binding_of
+from dynamap_async.planning.cursors import decode_positions, encode_cursor, encode_positions
+from dynamap_async.planning.expiry import Hiding, hiding
+from dynamap_async.planning.fan_out import shortened
+from dynamap_async.planning.kinds import both, narrowed, selection_of
+from dynamap_async.planning.missing import Missing
+from dynamap_async.planning.namespaces import is_own_namespace, within_namespace
+from dynamap_async.planning.need import Need, check_index, is_completed
+from dynamap_async.planning.periods import cover, whole_plan
+from dynamap_async.planning.plan import Plan, hazards_of
+from dynamap_async.planning.planner import choose
+from dynamap_async.planning.read_spec import (
     ReadSpec,
     conditions_of,
     decoder_of,
@@ -23,22 +35,10 @@ from dynamap_async.operations.asking import (
     requested,
     searched,
 )
-from dynamap_async.operations.binding import binding_of
-from dynamap_async.operations.branches import shortened
-from dynamap_async.operations.completion import Completion
-from dynamap_async.operations.cursors import decode_positions, encode_cursor, encode_positions
-from dynamap_async.operations.expiry import Hiding, hiding
-from dynamap_async.operations.kinds import both, narrowed, selection_of
-from dynamap_async.operations.missing import Missing
-from dynamap_async.operations.namespaces import is_own_namespace, within_namespace
-from dynamap_async.operations.need import Need, check_index, is_completed
-from dynamap_async.operations.operation import Context
-from dynamap_async.operations.periods import cover, whole_plan
-from dynamap_async.operations.plan import Plan, hazards_of
-from dynamap_async.operations.planner import choose
-from dynamap_async.operations.revising import revised
-from dynamap_async.operations.route import Route, check_key_values
-from dynamap_async.operations.shards import gathering, places_of
+from dynamap_async.planning.replace_fields import revised
+from dynamap_async.planning.route import Route, check_key_values
+from dynamap_async.planning.shards import gathering, places_of
+from dynamap_async.planning.whole_items import Completion
 from dynamap_async.request import Position, Positions, Request
 from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import Body, WireItem, WireKey

@@ -1,0 +1,86 @@
+"""How far a call travels: the functions of this package that it enters, and the files that they are in.
+
+A call is warm: it was made twice before. It goes through the wire transport to a server that answers at once.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from types import FrameType
+
+import orjson
+import pytest
+from aiohttp import web
+
+from dynamap_async import Credentials, Model, PartitionKey, Session, SortKey
+
+
+class Message(Model, table="messages"):
+    room: PartitionKey[str]
+    number: SortKey[int]
+    text: str
+
+
+ITEMS = [{"room": {"S": "a"}, "number": {"N": str(number)}, "text": {"S": "hello"}} for number in range(20)]
+ANSWERS = {
+    "GetItem": {"Item": ITEMS[0]},
+    "PutItem": {},
+    "Query": {"Count": len(ITEMS), "ScannedCount": len(ITEMS), "Items": ITEMS},
+}
+CALLS: dict[str, Callable[[Session], Awaitable[object]]] = {
+    "get": lambda session: session.get(Message, "a", 0),
+    "query": lambda session: session.query(Message).where(Message.room == "a").limit(20),
+    "put": lambda session: session.put(Message(room="a", number=0, text="hello")),
+}
+FUNCTIONS_AND_FILES = {"get": (99, 41), "query": (140, 52), "put": (107, 44)}
+"""At most so many; a change that brings a call nearer lowers them."""
+
+
+async def answer(request: web.Request) -> web.Response:
+    operation = request.headers["X-Amz-Target"].rpartition(".")[2]
+    return web.Response(body=orjson.dumps(ANSWERS[operation]), content_type="application/x-amz-json-1.0")
+
+
+async def entered(call: Callable[[Session], Awaitable[object]], package: Path) -> set[tuple[str, str, int]]:
+    """Return file, name and line of each function of the package that a warm call enters."""
+    found: set[tuple[str, str, int]] = set()
+    inside = f"{package}/"
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(inside):
+            found.add((code.co_filename, code.co_qualname, code.co_firstlineno))
+
+    app = web.Application()
+    app.router.add_post("/", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    (_host, port) = runner.addresses[0][:2]
+    try:
+        async with Session(
+            region="eu-west-1",
+            endpoint_url=f"http://127.0.0.1:{port}",
+            credentials=Credentials(access_key_id="local", secret_access_key="local"),
+        ) as session:
+            await call(session)
+            await call(session)
+            sys.setprofile(note)
+            try:
+                await call(session)
+            finally:
+                sys.setprofile(None)
+    finally:
+        await runner.cleanup()
+    return found
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_warm_call_enters_few_functions_in_few_files(name: str, package: Path) -> None:
+    with asyncio.Runner(debug=False) as runner:
+        found = runner.run(entered(CALLS[name], package))
+    functions, files = FUNCTIONS_AND_FILES[name]
+    assert len(found) <= functions
+    assert len({file for file, _name, _line in found}) <= files

@@ -82,11 +82,11 @@ def spendings(request: Request, answer: Body) -> tuple[Spending, ...] | None:
         return None
     try:
         # Of a single operation there is one entry, of a batch or a transaction a list.
-        entries: Sequence[Any] = (given,) if isinstance(given, dict) else given
-        first = entries[0]
-        if len(entries) == 1 and first.keys() == _PLAIN and (own := first["Table"]).keys() == _PLAIN_TABLE:
+        entries: Sequence[Any] = [given] if isinstance(given, dict) else given
+        first: Any = entries[0]
+        if len(entries) == 1 and first.keys() == _PLAIN and first["Table"].keys() == _PLAIN_TABLE:
             # By far the most common form, and this is on the way of every request.
-            halves = round(2 * own["CapacityUnits"])
+            halves = round(2 * first["Table"]["CapacityUnits"])
             return (_spending(first["TableName"], None, False, request.writes, halves),) if halves else ()
         return tuple(spending for entry in entries for spending in _of_table(request, entry))
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):

@@ -60,7 +60,11 @@ class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
         return f"{type(self).__name__}({self._definition.model.__name__}, {', '.join(map(repr, self._values))})"
 
     def request(self, context: Context) -> Request:
-        """Return the GetItem request."""
+        """Return the GetItem request.
+
+        Args:
+            context: what the session adds: its table prefix, its clock and its settings.
+        """
         table, key = context.table_prefix + self._table, self._key
         body = {"TableName": table, "Key": key, "ConsistentRead": self._consistent}
         target = Target(key, self._definition.plain_keys.identity(table, key))
@@ -82,11 +86,19 @@ class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
         return self._definition.items.decode([item])[0]
 
     def failed(self, error: ServiceError) -> Exception:
-        """Return the error; if the table of a period is missing, with the remedy."""
+        """Return the error; if the table of a period is missing, with the remedy.
+
+        Args:
+            error: what DynamoDB answered.
+        """
         return with_missing_table_note(error, self._definition)
 
     def read(self, result: Any) -> Sequence[Model]:
-        """Return the item, if there is one."""
+        """Return the item, if there is one.
+
+        Args:
+            result: the result of the operation.
+        """
         return () if result is None else (result,)
 
     def not_found(self) -> ItemNotFoundError:

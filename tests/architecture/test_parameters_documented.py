@@ -66,7 +66,7 @@ def constructors(cls: type) -> Iterator[tuple[str, Callable[..., Any], str]]:
 
 
 def parameters(function: Callable[..., Any]) -> set[str]:
-    return {name for name in inspect.signature(function).parameters if name not in {"self", "cls"} and name[0] != "_"}
+    return set(inspect.signature(function).parameters) - {"self", "cls"}
 
 
 def documented(docstring: str) -> set[str]:

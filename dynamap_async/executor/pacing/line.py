@@ -184,16 +184,16 @@ class Line:
             urgency, _, queue = heapq.heappop(heads)
             if urgency > least:
                 break
-            first = queue.first
-            if not _can_go(first, aside):
-                for bucket, units in first.needs:
+            ticket = queue.first
+            if not _can_go(ticket, aside):
+                for bucket, units in ticket.needs:
                     aside[bucket] += units
                 continue
-            self._queues.leave(first)
-            first.admitted_at = now
-            for bucket, units in first.needs:
-                bucket.take(units, first.priority)
-            admitted.append(first)
+            self._queues.leave(ticket)
+            ticket.admitted_at = now
+            for bucket, units in ticket.needs:
+                bucket.take(units, ticket.priority)
+            admitted.append(ticket)
             if queue.tickets:
                 heapq.heappush(heads, (*_rank(queue), queue))
         return admitted

@@ -184,13 +184,13 @@ class Batch:
         if self._flow.paces:
             await self._flow.pace()
 
-    def _add(self, asked: Asked[Any] | PlainWrite) -> None:
-        asked.position = self._given
+    def _add(self, part: Asked[Any] | PlainWrite) -> None:
+        part.position = self._given
         self._given += 1
-        if isinstance(asked, Asked):
-            self._flow.add(asked)
+        if isinstance(part, Asked):
+            self._flow.add(part)
         else:
-            self._flow.add_part(asked, self._flow.origin())
+            self._flow.add_part(part, self._flow.origin())
 
     def _accepts(self, part: PlainWrite | None) -> bool:
         """Accept a plain write of a many-item call if there is room, as there is as a rule; return False if not."""

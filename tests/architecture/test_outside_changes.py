@@ -40,7 +40,7 @@ def functions_in(tree: ast.AST) -> Iterator[Function]:
 
 
 def own_names(function: Function) -> set[str]:
-    """Return the names of objects that a function may change: itself, what it makes, and errors, which are told more."""
+    """Return the objects that a function may change: itself, what it makes, and errors, which are told more."""
     nodes = list(ast.walk(function))
     made = {
         target.id

@@ -26,7 +26,7 @@ from dynamap_async.expressions.conditions import (
     Value,
 )
 from dynamap_async.expressions.paths import Path
-from dynamap_async.expressions.updates import Action, Add, Call, Delete, Remove, Set, Source, Sum
+from dynamap_async.expressions.updates import Action, Add, Delete, FunctionCall, Remove, Set, Source, Sum
 from dynamap_async.wire import AttributeValue
 
 Values = list[AttributeValue]
@@ -115,7 +115,7 @@ def _action_shape(action: Action, values: Values) -> Hashable:
 
 def _source_shape(source: Source, values: Values) -> Hashable:
     match source:
-        case Call(name=name, arguments=(first, second)):
+        case FunctionCall(name=name, arguments=(first, second)):
             return name, _source_shape(first, values), _source_shape(second, values)
         case Sum(left=left, operator=operator, right=right):
             return operator, _source_shape(left, values), _source_shape(right, values)

@@ -13,7 +13,7 @@ from dynamap_async.codec import ALL_TAGS
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.conditions import Size, Value, path_in
 from dynamap_async.expressions.paths import Path
-from dynamap_async.expressions.updates import Call, Source, Sum
+from dynamap_async.expressions.updates import FunctionCall, Source, Sum
 
 Sign: TypeAlias = Literal["+", "-"]
 Encode: TypeAlias = Callable[[Path, object], Value]
@@ -86,9 +86,9 @@ def source_of(made: Made, target: Path, encode: Encode) -> Source:
         case Longer(list=start, before=before, after=after):
             joined: Source = _start(start, target, encode)
             if after:
-                joined = Call("list_append", (joined, _elements(target, after, encode)))
+                joined = FunctionCall("list_append", (joined, _elements(target, after, encode)))
             if before:
-                joined = Call("list_append", (_elements(target, before, encode), joined))
+                joined = FunctionCall("list_append", (_elements(target, before, encode), joined))
             return joined
 
 
@@ -192,8 +192,8 @@ def _fitting(path: Path, target: Path) -> Path:
     )
 
 
-def _start(start: Start, target: Path, encode: Encode) -> Call:
-    return Call("if_not_exists", (_fitting(start.path, target), encode(target, start.value)))
+def _start(start: Start, target: Path, encode: Encode) -> FunctionCall:
+    return FunctionCall("if_not_exists", (_fitting(start.path, target), encode(target, start.value)))
 
 
 def _term(term: Term, target: Path) -> Source:
@@ -201,7 +201,7 @@ def _term(term: Term, target: Path) -> Source:
         case Path():
             return _fitting(term, target)
         case Start(path=path, value=value):
-            return Call("if_not_exists", (_fitting(path, target), amount(path, value)))
+            return FunctionCall("if_not_exists", (_fitting(path, target), amount(path, value)))
         case Value():
             return term
 

@@ -17,7 +17,7 @@ _SETS: Final = frozenset(("SS", "NS", "BS"))
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function of the service, as what a field is set to."""
 
     name: Literal["if_not_exists", "list_append"]
@@ -39,7 +39,7 @@ class Sum:
         return f"{self.left} {self.operator} {self.right}"
 
 
-Source: TypeAlias = Path | Value | Call | Sum
+Source: TypeAlias = Path | Value | FunctionCall | Sum
 """What a field is set to. All paths are read as they were before the update."""
 
 
@@ -139,7 +139,7 @@ def is_repeatable(action: Action) -> bool:
     match action:
         case Set(source=Value()):
             return not in_list
-        case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as read, Value()))):
+        case Set(path=path, source=FunctionCall(name="if_not_exists", arguments=(Path() as read, Value()))):
             return not in_list and read == path
         case Set():
             return False
@@ -156,7 +156,7 @@ def paths_read(source: Source) -> Iterator[Path]:
     match source:
         case Path():
             yield source
-        case Call(arguments=parts):
+        case FunctionCall(arguments=parts):
             for part in parts:
                 yield from paths_read(part)
         case Sum(left=left, right=right):
@@ -182,7 +182,7 @@ def _source(source: Source, using: Placeholders) -> str:
             return using.path(source)
         case Value(stored=stored):
             return using.value(stored)
-        case Call(name=name, arguments=(first, second)):
+        case FunctionCall(name=name, arguments=(first, second)):
             return f"{name}({_source(first, using)}, {_source(second, using)})"
         case Sum(left=left, operator=operator, right=right):
             return f"{_source(left, using)} {operator} {_source(right, using)}"
@@ -190,7 +190,7 @@ def _source(source: Source, using: Placeholders) -> str:
 
 def _count_operators(source: Source) -> int:
     match source:
-        case Call(arguments=parts):
+        case FunctionCall(arguments=parts):
             return 1 + sum(map(_count_operators, parts))
         case Sum(left=left, right=right):
             return 1 + _count_operators(left) + _count_operators(right)

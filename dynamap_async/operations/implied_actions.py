@@ -10,7 +10,19 @@ from pydantic import BaseModel
 
 from dynamap_async.codec import encode_any, text
 from dynamap_async.errors import DecodeError, EncodeError, OperationError
-from dynamap_async.expressions import Action, Add, Call, Comparison, Condition, Function, Or, Path, Remove, Set, Value
+from dynamap_async.expressions import (
+    Action,
+    Add,
+    Comparison,
+    Condition,
+    Function,
+    FunctionCall,
+    Or,
+    Path,
+    Remove,
+    Set,
+    Value,
+)
 from dynamap_async.models import (
     REMOVED,
     Absence,
@@ -68,7 +80,7 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
         for name, marker in _marker(definition).items():
             given.add(definition.field_names.get(name, name))
             path = Path(definition.model, (name,), name, text())
-            actions.append(Set(path, Call("if_not_exists", (path, Value(marker)))))
+            actions.append(Set(path, FunctionCall("if_not_exists", (path, Value(marker)))))
         actions += _starts(spec, given, actions)
     return tuple(actions)
 
@@ -198,7 +210,7 @@ def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> lis
     for name, value in starts.items():
         path, stored = definition.path(name), _stored_or_none(definition.fields[name], value)
         if stored is not None and definition.fields[name].is_stored:
-            begin.append(Set(path, Call("if_not_exists", (path, Value(stored)))))
+            begin.append(Set(path, FunctionCall("if_not_exists", (path, Value(stored)))))
     return begin
 
 

@@ -15,7 +15,18 @@ from typing import Any
 from pydantic import BaseModel
 
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError, OperationError
-from dynamap_async.expressions import Action, Call, Comparison, Condition, Function, Or, Path, Remove, Set, Value
+from dynamap_async.expressions import (
+    Action,
+    Comparison,
+    Condition,
+    Function,
+    FunctionCall,
+    Or,
+    Path,
+    Remove,
+    Set,
+    Value,
+)
 from dynamap_async.models import (
     REMOVED,
     Absence,
@@ -129,7 +140,7 @@ def parts_as_read(spec: UpdateSpec, actions: Sequence[Action]) -> tuple[Conditio
         actions: all that it does, the defaults of a new item included.
     """
     # What begins only where there is nothing leaves a stored item's keys alone.
-    own = [each for each in actions if not (isinstance(each, Set) and isinstance(each.source, Call))]
+    own = [each for each in actions if not (isinstance(each, Set) and isinstance(each.source, FunctionCall))]
     names = dict.fromkeys(name for each in _rewrites(spec, own) for name in each.read)
     if not names or spec.item is None:
         return ()
@@ -427,7 +438,7 @@ def _of_sources(sharding: Sharding, actions: Sequence[Action]) -> dict[str, Attr
         match action:
             case Set(path=path, source=Value(stored=stored)) if path.attribute in names:
                 found[path.attribute] = stored
-            case Set(path=path, source=Call(arguments=(Path() as same, Value()))) if path == same:
+            case Set(path=path, source=FunctionCall(arguments=(Path() as same, Value()))) if path == same:
                 continue  # it begins where there is nothing, and so is not known
             case _ if action.path.attribute in names:
                 raise ExpressionError(
@@ -455,14 +466,14 @@ def _resharded(spec: UpdateSpec, sharding: Sharding, actions: list[Action]) -> l
                 raise _unknown(spec, sharding)
             placed = Value(definition.items.shards.placed(sharding, value, known))
             new = Set(path, placed)
-        case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as same, Value(stored=value)))) if (
+        case Set(path=path, source=FunctionCall("if_not_exists", (Path() as same, Value(stored=value)))) if (
             same == path
         ):
             # A stored item keeps its key, so that what is set here beside it may not be what its shard tells.
             if sharding.number(key) is None:
                 raise _unknown(spec, sharding)
             placed = Value(definition.items.shards.placed(sharding, value, key))
-            new = Set(path, Call("if_not_exists", (path, placed)))
+            new = Set(path, FunctionCall("if_not_exists", (path, placed)))
         case _:
             raise ExpressionError(
                 f"{own.path} is stored with the number of its shard, and only DynamoDB would know its new value; read "

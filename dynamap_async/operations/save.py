@@ -8,10 +8,10 @@ from dynamap_async.codec import anything, item_size
 from dynamap_async.errors import ConditionalCheckFailedError, OperationError, ServiceError
 from dynamap_async.expressions import (
     Action,
-    Call,
     Comparison,
     Condition,
     Function,
+    FunctionCall,
     Path,
     Placeholders,
     Remove,
@@ -353,5 +353,5 @@ def _next_version(definition: Definition[M]) -> tuple[Action, ...]:
     if definition.version is None:
         return ()
     path = definition.path(definition.version.name)
-    stored = Call("if_not_exists", (path, Value({"N": "0"})))
+    stored = FunctionCall("if_not_exists", (path, Value({"N": "0"})))
     return (Set(path, Sum(stored, "+", Value({"N": "1"}))),)

@@ -15,7 +15,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     UniqueViolationError,
 )
-from dynamap_async.expressions import Action, Call, Comparison, Condition, Function, Path, Remove, Set, Value
+from dynamap_async.expressions import Action, Comparison, Condition, Function, FunctionCall, Path, Remove, Set, Value
 from dynamap_async.models import Attr, Definition, UniqueFields, key_text
 from dynamap_async.operations.delete import Delete
 from dynamap_async.operations.library_table import OwnItem
@@ -68,7 +68,7 @@ def _value(definition: Definition[Any], action: Action, stored: AttributeValue |
             return None
         case Set(source=Value(stored=value)):
             return value
-        case Set(path=path, source=Call(name="if_not_exists", arguments=(Path() as looked, Value(stored=value)))) if (
+        case Set(path=path, source=FunctionCall("if_not_exists", (Path() as looked, Value(stored=value)))) if (
             looked == path
         ):
             return value if stored is None else stored

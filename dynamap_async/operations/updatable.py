@@ -13,7 +13,6 @@ from dynamap_async.expressions import (
     Action,
     Add,
     Arithmetic,
-    Call,
     Change,
     Condition,
     Delete,
@@ -21,6 +20,7 @@ from dynamap_async.expressions import (
     DocumentTo,
     Expr,
     FieldFirst,
+    FunctionCall,
     Longer,
     Path,
     Readable,
@@ -140,7 +140,7 @@ def adding(definition: Definition[Any], field: object, value: Any) -> Action:
     if len(path.steps) == 1 and not start:
         return Add(path, number)
     # ADD counts what is missing as 0, whatever its default, and is only promised for whole attributes.
-    return Set(path, Sum(Call("if_not_exists", (path, Value(path.encode(start)))), "+", number))
+    return Set(path, Sum(FunctionCall("if_not_exists", (path, Value(path.encode(start)))), "+", number))
 
 
 def deleting(definition: Definition[Any], field: object, members: object) -> Action:

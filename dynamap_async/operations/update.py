@@ -18,9 +18,9 @@ from dynamap_async.errors import (
 from dynamap_async.expressions import (
     Action,
     Add,
-    Call,
     Condition,
     Delete,
+    FunctionCall,
     Path,
     Placeholders,
     RenderedMembers,
@@ -72,7 +72,7 @@ def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceE
 def _changed_in_place(actions: Iterable[Action]) -> Iterable[Path]:
     for action in actions:
         match action:
-            case Add(path=path) | Delete(path=path) | Set(path=path, source=Sum() | Call(name="list_append")):
+            case Add(path=path) | Delete(path=path) | Set(path=path, source=Sum() | FunctionCall(name="list_append")):
                 yield path
             case _:
                 pass

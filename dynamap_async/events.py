@@ -194,7 +194,7 @@ class Observer(Protocol):
     """What ``Session(observer=...)`` takes: a function, or an object that can be called, with one argument."""
 
     def __call__(self, event: Event, /) -> None:
-        """Take note of an event, quickly: it is called on the event loop, between a request and its caller.
+        """Record an event, quickly: it is called on the event loop, between a request and its caller.
 
         What it raises is logged and goes no further.
         """

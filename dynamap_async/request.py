@@ -73,7 +73,7 @@ class Together:
     __slots__ = ("_instances", "_items", "_reader")
 
     def __init__(self, reader: Reader) -> None:
-        """Begin with no items, for one reader."""
+        """Create it without items, for one reader."""
         self._reader = reader
         self._items: list[WireItem] = []
         self._instances: list[Any] | None = None

@@ -199,7 +199,7 @@ async def _within(scope: Scope, request: web.Request, handler: Handler, *, tell:
 
 
 def _has_begun(request: web.Request) -> bool:
-    """Tell whether something of an answer was sent: no other can follow it, and aiohttp closes the connection."""
+    """Return whether something of an answer was sent: no other can follow it, and aiohttp closes the connection."""
     return request.writer.output_size > 0
 
 

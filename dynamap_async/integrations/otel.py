@@ -81,7 +81,7 @@ class OpenTelemetryObserver:
         meter_provider: MeterProvider | None = None,
         callers: bool = True,
     ) -> None:
-        """Begin with no span.
+        """Create it with no span.
 
         Args:
             tracer_provider: makes the spans; the global one by default.
@@ -120,7 +120,7 @@ class OpenTelemetryObserver:
         }
 
     def __call__(self, event: Event, /) -> None:
-        """Take note of an event."""
+        """Record an event."""
         method = self._methods.get(type(event))
         if method is not None:
             method(event)

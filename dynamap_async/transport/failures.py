@@ -140,7 +140,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _is_one_of(names: frozenset[str], cause: BaseException) -> bool:
-    """Tell whether an error is one of these, given as package and class, or of a class derived from one."""
+    """Return whether an error is one of these, given as package and class, or of a class derived from one."""
     return any(f"{_package(kind)}.{kind.__name__}" in names for kind in type(cause).__mro__)
 
 

@@ -50,7 +50,7 @@ class Flow(Generic[R]):
         done: Done[R],
         done_chunk: DoneChunk = lambda chunk, future: None,
     ) -> None:
-        """Begin with nothing under way.
+        """Create it with nothing under way.
 
         Args:
             executor: carries the requests out.
@@ -163,7 +163,7 @@ class Flow(Generic[R]):
             self._flush_soon()
 
     def follow(self, asked: Asked[R], result: asyncio.Future[Any]) -> None:
-        """Take note of what is carried out elsewhere: it is waited for, and given up, with the rest."""
+        """Record what is carried out elsewhere: it is waited for, and given up, with the rest."""
         self._outstanding[result] = asked
         result.add_done_callback(self._settled)
 

@@ -182,7 +182,7 @@ class WriteChunk(FlowChunk):
         return [write.asked() for write in self.writes]
 
     def takes(self, answer: Body) -> bool:
-        """Tell whether no item is left over."""
+        """Return whether no item is left over."""
         return not answer.get("UnprocessedItems")
 
     def acknowledged(self) -> None:
@@ -195,7 +195,7 @@ class PlainWriting:
     """The plain ones of the writes of one call."""
 
     def __init__(self, runner: Runner, kind: type[PlainWrites]) -> None:
-        """Begin with no model looked at.
+        """Create it with no model looked at.
 
         Args:
             runner: the session's.

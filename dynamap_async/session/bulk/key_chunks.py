@@ -137,7 +137,7 @@ class KeyChunk(FlowChunk):
         return [self._asked_of(number) for number in self.all_numbers]
 
     def takes(self, answer: Body) -> bool:
-        """Take note of the items, unless keys are left over, or an item was not asked for."""
+        """Keep the items, unless keys are left over, or an item was not asked for."""
         if answer.get("UnprocessedKeys"):
             return False
         try:
@@ -224,7 +224,7 @@ class KeyBook:
     """The keys of one call, each once, with the places in which they were given."""
 
     def __init__(self, reads: KeyedReads) -> None:
-        """Begin with none."""
+        """Create it empty."""
         self.reads: Final = reads
         self._keys: list[WireKey] = []
         self._places: dict[Hashable, int] = {}

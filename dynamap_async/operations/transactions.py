@@ -557,7 +557,7 @@ class TransactWrite(Transact[None]):
         )
 
     def result(self, response: Body, context: Context) -> None:
-        """Take note that every action was carried out.
+        """Record that every action was carried out.
 
         Args:
             response: the answer's body, as decoded from JSON.

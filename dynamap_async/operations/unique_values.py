@@ -159,7 +159,7 @@ class Guarded(SingleRequest[None]):
         return self._transaction.request(context)
 
     def result(self, response: Body, context: Context) -> None:
-        """Take note that the guards were written; the write has a result of its own.
+        """Record that the guards were written; the write has a result of its own.
 
         Args:
             response: the answer's body, as decoded from JSON.

@@ -144,7 +144,7 @@ class Write(SingleRequest[R_co]):
         raise NotImplementedError
 
     def acknowledged(self) -> None:
-        """Take note that the write was carried out: the instance gets what was stored beyond its own values."""
+        """Record that the write was carried out: the instance gets what was stored beyond its own values."""
 
     def failed(self, error: ServiceError) -> Exception:
         """Return the error with the stored item as an instance; that of a version check tells both versions.

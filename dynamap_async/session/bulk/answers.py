@@ -16,7 +16,7 @@ from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.session.bulk.flow import Flow
 from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyedReads, KeyPart, PartsChunk
-from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
 from dynamap_async.turns import Pace
@@ -63,7 +63,7 @@ class Answers(Generic[T, R]):
             SessionStateError: the session is not open.
         """
         runner.executor.check_open()
-        self._answered: deque[tuple[Asked[R], asyncio.Future[Body]]] = deque()
+        self._answered: deque[tuple[ItemRequest[R], asyncio.Future[Body]]] = deque()
         self._chunks: deque[tuple[PartsChunk, asyncio.Future[Body]]] = deque()
         self._pairs: deque[tuple[KeyPart, Any]] = deque()
         """Those of the chunk that was answered first, as far as they are decoded."""
@@ -167,7 +167,7 @@ class Answers(Generic[T, R]):
             return None
         return part.subject, found
 
-    async def _result(self, asked: Asked[R], future: asyncio.Future[Body]) -> R:
+    async def _result(self, asked: ItemRequest[R], future: asyncio.Future[Body]) -> R:
         try:
             result = outcome(asked.operation, asked.request, future, self._flow.context)
             await self._hooks.read(asked.operation.read(result))
@@ -200,7 +200,7 @@ class Answers(Generic[T, R]):
             return
         try:
             operation = self._operation(subject)
-            self._flow.add(Asked(position, subject, operation, operation.request(self._flow.context)))
+            self._flow.add(ItemRequest(position, subject, operation, operation.request(self._flow.context)))
         except DynamapError as error:
             self._failures.append(ItemFailure(position, subject, error))
 

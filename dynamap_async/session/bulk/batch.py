@@ -26,7 +26,7 @@ from dynamap_async.session.bulk.item_chunks import (
     PlainWriting,
     WriteChunk,
 )
-from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.writes import Writes
@@ -172,9 +172,9 @@ class Batch:
         await (self._follow if alone else self._accept)(subject, operation)
 
     async def _accept(self, subject: Any, operation: Write[Any]) -> None:
-        await self._accept_as(Asked(0, subject, operation, operation.request(self._flow.context)))
+        await self._accept_as(ItemRequest(0, subject, operation, operation.request(self._flow.context)))
 
-    async def _accept_as(self, asked: Asked[Any] | PlainWrite) -> None:
+    async def _accept_as(self, asked: ItemRequest[Any] | PlainWrite) -> None:
         if self._flow.full or self._in_line:
             async with self._room():
                 self._check()
@@ -184,10 +184,10 @@ class Batch:
         if self._flow.paces:
             await self._flow.pace()
 
-    def _add(self, part: Asked[Any] | PlainWrite) -> None:
+    def _add(self, part: ItemRequest[Any] | PlainWrite) -> None:
         part.position = self._given
         self._given += 1
-        if isinstance(part, Asked):
+        if isinstance(part, ItemRequest):
             self._flow.add(part)
         else:
             self._flow.add_part(part, self._flow.origin())
@@ -226,12 +226,12 @@ class Batch:
         request = numberless if operation.needs_number else operation.request(self._flow.context)
         async with self._room():
             self._check()
-            asked = Asked(self._given, subject, operation, request, elsewhere=True)
+            asked = ItemRequest(self._given, subject, operation, request, elsewhere=True)
             self._flow.follow(asked, self._queues.begin(operation, request))
             self._given += 1
         await self._flow.pace()
 
-    def _note(self, asked: Asked[Any], future: asyncio.Future[Body]) -> None:
+    def _note(self, asked: ItemRequest[Any], future: asyncio.Future[Body]) -> None:
         self._done += 1
         try:
             context = self._flow.context

@@ -17,7 +17,7 @@ from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.parts import Asked, FlowChunk, Origin, Part
+from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest, Origin
 from dynamap_async.turns import SLICE_SECONDS, next_turn
 from dynamap_async.wire import Body
 
@@ -33,7 +33,7 @@ _PACED_SLICE_SECONDS: Final = 0.0005
 """Where requests wait for units, there is time enough; what is more urgent must not wait for the event loop instead."""
 
 
-Done = Callable[[Asked[R], asyncio.Future[Body]], None]
+Done = Callable[[ItemRequest[R], asyncio.Future[Body]], None]
 
 DoneChunk = Callable[[Any, asyncio.Future[Body]], None]
 
@@ -64,9 +64,9 @@ class Flow(Generic[R]):
         self.together: Final = together
         self._done = done
         self._done_chunk = done_chunk
-        self._prepared: list[tuple[Asked[R] | Part, Origin]] = []
-        self._outstanding: dict[asyncio.Future[Body], Asked[R]] = {}
-        self._chunks: dict[FlowChunk, asyncio.Future[Body]] = {}
+        self._prepared: list[tuple[ItemRequest[R] | ChunkPart, Origin]] = []
+        self._outstanding: dict[asyncio.Future[Body], ItemRequest[R]] = {}
+        self._chunks: dict[BulkChunk, asyncio.Future[Body]] = {}
         self._in_chunks = 0
         self._table: str | None = None
         """Of the request that was submitted last by itself, not in a chunk."""
@@ -141,11 +141,11 @@ class Flow(Generic[R]):
         while self.unanswered:
             await self.change()
 
-    def add(self, asked: Asked[R]) -> None:
+    def add(self, asked: ItemRequest[R]) -> None:
         """Have a request sent: with others as soon as they fill a call, or when the source of requests pauses."""
         self._prepare(asked, _size(asked.request), self.origin())
 
-    def add_part(self, part: Part, origin: Origin) -> None:
+    def add_part(self, part: ChunkPart, origin: Origin) -> None:
         """Do the same with what may go in a chunk, on behalf of a task; see ``origin``."""
         self._prepare(part, part.json_bytes, origin)
 
@@ -153,7 +153,7 @@ class Flow(Generic[R]):
         """Return the deadline and the scope of the current task."""
         return anyio.current_effective_deadline(), self.executor.ledger.payer()
 
-    def _prepare(self, asked: Asked[R] | Part, size: int, origin: Origin) -> None:
+    def _prepare(self, asked: ItemRequest[R] | ChunkPart, size: int, origin: Origin) -> None:
         prepared = self._prepared
         prepared.append((asked, origin))
         self._bytes += size
@@ -162,7 +162,7 @@ class Flow(Generic[R]):
         elif len(prepared) == 1:
             self._flush_soon()
 
-    def follow(self, asked: Asked[R], result: asyncio.Future[Any]) -> None:
+    def follow(self, asked: ItemRequest[R], result: asyncio.Future[Any]) -> None:
         """Record what is carried out elsewhere: it is waited for, and given up, with the rest."""
         self._outstanding[result] = asked
         result.add_done_callback(self._settled)
@@ -180,7 +180,7 @@ class Flow(Generic[R]):
         if len(prepared) == self.together > 1 and self._flush_chunk(prepared):
             return
         for part, (deadline, payer) in prepared:
-            asked: Asked[R] = part.asked() if isinstance(part, Part) else part
+            asked: ItemRequest[R] = part.asked() if isinstance(part, ChunkPart) else part
             self._table = asked.request.table
             try:
                 future = self.executor.submit(asked.request, deadline, payer)
@@ -190,21 +190,21 @@ class Flow(Generic[R]):
             self._outstanding[future] = asked
             future.add_done_callback(self._settled)
 
-    def _flush_chunk(self, prepared: Sequence[tuple[Asked[R] | Part, Origin]]) -> bool:
+    def _flush_chunk(self, prepared: Sequence[tuple[ItemRequest[R] | ChunkPart, Origin]]) -> bool:
         """Submit what is prepared as a chunk; return False if it makes none."""
         first, origin = prepared[0]
-        if not isinstance(first, Part):
+        if not isinstance(first, ChunkPart):
             return False
-        parts: list[Part] = []
+        parts: list[ChunkPart] = []
         for part, own in prepared:
             if part.group != first.group or not (own is origin or own == origin):
                 return False
-            parts.append(cast("Part", part))
+            parts.append(cast("ChunkPart", part))
         if len({part.identity for part in parts}) < len(parts):
             return False
         return self.add_chunk(first.chunk(parts), *origin)
 
-    def add_chunk(self, chunk: FlowChunk, deadline: float, payer: Account | None) -> bool:
+    def add_chunk(self, chunk: BulkChunk, deadline: float, payer: Account | None) -> bool:
         """Submit a chunk; return False if its requests have to be added one by one.
 
         Args:
@@ -224,14 +224,14 @@ class Flow(Generic[R]):
         future.add_done_callback(partial(self._chunk_settled, chunk))
         return True
 
-    def _taken_apart(self, chunk: FlowChunk, futures: Sequence[asyncio.Future[Body]]) -> None:
+    def _taken_apart(self, chunk: BulkChunk, futures: Sequence[asyncio.Future[Body]]) -> None:
         del self._chunks[chunk]
         self._in_chunks -= chunk.size
         for asked, future in zip(chunk.singles, futures, strict=True):
             self._outstanding[future] = asked
             future.add_done_callback(self._settled)
 
-    def _chunk_settled(self, chunk: FlowChunk, future: asyncio.Future[Body]) -> None:
+    def _chunk_settled(self, chunk: BulkChunk, future: asyncio.Future[Body]) -> None:
         del self._chunks[chunk]
         self._in_chunks -= chunk.size
         self._bytes -= chunk.json_bytes
@@ -268,7 +268,7 @@ class Flow(Generic[R]):
 
     def _drop_prepared(self) -> None:
         self._bytes -= sum(
-            part.json_bytes if isinstance(part, Part) else _size(part.request) for part, _ in self._prepared
+            part.json_bytes if isinstance(part, ChunkPart) else _size(part.request) for part, _ in self._prepared
         )
         self._prepared = []
 

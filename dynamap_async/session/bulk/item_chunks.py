@@ -15,12 +15,12 @@ from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import put_of_encoded
 from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.parts import Asked, FlowChunk, Part
+from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest
 from dynamap_async.session.runner import Runner
 from dynamap_async.wire import Body, WireKey
 
 
-class PlainWrite(Part):
+class PlainWrite(ChunkPart):
     """One item to be written."""
 
     __slots__ = ("group", "how", "identity", "json_bytes", "key", "position", "subject", "text")
@@ -49,10 +49,10 @@ class PlainWrite(Part):
         self.key: WireKey = key or {}
         self.json_bytes: int = len(text)
 
-    def asked(self) -> Asked[Any]:
+    def asked(self) -> ItemRequest[Any]:
         """Return it as a request of its own."""
         operation = self.how.operation(self)
-        return Asked(self.position, self.subject, operation, operation.request(self.how.context))
+        return ItemRequest(self.position, self.subject, operation, operation.request(self.how.context))
 
     def chunk(self, parts: Sequence[Any]) -> "WriteChunk":
         """Return the chunk of this write and others of its group."""
@@ -94,7 +94,7 @@ class PlainWrites(ABC):
         """Return it as a part of a call."""
 
     def acknowledged(self, write: PlainWrite) -> None:  # noqa: B027 - of a removal there is nothing to note
-        """Take note that it was carried out."""
+        """Record that it was carried out."""
 
 
 class PlainPuts(PlainWrites):
@@ -158,7 +158,7 @@ class PlainDeletesByKey(PlainDeletes):
         return delete_of_key(self.definition, write.key, None)
 
 
-class WriteChunk(FlowChunk):
+class WriteChunk(BulkChunk):
     """So many writes as fill a call."""
 
     __slots__ = ("asked", "identities", "json_bytes", "size", "writes")
@@ -177,7 +177,7 @@ class WriteChunk(FlowChunk):
         body = {"RequestItems": {table: [write.how.entry(write) for write in self.writes]}}
         return Request(operation="BatchWriteItem", body=body, table=table, writes=True)
 
-    def take_apart(self) -> list[Asked[Any]]:
+    def take_apart(self) -> list[ItemRequest[Any]]:
         """Return the PutItem or DeleteItem request of each item."""
         return [write.asked() for write in self.writes]
 
@@ -186,7 +186,7 @@ class WriteChunk(FlowChunk):
         return not answer.get("UnprocessedItems")
 
     def acknowledged(self) -> None:
-        """Take note that it was carried out."""
+        """Record that it was carried out."""
         for write in self.writes:
             write.how.acknowledged(write)
 

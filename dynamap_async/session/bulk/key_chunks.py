@@ -8,7 +8,7 @@ from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations import SingleRequest
 from dynamap_async.planning import Context, is_expired
 from dynamap_async.request import Request
-from dynamap_async.session.bulk.parts import Asked, FlowChunk, Part
+from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest
 from dynamap_async.session.results import readable
 from dynamap_async.session.runner import Runner
 from dynamap_async.transport import UNREADABLE
@@ -89,7 +89,7 @@ def keyed_reads(model: type[Model], runner: Runner, *, consistent: bool) -> Keye
     return KeyedReads(definition, runner.context, consistent=consistent)
 
 
-class KeyChunk(FlowChunk):
+class KeyChunk(BulkChunk):
     """So many keys as fill a call."""
 
     __slots__ = ("_asked_of", "_first", "_keys", "_places", "_reads", "asked", "items", "numbers", "size")
@@ -100,7 +100,7 @@ class KeyChunk(FlowChunk):
         keys: Sequence[WireKey],
         first: int,
         places: dict[Hashable, int],
-        asked_of: Callable[[int], Asked[Any]],
+        asked_of: Callable[[int], ItemRequest[Any]],
     ) -> None:
         """Take the keys.
 
@@ -132,7 +132,7 @@ class KeyChunk(FlowChunk):
         """Return the BatchGetItem request."""
         return self._reads.call(self._keys)
 
-    def take_apart(self) -> list[Asked[Any]]:
+    def take_apart(self) -> list[ItemRequest[Any]]:
         """Return the GetItem request of each key."""
         return [self._asked_of(number) for number in self.all_numbers]
 
@@ -154,7 +154,7 @@ class KeyChunk(FlowChunk):
         return True
 
 
-class KeyPart(Part):
+class KeyPart(ChunkPart):
     """One key of a read that goes on while its answers are taken."""
 
     __slots__ = ("_find", "_reads", "group", "identity", "json_bytes", "key", "position", "subject")
@@ -178,10 +178,10 @@ class KeyPart(Part):
         self.identity: Hashable = reads.keys.place(key)
         self.json_bytes: int = 0
 
-    def asked(self) -> Asked[Any]:
+    def asked(self) -> ItemRequest[Any]:
         """Return it as a request of its own."""
         find = self._find(self.subject)
-        return Asked(self.position, self.subject, find, find.request(self._reads.context))
+        return ItemRequest(self.position, self.subject, find, find.request(self._reads.context))
 
     def chunk(self, parts: Sequence[Any]) -> "PartsChunk":
         """Return the chunk of this key and others."""
@@ -263,7 +263,7 @@ class KeyBook:
         """Whether any key was given in several positions."""
         return bool(self._again)
 
-    def chunks(self, together: int, asked_of: Callable[[int], Asked[Any]]) -> Iterator[KeyChunk]:
+    def chunks(self, together: int, asked_of: Callable[[int], ItemRequest[Any]]) -> Iterator[KeyChunk]:
         """Yield the chunks that are full.
 
         Args:

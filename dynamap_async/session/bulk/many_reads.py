@@ -15,7 +15,7 @@ from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
 from dynamap_async.session.bulk.flow import Flow
 from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyBook, KeyChunk, KeyedReads
-from dynamap_async.session.bulk.parts import Asked
+from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
 from dynamap_async.turns import Pace
@@ -31,7 +31,7 @@ class ManyReads:
     def __init__(self, runner: Runner, policy: BatchPolicy) -> None:
         self._executor = runner.executor
         self._hooks = runner.hooks
-        self._answered: list[tuple[Asked[Any], asyncio.Future[Body]]] = []
+        self._answered: list[tuple[ItemRequest[Any], asyncio.Future[Body]]] = []
         self._chunks: list[tuple[KeyChunk, asyncio.Future[Body]]] = []
         # Not `self`: in a cycle, all that was read would wait for the garbage collector.
         answered, chunks = self._answered, self._chunks
@@ -46,7 +46,7 @@ class ManyReads:
         self._pace = Pace(BATCH_GET_KEYS)
         self._results: list[Any] = []
         self._failures: list[ItemFailure] = []
-        self._places: dict[Place, list[Asked[Any]]] = {}
+        self._places: dict[Place, list[ItemRequest[Any]]] = {}
 
     async def all(
         self, subjects: Iterable[Any], operation: Callable[[Any], SingleRequest[Any]], keyed: KeyedReads | None = None
@@ -93,7 +93,7 @@ class ManyReads:
         except DynamapError as error:
             self._failures.append(ItemFailure(position, subject, error))
             return
-        self._places.setdefault(_place(request), []).append(Asked(position, subject, find, request))
+        self._places.setdefault(_place(request), []).append(ItemRequest(position, subject, find, request))
 
     async def _ask_in_chunks(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]]) -> None:
         deadline, payer = anyio.current_effective_deadline(), self._executor.ledger.payer()
@@ -108,13 +108,13 @@ class ManyReads:
         for number in book.rest(together):
             await self._ask(self._alone(book, operation, number))
 
-    def _alone(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]], number: int) -> Asked[Any]:
+    def _alone(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]], number: int) -> ItemRequest[Any]:
         """Return the key of a number as a request of its own."""
         finds = [(position, subject, operation(subject)) for position, subject in book.given(number)]
-        places = [Asked(*each, each[-1].request(self._flow.context)) for each in finds]
+        places = [ItemRequest(*each, each[-1].request(self._flow.context)) for each in finds]
         return self._places.setdefault(_place(places[0].request), places)[0]
 
-    async def _ask(self, asked: Asked[Any]) -> None:
+    async def _ask(self, asked: ItemRequest[Any]) -> None:
         if self._flow.full:
             await self._flow.room()
         self._flow.add(asked)
@@ -167,7 +167,7 @@ class ManyReads:
                 else:
                     self._results[position] = item
 
-    async def _given(self, result: Any, asked: Asked[Any]) -> Any:
+    async def _given(self, result: Any, asked: ItemRequest[Any]) -> Any:
         """Return a result after the hooks on what was read, if there are any."""
         if self._hooks.follow(read := asked.operation.read(result)):
             await self._flow.hold(self._hooks.read(read))

@@ -16,7 +16,7 @@ Origin = tuple[float, Account | None]
 
 
 @dataclass(slots=True, eq=False)
-class Asked(Generic[R]):
+class ItemRequest(Generic[R]):
     """One request of a many-item call."""
 
     position: int
@@ -28,22 +28,22 @@ class Asked(Generic[R]):
     elsewhere: bool = False
     """Whether it is carried out elsewhere, so that its future gives the result itself; see ``Flow.follow``."""
     group: None = None
-    """It shares no chunk; see ``Part``."""
+    """It shares no chunk; see ``ChunkPart``."""
 
 
-class FlowChunk(Chunk):
+class BulkChunk(Chunk):
     """A chunk of a many-item call."""
 
     __slots__ = ("_singles",)
 
-    _singles: list[Asked[Any]]
+    _singles: list[ItemRequest[Any]]
 
     @abstractmethod
-    def take_apart(self) -> list[Asked[Any]]:
+    def take_apart(self) -> list[ItemRequest[Any]]:
         """Return its requests, to be sent one by one."""
 
     @property
-    def singles(self) -> list[Asked[Any]]:
+    def singles(self) -> list[ItemRequest[Any]]:
         """The same, made once."""
         try:
             return self._singles
@@ -56,7 +56,7 @@ class FlowChunk(Chunk):
         return [asked.request for asked in self.singles]
 
 
-class Part(ABC):
+class ChunkPart(ABC):
     """What one item of a many-item call asks for, as long as it may go in a chunk."""
 
     __slots__ = ()
@@ -69,9 +69,9 @@ class Part(ABC):
     """Equal for those that may share a chunk."""
 
     @abstractmethod
-    def asked(self) -> Asked[Any]:
+    def asked(self) -> ItemRequest[Any]:
         """Return it as a request of its own."""
 
     @abstractmethod
-    def chunk(self, parts: Sequence[Any]) -> FlowChunk:
+    def chunk(self, parts: Sequence[Any]) -> BulkChunk:
         """Return the chunk of this one and others of its group."""

@@ -1,7 +1,9 @@
-"""What the stub server answers. Pages are made once; only batch reads, whose keys must match, are put together."""
+"""What the stub server answers. Pages are made once; only reads by key, which must match, are put together."""
 
 import re
 import zlib
+from collections.abc import Mapping
+from typing import Any
 
 import orjson
 
@@ -77,8 +79,6 @@ class Answers:
             "listtables": http(b'{"TableNames":[]}'),
             "describeendpoints": http(b'{"Endpoints":[{"Address":"127.0.0.1","CachePeriodInMinutes":1440}]}'),
         }
-        self._items = {zone: http(orjson.dumps({"Item": wire("user-000000", 0, zone)})) for zone in _ZONES}
-        self._updated = {zone: http(orjson.dumps({"Attributes": wire("user-000000", 0, zone)})) for zone in _ZONES}
         key = wire_key("")
         self._rest = {
             zone: orjson.dumps({k: v for k, v in wire("", 0, zone).items() if k not in key})[1:] for zone in _ZONES
@@ -91,9 +91,9 @@ class Answers:
             return fixed
         zone = "+0000" if PYNAMODB_TABLE.encode() in body else "Z"
         if operation == "updateitem":
-            return self._updated[zone]
+            return http(b'{"Attributes":%b}' % self._item(orjson.loads(body)["Key"], zone))
         if operation == "getitem":
-            return self._items[zone]
+            return http(b'{"Item":%b}' % self._item(orjson.loads(body)["Key"], zone))
         if operation == "query":
             long = _STREAM.search(body)
             if long is None:
@@ -113,13 +113,13 @@ class Answers:
             self._made[asked] = Pages(*asked)
         return self._made[asked]
 
+    def _item(self, key: Mapping[str, Any], zone: str) -> bytes:
+        """Return the item that has a key: libraries may refuse one with another."""
+        user_id, posted_at = key["user_id"]["S"].encode(), key["posted_at"]["S"].encode()
+        return b'{"user_id":{"S":"%b"},"posted_at":{"S":"%b"},%b' % (user_id, posted_at, self._rest[zone])
+
     def _batch(self, body: bytes, zone: str) -> bytes:
         (asked,) = orjson.loads(body)["RequestItems"].items()
         table, keys = asked[0], asked[1]["Keys"]
-        rest = self._rest[zone]
-        found = b",".join(
-            b'{"user_id":{"S":"%b"},"posted_at":{"S":"%b"},%b'
-            % (key["user_id"]["S"].encode(), key["posted_at"]["S"].encode(), rest)
-            for key in keys
-        )
+        found = b",".join(self._item(key, zone) for key in keys)
         return http(b'{"Responses":{"%b":[%b]},"UnprocessedKeys":{}}' % (table.encode(), found))

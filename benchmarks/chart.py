@@ -6,7 +6,8 @@ from pathlib import Path
 
 from benchmarks.drawing import box, line, page, text
 from benchmarks.questions import Question
-from benchmarks.subjects import FLOOR, NAMES, OURS, PEERS
+from benchmarks.results import Medians
+from benchmarks.subjects import FLOOR, LEAN, NAMES, OURS, PEERS
 
 _CHARTED = (
     "get_one",
@@ -19,13 +20,16 @@ _CHARTED = (
     "transaction_10",
     "stream",
     "decode",
+    "get_one_tls",
+    "query_100_tls",
 )
+_KINDS = {OURS: "ours", LEAN: "floor"}
 _LEFT, _WIDTH, _BAR, _GAP, _TOP = 250, 560, 9, 14, 56
 _LEAST, _GREATEST = 0.1, 64.0
 
 
-def write(path: Path, medians: dict[str, dict[str, dict[str, float]]], asked: Mapping[str, Question]) -> None:
-    """Draw the questions that were asked and have a floor; the red bars are this library's."""
+def write(path: Path, medians: Medians, asked: Mapping[str, Question]) -> None:
+    """Draw the questions that were asked and have a floor; red is this library, the first grey the lean floor."""
     names = [OURS, *(name for name in NAMES if name not in (FLOOR, OURS))]
     charted = [name for name in _CHARTED if FLOOR in medians.get(name, {})]
     bars = []
@@ -45,7 +49,7 @@ def write(path: Path, medians: dict[str, dict[str, dict[str, float]]], asked: Ma
 
 
 def _kind(name: str) -> str:
-    return "ours" if name == OURS else f"peer{PEERS.index(name)}"
+    return _KINDS.get(name) or f"peer{PEERS.index(name)}"
 
 
 def _x(factor: float) -> float:

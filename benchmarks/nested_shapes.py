@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, create_model
 
-from benchmarks.shapes import KEY, Shape
+from benchmarks.shapes import KEY, SMALL, WIDE, Shape
 
 
 def _deep(levels: int) -> tuple[type[BaseModel], dict[str, Any]]:
@@ -37,3 +37,6 @@ _LINE = {
 
 DEEP = Shape("deep", {KEY: str, "tree": _TREE}, {"tree": _TREE_VALUE}, 50)
 LARGE = Shape("large", {KEY: str, "lines": list[Line]}, {"lines": [dict(_LINE) for _ in range(1_700)]}, 1)
+
+SHAPES = {"small": SMALL, "wide": WIDE, "deep": DEEP, "large": LARGE}
+"""The shapes that items are encoded and decoded in, beside that of the reference item."""

@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,23 @@ ENTRY = Path(__file__).with_name("__main__.py")
 
 class WorkerError(Exception):
     """A worker gave no figures; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The stub server that runs."""
+
+    plain: str
+    """Its address for HTTP."""
+    tls: str
+    """Its address for HTTPS."""
+    trusted: str
+    """The file with the authority that its certificate is from, made for this run."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What lets a client of any library trust it: botocore's variable, and that of OpenSSL and Rust."""
+        return {"AWS_CA_BUNDLE": self.trusted, "SSL_CERT_FILE": self.trusted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +61,15 @@ class Programs:
             raise WorkerError("cannot: its environment is not there; DYNAMAP_BENCH_APART names its Python")
         return python
 
-    def work(self, mode: str, subject: str, arguments: Sequence[str], *, seconds: float) -> dict[str, Any]:
+    def work(
+        self,
+        mode: str,
+        subject: str,
+        arguments: Sequence[str],
+        *,
+        seconds: float,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         """Run one worker to its end and return what it tells.
 
         Args:
@@ -51,6 +77,7 @@ class Programs:
             subject: the library.
             arguments: what follows it on the command line.
             seconds: how long it may take.
+            environment: variables that it is given in addition.
 
         Raises:
             WorkerError: it took longer, failed, or cannot be run here.
@@ -58,7 +85,14 @@ class Programs:
         line = [self.python(subject), str(ENTRY), mode, subject, *arguments]
         try:
             with _pinned(self.client_cores):
-                ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=seconds)
+                ran = subprocess.run(
+                    line,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=seconds,
+                    env={**os.environ, **(environment or {})},
+                )
         except subprocess.TimeoutExpired as error:
             raise WorkerError(f"failed: no end after {seconds:.0f} seconds") from error
         if ran.returncode:
@@ -68,17 +102,23 @@ class Programs:
         return told
 
     @contextmanager
-    def server(self, *, scanned: int) -> Iterator[str]:
-        """Start the stub server and give its address; end it afterwards."""
-        line = [sys.executable, str(ENTRY), "server", "--scanned", str(scanned)]
-        with _pinned(self.server_cores):
-            process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
-        try:
-            assert process.stdout is not None
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.terminate()
-            process.wait()
+    def server(self, *, scanned: int) -> Iterator[Server]:
+        """Start the stub server, with a certificate of its own; end it afterwards."""
+        import trustme  # here, since tests that start no server have no need of it
+
+        with tempfile.TemporaryDirectory() as folder:
+            trusted, certificate = (str(Path(folder, name)) for name in ("authority.pem", "server.pem"))
+            authority = trustme.CA()
+            authority.cert_pem.write_to_path(trusted)
+            authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
+            line = [sys.executable, str(ENTRY), "server", "--scanned", str(scanned), "--certificate", certificate]
+            with _pinned(self.server_cores), subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+                try:
+                    assert process.stdout is not None
+                    plain, tls = process.stdout.readline().split()
+                    yield Server(f"http://127.0.0.1:{plain}", f"https://127.0.0.1:{tls}", trusted)
+                finally:
+                    process.terminate()
 
 
 def _cores() -> tuple[frozenset[int], frozenset[int]]:

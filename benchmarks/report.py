@@ -7,7 +7,7 @@ from rich.table import Table
 
 from benchmarks.budgets import BUDGETS, Verdict, judge, unjudged
 from benchmarks.questions import Question
-from benchmarks.results import Results
+from benchmarks.results import Medians, Results
 from benchmarks.subjects import FLOOR, NAMES, OURS
 
 _BESIDES = {"peak_mib": ("most memory held", "MiB"), "blocked_ms": ("event loop blocked", "ms")}
@@ -15,10 +15,11 @@ _BESIDES = {"peak_mib": ("most memory held", "MiB"), "blocked_ms": ("event loop 
 
 def show(results: Results, asked: Mapping[str, Question], *, rounds: int, seconds: float, busy: float) -> None:
     """Print costs, speeds, what was not measured, and how the budgets were kept."""
-    console = Console(width=None if Console().is_terminal else 160)
+    console = Console(width=None if Console().is_terminal else 200)
     medians = results.medians()
-    console.print(_costs(results, asked, medians))
-    console.print(_speeds(medians, asked))
+    names = [name for name in NAMES if name in results.returns]
+    console.print(_costs(results, asked, medians, names))
+    console.print(_speeds(medians, asked, names))
     for (subject, why), without in _reasons(results).items():
         console.print(f"{subject}: {', '.join(without)}: {why}", style="dim", highlight=False)
     verdicts = judge(BUDGETS, medians, results.returns)
@@ -38,7 +39,7 @@ def _reasons(results: Results) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def _costs(results: Results, asked: Mapping[str, Question], medians: dict[str, dict[str, dict[str, float]]]) -> Table:
+def _costs(results: Results, asked: Mapping[str, Question], medians: Medians, names: Sequence[str]) -> Table:
     table = Table(
         title="CPU per operation: median, (x the floor), spread of the runs",
         caption="Spread: from the least to the greatest run, in percent of the median. Reads give: "
@@ -46,12 +47,12 @@ def _costs(results: Results, asked: Mapping[str, Question], medians: dict[str, d
     )
     table.add_column("question")
     table.add_column("unit")
-    for name in NAMES:
+    for name in names:
         table.add_column(name, justify="right", style="bold" if name == OURS else None)
     for question, each in asked.items():
         floor = medians.get(question, {}).get(FLOOR, {}).get("cost")
         cells = []
-        for name in NAMES:
+        for name in names:
             cost = medians.get(question, {}).get(name, {}).get("cost")
             if cost is None:
                 cells.append(results.absent.get(question, {}).get(name, "").partition(":")[0])
@@ -62,19 +63,19 @@ def _costs(results: Results, asked: Mapping[str, Question], medians: dict[str, d
         for figure, (words, unit) in _BESIDES.items():
             told = {name: figures.get(figure) for name, figures in medians.get(question, {}).items()}
             if any(told.values()):
-                table.add_row(f"  {words}", unit, *(_figure(told.get(name)) for name in NAMES))
+                table.add_row(f"  {words}", unit, *(_figure(told.get(name)) for name in names))
     return table
 
 
-def _speeds(medians: dict[str, dict[str, dict[str, float]]], asked: Mapping[str, Question]) -> Table:
+def _speeds(medians: Medians, asked: Mapping[str, Question], names: Sequence[str]) -> Table:
     table = Table(title="Operations per second, p50 / p99 of a call in milliseconds")
     table.add_column("question")
-    for name in NAMES:
+    for name in names:
         table.add_column(name, justify="right", style="bold" if name == OURS else None)
     for question, each in asked.items():
         figures = medians.get(question, {})
         if any("rate" in figure for figure in figures.values()):
-            table.add_row(each.asks, *(_speed(figures.get(name, {})) for name in NAMES))
+            table.add_row(each.asks, *(_speed(figures.get(name, {})) for name in names))
     return table
 
 

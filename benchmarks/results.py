@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+Medians = dict[str, dict[str, dict[str, float]]]
+"""Question -> library -> figure -> median of the runs."""
 FIGURES = ("cost", "rate", "p50_ms", "p99_ms", "peak_mib", "blocked_ms")
 
 
@@ -53,8 +55,8 @@ class Results:
         for question in questions:
             self.absent.setdefault(question, {})[subject] = why
 
-    def medians(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return question -> library -> figure -> median of the runs."""
+    def medians(self) -> Medians:
+        """Return the medians of all rounds."""
         return {
             question: {subject: _medians(runs) for subject, runs in subjects.items()}
             for question, subjects in self.runs.items()

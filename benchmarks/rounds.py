@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.processes import Programs, WorkerError
+from benchmarks.processes import Programs, Server, WorkerError
 from benchmarks.questions import Question
 from benchmarks.results import Results
 from benchmarks.runs import FULL, QUICK
@@ -47,7 +47,7 @@ class Plan:
             if question.once and number > 0:
                 continue
             group = question.group or name
-            if self.quick and question.quick:
+            if self.quick and question.quick and not question.tls:
                 group = "together" if question.group and question.opened else "apart"
             found.setdefault(group, []).append(name)
         return [sorted(group, key=lambda name: self.asked[name].opened) for group in found.values()]
@@ -63,22 +63,28 @@ def measure(plan: Plan, results: Results) -> int:
     began, rounds = time.monotonic(), 0
     total = f"{plan.rounds}" if plan.minutes is None else f"at most {plan.rounds}"
     programs = Programs.found()
-    with programs.server(scanned=(QUICK if plan.quick else FULL).scanned) as endpoint:
+    with programs.server(scanned=(QUICK if plan.quick else FULL).scanned) as server:
         while rounds < plan.rounds and plan.has_time(began, rounds):
             for subject, group in plan.jobs(rounds):
-                _work(plan, programs, results, endpoint, subject, group)
+                _work(plan, programs, results, server, subject, group)
             rounds += 1
             print(f"{rounds} of {total} rounds after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return rounds
 
 
-def _work(plan: Plan, programs: Programs, results: Results, endpoint: str, subject: str, group: Sequence[str]) -> None:
+def _work(plan: Plan, programs: Programs, results: Results, server: Server, subject: str, group: Sequence[str]) -> None:
     """Run one worker and keep what it tells."""
     uvloop = plan.uvloop or any(plan.asked[name].uvloop for name in group)
+    tls = any(plan.asked[name].tls for name in group)
+    endpoint, environment = (server.tls, server.environment) if tls else (server.plain, {})
     switches = [name for name, on in (("--quick", plan.quick), ("--uvloop", uvloop)) if on]
     try:
         told = programs.work(
-            "worker", subject, [*group, "--endpoint", endpoint, *switches], seconds=60 if plan.quick else 600
+            "worker",
+            subject,
+            [*group, "--endpoint", endpoint, *switches],
+            seconds=60 if plan.quick else 600,
+            environment=environment,
         )
     except WorkerError as error:
         results.refuse(subject, group, str(error))

@@ -7,6 +7,7 @@ DynamoDB sends. `GET /counts` tells how many requests of each operation came sin
 import argparse
 import asyncio
 import json
+import ssl
 from collections import Counter
 from typing import cast
 
@@ -61,13 +62,23 @@ def _header(head: bytes, name: bytes) -> bytes | None:
     return head[begin + len(name) + 3 : end if end >= 0 else None].strip()
 
 
-async def serve(answers: Answers) -> None:
-    """Listen on a free port of this machine, print it, and answer until the process is ended."""
+async def serve(answers: Answers, certificate: str) -> None:
+    """Listen on two free ports of this machine, the second with TLS; print them, and answer until the process is ended.
+
+    Args:
+        answers: what to answer.
+        certificate: the file with the server's certificate and key.
+    """
     counts: Counter[str] = Counter()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Exchange(answers, counts), "127.0.0.1", 0, backlog=2048)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate)
+    servers = [
+        await loop.create_server(lambda: Exchange(answers, counts), "127.0.0.1", 0, backlog=2048, ssl=context)
+        for context in (None, tls)
+    ]
+    print(*(server.sockets[0].getsockname()[1] for server in servers), flush=True)
+    await asyncio.Event().wait()
 
 
 def main() -> int:
@@ -75,12 +86,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("server")
     parser.add_argument("--scanned", type=int, required=True, help="items that a scan finds")
+    parser.add_argument("--certificate", required=True, help="file with the certificate and key for TLS")
     options = parser.parse_args()
     answers = Answers(scanned=options.scanned)
     try:
         import uvloop
     except ImportError:
-        asyncio.run(serve(answers))
+        asyncio.run(serve(answers, options.certificate))
     else:
-        uvloop.run(serve(answers))
+        uvloop.run(serve(answers, options.certificate))
     return 0

@@ -65,8 +65,8 @@ def _measure(
     }
     versions: dict[str, Any] = {}
     programs = Programs.found()
-    with programs.server(scanned=0) as endpoint:
-        arguments = [*names, "--endpoint", endpoint, *(["--quick"] if quick else [])]
+    with programs.server(scanned=0) as server:
+        arguments = [*names, "--endpoint", server.plain, *(["--quick"] if quick else [])]
         for number in range(rounds):
             for subject in NAMES if number % 2 == 0 else reversed(NAMES):
                 told = programs.work("growing", subject, arguments, seconds=600)

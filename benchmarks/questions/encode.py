@@ -1,15 +1,19 @@
-"""Turn an item into the JSON that is sent, without sending it."""
+"""Turn items into the JSON that is sent, without sending it; the cost is that of one item."""
 
 from benchmarks.items import PAGE
+from benchmarks.nested_shapes import SHAPES
 from benchmarks.questions.question import Question
 from benchmarks.runs import Effort, Run, plainly
 from benchmarks.subjects import Subject
 
 
-async def _run(subject: Subject, endpoint: str, effort: Effort) -> Run:
-    return plainly(subject.encode, seconds=effort.seconds / 2, per=PAGE)
+def question(name: str) -> Question:
+    """Return the question about the reference item, or about a shape by its name."""
+    shape = SHAPES.get(name)
 
+    async def run(subject: Subject, endpoint: str, effort: Effort) -> Run:
+        work = subject.encoder(shape) if shape else subject.encode
+        return plainly(work, seconds=effort.seconds / 2, per=shape.count if shape else PAGE)
 
-QUESTION = Question(
-    asks="encode an item", floor="Pydantic's model_dump, no JSON", run=_run, group="parts", distinct=100
-)
+    asks = f"encode an item, {name or 'usual'}"
+    return Question(asks=asks, floor="Pydantic's model_dump, no JSON", run=run, group="parts", distinct=100)

@@ -25,6 +25,8 @@ class Question:
     """Questions of one group are asked in one process; without a group, the question has a process of its own."""
     uvloop: bool = False
     """Whether it is asked on uvloop, also in a run that is not. Such questions have a group of their own."""
+    tls: bool = False
+    """Whether it is asked over TLS. Such questions have a group of their own as well."""
     opened: bool = True
     """Whether the subject is open when it is asked."""
     opens: bool = False

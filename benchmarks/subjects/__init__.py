@@ -5,12 +5,14 @@ import importlib
 from benchmarks.subjects.subject import CannotError, Subject
 
 FLOOR = "floor"
+LEAN = "lean"
 OURS = "dynamap_async"
 APART = "aiodynamodb"
 """Pins another aiobotocore, so it has an environment of its own."""
 
 _CLASSES = {
     FLOOR: "floor:Floor",
+    LEAN: "lean:Lean",
     OURS: "ours:Ours",
     "aiobotocore": "aiobotocore:Aiobotocore",
     "aiodynamo": "aiodynamo:Aiodynamo",
@@ -21,9 +23,9 @@ _CLASSES = {
     APART: "aiodynamodb:Aiodynamodb",
 }
 NAMES = tuple(_CLASSES)
-PEERS = tuple(name for name in NAMES if name not in (FLOOR, OURS))
+PEERS = tuple(name for name in NAMES if name not in (FLOOR, LEAN, OURS))
 
-__all__ = ["APART", "FLOOR", "NAMES", "OURS", "PEERS", "CannotError", "Subject", "load"]
+__all__ = ["APART", "FLOOR", "LEAN", "NAMES", "OURS", "PEERS", "CannotError", "Subject", "load"]
 
 
 def load(name: str) -> type[Subject]:

@@ -9,15 +9,13 @@ import pytest
 
 from benchmarks import questions, subjects
 from benchmarks.budgets import BUDGETS, Budget, judge, unjudged
-from benchmarks.nested_shapes import DEEP, LARGE
+from benchmarks.nested_shapes import DEEP, LARGE, SHAPES
 from benchmarks.questions.cold_start import start
 from benchmarks.results import FIGURES
 from benchmarks.rounds import Plan
 from benchmarks.shapes import KEY, SMALL, WIDE, to_wire
 from benchmarks.simulated.sizes import item_bytes
 from benchmarks.subjects import FLOOR, NAMES, OURS
-
-SHAPES = [SMALL, WIDE, DEEP, LARGE]
 
 
 def wire_item(shape):
@@ -47,7 +45,7 @@ def test_shapes_are_as_large_as_they_say():
     assert levels == 8
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=lambda shape: shape.name)
 def test_this_library_stores_a_shape_as_the_prepared_pages_hold_it(shape):
     subject = subjects.load(OURS)()
     assert json.loads(subject.encoder(shape)()[0]) == wire_item(shape)
@@ -71,10 +69,21 @@ def test_a_full_run_asks_every_question_of_every_library_once_a_round():
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
-def test_questions_on_uvloop_have_processes_of_their_own(quick):
+def test_questions_on_uvloop_or_tls_have_processes_of_their_own(quick):
     plan = Plan(asked={name: questions.load(name) for name in questions.NAMES}, names=[OURS], rounds=1, quick=quick)
     for _, group in plan.jobs(0):
-        assert len({questions.load(name).uvloop for name in group}) == 1
+        assert len({(questions.load(name).uvloop, questions.load(name).tls) for name in group}) == 1
+
+
+def test_what_a_question_is_asked_on_changes_nothing_else():
+    plain, tls = questions.load("get_one"), questions.load("get_one_tls")
+    assert (tls.run, tls.distinct, tls.floor) == (plain.run, plain.distinct, plain.floor)
+    assert (plain.tls, tls.tls, tls.uvloop, questions.load("get_one_tls_uvloop").uvloop) == (False, True, False, True)
+
+
+def test_every_question_has_a_module_and_a_name_of_its_own():
+    asks = [questions.load(name).asks for name in questions.NAMES]
+    assert len(set(asks)) == len(asks)
 
 
 def test_a_cold_start_finds_no_library_loaded():

@@ -1,4 +1,4 @@
-"""How many requests a question of the benchmarks takes: of this library, and of the floor that it is divided by."""
+"""How many requests a question of the benchmarks takes: of this library, and of the floors beside it."""
 
 import asyncio
 from collections import Counter
@@ -10,7 +10,7 @@ from benchmarks import subjects
 from benchmarks.answers import Answers
 from benchmarks.items import START, users
 from benchmarks.server import Exchange
-from benchmarks.subjects import FLOOR, OURS
+from benchmarks.subjects import FLOOR, LEAN, OURS
 
 SCANNED = 1_600
 
@@ -51,12 +51,28 @@ ALIKE = {
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("name", [FLOOR, OURS])
+@pytest.mark.parametrize("name", [FLOOR, LEAN, OURS])
 @pytest.mark.parametrize(("ask", "expected"), ALIKE.values(), ids=ALIKE)
 async def test_this_library_sends_as_many_requests_as_the_floor(name, ask, expected):
     async with opened(name, distinct=400) as (subject, counts):
         await ask(subject)
     assert counts == expected
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", [FLOOR, LEAN, OURS])
+async def test_a_get_finds_the_item_of_its_key(name):
+    async with opened(name, distinct=10) as (subject, _):
+        found = await subject.get(7)
+    assert (found["user_id"]["S"] if isinstance(found, dict) else found.user_id) == users(10)[7]
+
+
+@pytest.mark.asyncio
+async def test_the_lean_floor_waits_for_a_connection_where_all_are_taken():
+    async with opened(LEAN, distinct=10) as (subject, counts):
+        await together(lambda _: subject.get(0), 200)
+    assert counts == {"getitem": 200}
+    assert len(subject._opened) == 64
 
 
 @pytest.mark.asyncio

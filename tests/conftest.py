@@ -32,6 +32,9 @@ ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
 
 ON_CI = os.environ.get("CI") == "true"
 SEED = "--hypothesis-seed"
+EXAMPLES = "DYNAMAP_EXAMPLES"
+REPEATED = ("CI", EXAMPLES, "PYTHONHASHSEED", "PYTHONSAFEPATH")
+"""Variables that decide what a run does."""
 
 # How fast the machine is says nothing about the code. CI tries the same examples each time, so that what fails there is
 # what a change did; everywhere else they are drawn anew, from a seed that is printed.
@@ -58,9 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def command_that_repeats(config: pytest.Config) -> str:
     """Return a command line that runs the same tests with the same seeds."""
-    variables = [
-        f"{name}={os.environ[name]}" for name in ("CI", "PYTHONHASHSEED", "PYTHONSAFEPATH") if name in os.environ
-    ]
+    variables = [f"{name}={os.environ[name]}" for name in REPEATED if name in os.environ]
     arguments = [str(each) for each in config.invocation_params.args]
     if not ON_CI and not any(each.startswith(SEED) for each in arguments):
         arguments.append(f"{SEED}={config.option.hypothesis_seed}")
@@ -80,7 +81,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"to repeat: {command_that_repeats(config)}")
 
 
+def try_examples(items: list[pytest.Item], times: float) -> None:
+    """Let each law be tried with so many times the number of examples that it declares."""
+    for law in {item.obj for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)}:
+        declared = law._hypothesis_internal_use_settings
+        number = max(1, round(declared.max_examples * times))
+        law._hypothesis_internal_use_settings = settings(declared, max_examples=number)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if EXAMPLES in os.environ:
+        try_examples(items, float(os.environ[EXAMPLES]))
     for item in items:
         if item.path.parent.as_posix().endswith(ON_VIRTUAL_CLOCK):
             item.add_marker(pytest.mark.virtual_clock)

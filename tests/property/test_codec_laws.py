@@ -180,7 +180,7 @@ def test_scalar_comes_back_equal_and_of_its_type(case, data):
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_any_nesting_of_converters_round_trips(data):
     case = data.draw(CASES)
     value = data.draw(case.values)
@@ -191,7 +191,7 @@ def test_any_nesting_of_converters_round_trips(data):
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_items_are_decoded_together_as_each_is_alone(data):
     case = data.draw(CASES)
     stored = [case.converter.encode(value) for value in data.draw(st.lists(case.values, min_size=1, max_size=4))]
@@ -212,7 +212,7 @@ def outcome(encode, value):
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_straight_encoding_gives_what_the_converter_gives_or_fails_too(data):
     case, other = data.draw(CASES), data.draw(CASES)
     straight = codec.straight_encoder("Thing", [codec.Part("value", "value", case.converter)])
@@ -236,7 +236,7 @@ def test_plain_values_round_trip(value):
 
 
 @given(INTEGERS | decimals() | FLOATS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_number_text_is_canonical_and_exact(number):
     text = codec.number_text(number)
     exact = Decimal(float.__repr__(number)) if isinstance(number, float) else Decimal(number)

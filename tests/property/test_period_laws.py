@@ -63,7 +63,7 @@ def covered(periods, low, high, **inclusive):
 
 
 @given(st.sampled_from(sorted(PERIODS)), moments, st.floats(0, 1), st.lists(st.floats(0, 1), max_size=20))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_every_moment_of_a_range_lies_in_one_of_its_periods(name, low, share, shares):
     periods, length = PERIODS[name], REACH[name] * share
     names = covered(periods, low, low + length)
@@ -73,7 +73,7 @@ def test_every_moment_of_a_range_lies_in_one_of_its_periods(name, low, share, sh
 
 
 @given(st.sampled_from(sorted(PERIODS)), moments, st.floats(0, 1))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_periods_follow_one_another_without_a_gap(name, low, share):
     periods = PERIODS[name]
     numbers = periods.numbers(low, low + REACH[name] * share)
@@ -83,7 +83,7 @@ def test_periods_follow_one_another_without_a_gap(name, low, share):
 
 
 @given(st.sampled_from(sorted(PERIODS)), moments, st.booleans(), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_an_end_that_is_left_out_takes_its_period_along_only_if_nothing_else_is_in_it(name, start, low, high):
     periods = PERIODS[name]
     number = periods.calendar.number(start)
@@ -159,10 +159,8 @@ class Tables:
 
 
 quarters = st.integers(0, 40)
-items_of = st.builds(
-    lambda owner, n: Item(owner=owner, at=EPOCH + timedelta(minutes=15 * n)), st.sampled_from("ab"), quarters
-)
-stored = st.lists(items_of, max_size=40, unique_by=lambda item: (item.owner, item.at))
+ITEMS = [Item(owner=owner, at=EPOCH + timedelta(minutes=15 * number)) for owner in "ab" for number in range(41)]
+stored = st.lists(st.sampled_from(ITEMS), max_size=40, unique_by=lambda item: (item.owner, item.at))
 
 
 def run(tables, use):
@@ -182,7 +180,7 @@ def run(tables, use):
     st.integers(1, 12),
     st.sets(st.integers(0, 10), max_size=3),
 )
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_what_is_read_from_several_tables_is_what_a_plain_filter_gives(items, low, high, descending, page, size, gone):
     assume(low <= high)
     start, end = (EPOCH + timedelta(minutes=15 * number) for number in (low, high))

@@ -87,7 +87,7 @@ def applied(stored, differences):
 
 
 @given(TREES, COPIES, st.data())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_the_stored_item_after_the_changes_is_the_encoded_instance(tree, copied, data):
     definition = definition_of(Tree)
     stored = orjson.loads(orjson.dumps(definition.items.encode(tree)))

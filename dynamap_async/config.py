@@ -1,8 +1,10 @@
 """Frozen settings, passed in explicitly; nothing here is global or read at import."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Any, Final, Literal
+
+from dynamap_async.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,10 @@ batch carries many waiters in one exchange, and ``waiter_ids`` lists them. Both 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import Outcome
 
 

@@ -1,10 +1,11 @@
 """The one value that crosses from the pure half of the library to the asynchronous half."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 _EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38

@@ -1,7 +1,8 @@
 """Statistics: what a session has done until now, as frozen values."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from dynamap_async.dataclass import dataclass
 
 OTHER_TABLES: Final = "other tables"
 """Stands for a table where counts are by table: for those that do not exist, and, of thousands, for those that were

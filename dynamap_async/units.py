@@ -5,8 +5,9 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-wr
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import PAGE_BYTES, READ_UNIT_BYTES, WRITE_UNIT_BYTES
 
 

@@ -3,7 +3,7 @@
 Units are counted inside as whole halves of a unit, so that sums are exact; what is called ``..._units`` returns units.
 """
 
-from dataclasses import dataclass
+from dynamap_async.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """Errors of items and values: what cannot be stored, read or found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors.root import DynamapError
 from dynamap_async.wire import WireItem
 

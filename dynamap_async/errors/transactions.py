@@ -4,9 +4,10 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transac
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors.service import ServiceError
 from dynamap_async.wire import WireItem
 

@@ -10,11 +10,12 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import Context, ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from math import inf
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.config import Priority
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import CapacityBudgetExceededError
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.request import Request

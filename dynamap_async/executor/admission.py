@@ -15,11 +15,12 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     DynamapError,

@@ -12,13 +12,14 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any, ClassVar, Final, TypeAlias
 
 import orjson
 
 from dynamap_async.config import Priority
+from dynamap_async.dataclass import dataclass
 from dynamap_async.executor.calls import Call, Chunk
 from dynamap_async.limits import (
     BATCH_ANSWER_BYTES,

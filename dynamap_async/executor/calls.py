@@ -8,12 +8,13 @@ import asyncio
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias, TypeVar
 
 import orjson
 
 from dynamap_async.config import Priority
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, Outcome, ServiceError, TransportError
 from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, Estimate
 from dynamap_async.executor.consumed import Spending

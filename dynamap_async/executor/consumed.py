@@ -5,10 +5,10 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Consu
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import Body

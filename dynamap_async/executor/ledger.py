@@ -13,9 +13,9 @@ import inspect
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
     ConfigurationError,
     Outcome,

@@ -11,7 +11,6 @@ iterator, so that dropping the iterator ends it. No position passes an item that
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import Any, Final, Generic, Protocol, TypeAlias
@@ -19,6 +18,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias
 import anyio
 from typing_extensions import TypeVar
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.executor.accounts import bare_context
 from dynamap_async.executor.gather import together

@@ -4,9 +4,9 @@ Grammar: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expres
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.paths import Path
 from dynamap_async.wire import AttributeValue

@@ -1,9 +1,10 @@
 """Document paths: which part of an item an expression names."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.codec import EMPTY_SET, Converter
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.limits import PATH_DEPTH
 from dynamap_async.wire import AttributeValue

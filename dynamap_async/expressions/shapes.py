@@ -8,11 +8,11 @@ its users'. Expressions that name such a part have no shape.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from dynamap_async import limits
 from dynamap_async.codec import value_size
+from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions.conditions import (
     And,
     Between,

@@ -5,11 +5,12 @@ how they are stored.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
 from dynamap_async.codec import ALL_TAGS
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.conditions import Size, Value, path_in
 from dynamap_async.expressions.paths import Path

@@ -4,10 +4,10 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Express
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from dynamap_async import limits
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.conditions import Value
 from dynamap_async.expressions.paths import Path

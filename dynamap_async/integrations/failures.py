@@ -4,10 +4,11 @@ The texts are fixed: an error's own message may name tables, keys and stored ite
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import Any, Final, cast
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
     BatchError,
     CapacityBudgetExceededError,

@@ -9,9 +9,9 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import Token
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.events import (
     BatchSplit,
     Event,

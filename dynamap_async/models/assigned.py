@@ -6,13 +6,13 @@ neither.
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticKnownError, PydanticOmit
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 
 PRESENCE: Final = "__dynamap_presence_of_"

@@ -1,12 +1,12 @@
 """The definition of a model: its fields, its items and its table, as DynamoDB knows them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Condition, Function, Path
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields

@@ -1,9 +1,9 @@
 """Index declarations on models: which fields make an index's key, and what class access to one gives."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.models.settings import INDEXES
 from dynamap_async.schema import ALL, IndexKind, Projection, Throughput
 

@@ -5,7 +5,7 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from types import EllipsisType
@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dynamap_async.codec import StoredForm, to_epoch_seconds
+from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
 from dynamap_async.models.templates import DeclaredTemplate

@@ -5,7 +5,6 @@ not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from inspect import isclass
@@ -18,6 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from dynamap_async.codec import Converter, abbreviate, refusal
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Path
 from dynamap_async.models.annotations import (

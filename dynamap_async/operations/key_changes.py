@@ -9,11 +9,11 @@ the value that it reads as, and not for a change.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
     Action,

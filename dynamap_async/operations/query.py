@@ -1,13 +1,13 @@
 """Queries and scans as immutable values: what they can be asked for, and the results that they can end in."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async import limits
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
 from dynamap_async.expressions import Condition, Selectable, path_of
 from dynamap_async.models import Index, KeyValue, Model, Periods, definition_of

@@ -4,10 +4,10 @@ Invariant: for each value of a constraint there is at most one guard, and it nam
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
 from dynamap_async.codec import decode_any, encode_any
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     OperationError,

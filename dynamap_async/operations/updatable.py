@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 from dynamap_async.codec import check_item
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
     Action,

@@ -4,9 +4,9 @@ import math
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import Condition, DocumentPath, Expr, Path, flatten, paths_in
 from dynamap_async.models import Model, definition_of

@@ -7,12 +7,12 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-exp
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from dynamap_async.codec import encode_any
+from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Comparison, Condition, Function, Value
 from dynamap_async.models import Definition
 from dynamap_async.wire import Body, WireItem

@@ -4,10 +4,10 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.K
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from dynamap_async.codec import KeyRole, check_key_value, order_key
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 

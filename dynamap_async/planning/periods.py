@@ -1,10 +1,11 @@
 """Tables by period: which of them a query or scan reads, whether in turn, and what a missing one means."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dynamap_async.codec import order_key
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
 from dynamap_async.models import Definition, Periods, definition_of

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
 import orjson
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
 from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
 from dynamap_async.planning.replace_fields import replace_fields

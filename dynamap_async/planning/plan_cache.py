@@ -9,10 +9,10 @@ A plan that is kept was made without an error, so that only what depends on valu
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from dynamap_async.codec import KeyRole, check_key_value
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Condition, RenderedMembers, Values, shape_and_values
 from dynamap_async.models import Definition, definition_of

@@ -9,10 +9,11 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.K
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import AmbiguousIndexError, EncodeError, ExpressionError, NoIndexError, OperationError
 from dynamap_async.expressions import Comparison, Condition, In, Or, Value, paths_in
 from dynamap_async.models import Definition

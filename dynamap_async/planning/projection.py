@@ -4,9 +4,10 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.htm
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError, UnprojectedAttributeError
 from dynamap_async.expressions import Condition, paths_in
 from dynamap_async.limits import BATCH_GET_KEYS

@@ -1,11 +1,12 @@
 """What a query or scan asks for: its settings, what its items become, and what that requires of an index."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import BaseModel
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of

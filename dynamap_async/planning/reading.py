@@ -1,10 +1,11 @@
 """Planned queries and scans: the requests of their pages, what items become, where a page ends and the next begins."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
 
 from dynamap_async.codec import order_key
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.expressions import (
     Condition,

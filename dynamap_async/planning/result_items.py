@@ -1,12 +1,12 @@
 """What the items of a read become: instances of one model or several, selected values, or another Pydantic model."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
 from dynamap_async.expressions import Path
 from dynamap_async.models import (

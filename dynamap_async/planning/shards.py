@@ -6,10 +6,11 @@ calculated from. A filter, or the condition of a write, asks for all that the ke
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions import And, Comparison, Condition, Function, In, Not, Or, Path, Value, paths_in
 from dynamap_async.limits import IN_OPERANDS

@@ -1,10 +1,11 @@
 """Shared tables: which items of them a read gives out, which ones a write may change, and which keys are whose."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dynamap_async.codec import text
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
 from dynamap_async.limits import IN_OPERANDS

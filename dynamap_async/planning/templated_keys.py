@@ -7,11 +7,11 @@ what their templates make of the conditions has to come to one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value
 from dynamap_async.models import Definition, FieldPlan, definition_of

@@ -1,10 +1,10 @@
 """Secondary indexes as DynamoDB knows them, and what each of them holds."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
 from dynamap_async.config import Throughput
+from dynamap_async.dataclass import dataclass
 from dynamap_async.schema.keys import KeySchema
 
 ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]

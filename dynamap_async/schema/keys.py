@@ -1,10 +1,10 @@
 """Key attributes and key schemas: what identifies an item and what orders it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.wire import AttributeValue, KeyTag, WireKey
 
 

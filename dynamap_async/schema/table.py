@@ -1,8 +1,9 @@
 """A table as DynamoDB knows it: keys, indexes and time to live, without any model."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dynamap_async.config import Throughput
+from dynamap_async.dataclass import dataclass
 from dynamap_async.schema.indexes import IndexKind, IndexSchema
 from dynamap_async.schema.keys import KeySchema
 from dynamap_async.wire import KeyTag

@@ -1,7 +1,6 @@
 """Scopes: what is awaited inside of one is accounted for, budgeted and prioritised together."""
 
 import asyncio
-from dataclasses import dataclass
 from math import inf, isfinite
 from types import TracebackType
 from typing import Final, Self
@@ -9,6 +8,7 @@ from typing import Final, Self
 import anyio
 
 from dynamap_async.config import Priority
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
 from dynamap_async.executor import Account, Executor, Limits, enter, leave
 from dynamap_async.usage import Usage

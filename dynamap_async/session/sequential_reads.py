@@ -4,10 +4,11 @@ import logging
 import sys
 import warnings
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType, FrameType
 from typing import Final
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.events import Event, RequestEnded, RequestQueued
 from dynamap_async.executor import Account, innermost

@@ -1,10 +1,11 @@
 """The control plane's requests, made of table schemas, and its answers read into values. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError, OperationError
 from dynamap_async.limits import TAGS_PER_TABLE
 from dynamap_async.request import Request

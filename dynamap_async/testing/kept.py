@@ -5,9 +5,9 @@ answered, none changed a table, and all items that were left could be removed; a
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, ServiceError
 from dynamap_async.executor.consumed import METERED
 from dynamap_async.limits import BATCH_WRITE_REQUESTS

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 from uuid import uuid4
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, ResourceNotFoundError
 from dynamap_async.models import Model
 from dynamap_async.operations import SingleRequest

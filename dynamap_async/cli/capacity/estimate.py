@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.units import (
     index_write_half_units,
     items_per_page,

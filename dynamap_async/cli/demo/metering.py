@@ -1,12 +1,13 @@
 """Counts what a question costs: the requests that it sends, and the read units of what they evaluate."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from dynamap_async import Session
 from dynamap_async.capacity import page_read_units
 from dynamap_async.codec import item_size
+from dynamap_async.dataclass import dataclass
 from dynamap_async.operations import SingleRequest
 from dynamap_async.planning import Context
 from dynamap_async.request import Request

@@ -5,7 +5,6 @@ import os
 import secrets
 from collections.abc import Generator, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from dynamap_async.cli.demo.scenario import Scenario
 from dynamap_async.cli.demo.screen import Screen, number_of
 from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, Answer, ask_all, put_all, tables_of
 from dynamap_async.cli.extras import MissingExtraError
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing import LocalEngine
 from dynamap_async.transport import AioConfig, Connection, WireTransport

@@ -3,11 +3,11 @@
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeAlias
 
 from dynamap_async import BoundQuery, Model, Session
+from dynamap_async.dataclass import dataclass
 
 Question: TypeAlias = Callable[[Session], BoundQuery[Any, Any]]
 """An access pattern. The first paragraph of its docstring asks it in words, the others remark on the answer."""

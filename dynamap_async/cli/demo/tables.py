@@ -1,7 +1,7 @@
 """Items as tables on a screen: which fields, in which order, and how a value is written."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, cast
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from dynamap_async import Model
 from dynamap_async.cli.demo.work import Answer
+from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Comparison, Condition, Path, paths_in
 from dynamap_async.models import definition_of
 

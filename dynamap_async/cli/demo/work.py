@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
@@ -10,6 +9,7 @@ import anyio
 from dynamap_async import Model, Plan, RetryPolicy, Session
 from dynamap_async.cli.demo.metering import Evaluated, Meter, survey
 from dynamap_async.cli.demo.scenario import Question
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, Outcome, ResourceInUseError, ResourceNotFoundError, TransportError
 from dynamap_async.models import definition_of
 from dynamap_async.transport import Transport

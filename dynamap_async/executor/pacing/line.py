@@ -13,11 +13,12 @@ priority that draws on the same buckets. After ``admit``, nobody waits while all
 import heapq
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, takewhile
 from typing import Final, TypeAlias
 
 from dynamap_async.config import Priority
+from dynamap_async.dataclass import dataclass
 from dynamap_async.executor.pacing.buckets import Bucket
 from dynamap_async.executor.pacing.estimates import Estimate
 

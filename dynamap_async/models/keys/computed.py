@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -12,6 +11,7 @@ from pydantic import BaseModel, model_validator
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import MISFITS
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.assigned import UNASSIGNED
 from dynamap_async.models.fields import FieldPlan

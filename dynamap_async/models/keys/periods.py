@@ -5,12 +5,12 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-time
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
 from dynamap_async.codec import abbreviate, order_key
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
 from dynamap_async.models.annotations import bare, without_none

@@ -1,12 +1,12 @@
 """The kinds of items in a shared table: which model an item belongs to."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeGuard, TypeVar
 
 from pydantic import BaseModel
 
 from dynamap_async.codec import decode_any
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec

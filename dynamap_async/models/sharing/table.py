@@ -1,12 +1,12 @@
 """Shared tables: one table that holds the items of several models, told apart by a stored marker."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from dynamap_async import limits
+from dynamap_async.dataclass import dataclass
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
 from dynamap_async.models.settings import check_name, fault, names_periods
 from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput

@@ -9,7 +9,6 @@ store: sign, exponent and 38 digits, 42 characters in all, those of negative num
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -20,6 +19,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, FutureDate, FutureDatetime, PastDate, PastDatetime
 
 from dynamap_async.codec import abbreviate, instant_text, number_text, parse_instant, refusal
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 from dynamap_async.limits import NUMBER_DIGITS
 from dynamap_async.models.annotations import bare, is_kind_of, name_of, without_none

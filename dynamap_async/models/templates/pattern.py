@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from dynamap_async.dataclass import dataclass
 
 
 class PatternError(ValueError):

@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.executor import Account, Chunk
 from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request

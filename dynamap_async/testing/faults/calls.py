@@ -1,9 +1,10 @@
 """One call of the API as a fault script sees it: the operation, its tables, and the items of a batch. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, cast
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.wire import Body
 
 OPERATIONS: Final = frozenset(

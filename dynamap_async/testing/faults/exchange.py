@@ -5,12 +5,12 @@ import contextlib
 import socket
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 import anyio
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.testing.faults.kinds import Damage
 from dynamap_async.transport.channel import Answer
 

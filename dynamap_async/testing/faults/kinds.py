@@ -1,10 +1,10 @@
 """What can go wrong, as values. What carries a request, a transport or a server, acts on them in its own way."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.testing.faults.calls import Call
 from dynamap_async.transport.channel import Answer
 

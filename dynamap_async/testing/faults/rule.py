@@ -1,11 +1,11 @@
 """Rules: which requests are meant, and, as verbs, what happens to them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing.faults.answers import (
     THROTTLING_CODES,

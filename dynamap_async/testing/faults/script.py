@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeAlias
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, Call
 from dynamap_async.testing.faults.kinds import Fault, LeftOver, Slow
 from dynamap_async.testing.faults.rule import Match, Rule

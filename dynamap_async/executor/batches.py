@@ -14,7 +14,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -242,11 +242,6 @@ class Ready(deque[Call]):
 
     __slots__ = ()
 
-    add: ClassVar[Callable[[deque[Call], Call], None]] = deque[Call].append
-    """Puts a request last."""
-    add_first: ClassVar[Callable[[deque[Call], Call], None]] = deque[Call].appendleft
-    """Puts a request that was sent before those that came later."""
-
     def take(self, most: int, most_bytes: int, alone: Container[str], weight: Callable[[Call], int]) -> Taken:
         """Take the requests of the next call: the first, whatever it weighs, and those after it that can share it.
 
@@ -285,7 +280,10 @@ class Ready(deque[Call]):
 
 
 class Queues:
-    """The queues of one lane."""
+    """The calls of one lane that wait for a slot.
+
+    Invariant: of each priority, the queues that are not empty stand in line for their turns, each once.
+    """
 
     def __init__(self, groups: int) -> None:
         """Create empty queues.
@@ -293,67 +291,105 @@ class Queues:
         Args:
             groups: how many groups of requests there are that never share a call.
         """
+        self.parts_of_refused: Final[deque[list[Call]]] = deque()
+        """Batches that go before everything else: the parts of batches that were refused."""
         self._groups = [{priority: Ready() for priority in Priority} for _ in range(groups)]
         self._chunks = {priority: Ready() for priority in Priority}
         """A queue of their own, for each is a call by itself, and takes turns with the calls of all others."""
-        every = (self._chunks, *self._groups)
-        self._by_priority = {priority: deque(group[priority] for group in every) for priority in Priority}
-        """Those of each priority, each in its turn."""
-        self._all = [queue for group in every for queue in group.values()]
+        self._in_turn: dict[Priority, deque[Ready]] = {priority: deque() for priority in Priority}
+        """The queues of each priority that are not empty, the next one first."""
 
-    def __bool__(self) -> bool:
-        return any(self._all)
+    def add(self, call: Call, *, first: bool = False) -> None:
+        """Put a call into its queue.
+
+        Args:
+            call: what waits.
+            first: whether it was sent before, and goes before those that came later.
+        """
+        urgency = call.urgency = call.priority
+        # Consistent reads are a group of their own; of writes there is one group.
+        queue = (self._groups[call.consistent] if call.parts == 1 else self._chunks)[urgency]
+        if not queue:
+            self._in_turn[urgency].append(queue)
+        if first:
+            queue.appendleft(call)
+        else:
+            queue.append(call)
 
     def has(self, number: int) -> bool:
-        """Return whether so many requests wait in one of the queues, or in one as a chunk."""
-        return any(len(queue) >= number for queue in self._all) or any(self._chunks.values())
+        """Return whether so many requests wait in one of the queues, or in one as a chunk, or were refused together."""
+        if self.parts_of_refused:
+            return True
+        for queues in self._in_turn.values():
+            for queue in queues:
+                if len(queue) >= number or queue[0].parts > 1:
+                    return True
+        return False
 
-    def of(self, call: Call) -> Ready:
-        """Return the queue of a request, which is to be put there now."""
-        call.urgency = call.priority
-        # Consistent reads are a group of their own; of writes there is one group.
-        return (self._groups[call.consistent] if call.parts == 1 else self._chunks)[call.urgency]
+    def has_only(self, call: Call) -> bool:
+        """Return whether a call waits, and nothing else."""
+        if self.parts_of_refused or sum(map(len, self._in_turn.values())) != 1:
+            return False
+        queues = self._in_turn[call.urgency]
+        return bool(queues) and len(queues[0]) == 1 and queues[0][0] is call
 
     def urgency(self) -> Priority | None:
         """Return the priority of the most urgent that waits; None if nothing does."""
-        for priority, queues in self._by_priority.items():
-            if any(queues):
+        if self.parts_of_refused:
+            return self.parts_of_refused[0][0].urgency
+        for priority, queues in self._in_turn.items():
+            if queues:
                 return priority
         return None
 
-    def next(self, priority: Priority) -> Ready | None:
-        """Return the queue of a priority whose turn it is; None if nothing waits in any."""
-        queues = self._by_priority[priority]
-        for _ in range(len(queues)):
-            queues.rotate(-1)
-            if queue := queues[-1]:
-                return queue
-        return None
+    def take(
+        self, priority: Priority, most: int, most_bytes: int, alone: Container[str], weight: Callable[[Call], int]
+    ) -> Taken:
+        """Take the requests of the next call of a priority; the arguments are those of ``Ready.take``."""
+        if self.parts_of_refused:
+            return Taken(self.parts_of_refused.popleft())
+        queues = self._in_turn[priority]
+        if not queues:
+            return Taken()
+        queue = queues.popleft()
+        taken = queue.take(most, most_bytes, alone, weight)
+        if queue:
+            queues.append(queue)
+        return taken
 
     def take_out(self, call: Call) -> bool:
-        """Take one request out of its queue; return whether it was in one."""
-        for queue in self._all:
-            if call in queue:
-                queue.remove(call)
-                return True
+        """Take one call out of its queue; return whether it was in one."""
+        for queues in self._in_turn.values():
+            for queue in queues:
+                if call in queue:
+                    queue.remove(call)
+                    if not queue:
+                        queues.remove(queue)
+                    return True
         return False
 
     def take_out_all(self, table: str) -> list[Call]:
-        """Take out all requests to a table; return them in their order."""
+        """Take out all calls about a table; return them in their order."""
         taken: list[Call] = []
-        for queue in self._all:
-            concerned = [each for each in queue if table in tables_of(each.request)]
-            if concerned:
-                left = [each for each in queue if table not in tables_of(each.request)]
-                queue.clear()
-                queue.extend(left)
-                taken += concerned
+        for queues in self._in_turn.values():
+            for queue in tuple(queues):
+                concerned = [each for each in queue if table in tables_of(each.request)]
+                if concerned:
+                    left = [each for each in queue if table not in tables_of(each.request)]
+                    queue.clear()
+                    queue.extend(left)
+                    taken += concerned
+                    if not left:
+                        queues.remove(queue)
         return taken
 
     def clear(self) -> None:
         """Forget everything."""
-        for queue in self._all:
-            queue.clear()
+        self.parts_of_refused.clear()
+        for queues in self._in_turn.values():
+            for queue in queues:
+                queue.clear()
+            queues.clear()
 
 
 class ReadRules:
@@ -425,12 +461,13 @@ class ReadRules:
         return {identity: PartOfAnswer(Item=item) for identity, item in found.items()}, leftovers
 
     def learn_of_call(self, call: Call, answer: Body) -> None:
-        """Learn sizes from the answer to one call."""
+        """Learn sizes from the answer to one call: to a chunk, or of a table of which nothing is known yet."""
+        table = call.request.table
         if call.chunk is not None:
             responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
-            self._sizes.learn(call.request.table, responses.get(call.request.table, ()))
-        elif item := answer.get("Item"):
-            self._sizes.learn(call.request.table, (item,))
+            self._sizes.learn(table, responses.get(table, ()))
+        elif table not in self._sizes.known and (item := answer.get("Item")):
+            self._sizes.learn(table, (item,))
 
     def learn(self, calls: Sequence[Call], parts: Mapping[str, Body]) -> None:
         """Learn sizes from the answer to several calls."""

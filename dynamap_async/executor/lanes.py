@@ -19,7 +19,7 @@ key that it writes it stands in the line, where it was the first when it was acc
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import Context
 from functools import partial
 from typing import Final
@@ -47,6 +47,7 @@ from dynamap_async.executor.retry import (
     unprocessed,
     unrecognised,
 )
+from dynamap_async.executor.singles import Singles
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import PartOfAnswer, Reader, Request, Together
 from dynamap_async.transport import UNREADABLE, damaged
@@ -99,30 +100,34 @@ class Sealing:
 
     def __init__(
         self,
+        queues: Queues,
         slots: Slots,
-        window_seconds: float,
         *,
-        urgency: Callable[[], Priority | None],
-        full: Callable[[], bool],
+        most: int,
+        window_seconds: float,
         carry_next: Callable[[Priority], None],
     ) -> None:
         """Create it with nothing scheduled.
 
         Args:
+            queues: what waits.
             slots: how many requests travel at the same time.
+            most: so many requests wait for no others.
             window_seconds: how long a request waits for others.
-            urgency: the priority of the most urgent that waits; None if nothing does.
-            full: whether what waits need not wait for others.
-            carry_next: carries the next call of a priority, for which a slot was taken.
+            carry_next: carries the next batch of a priority, for which a slot was taken.
         """
+        self._queues: Final = queues
         self._slots: Final = slots
+        self._most: Final = most
         self._window_seconds: Final = window_seconds
-        self._urgency: Final = urgency
-        self._full: Final = full
         self._carry_next: Final = carry_next
         self._due: float | None = None
         """When what is queued has waited long enough for others; None while nothing is."""
         self._scheduled: asyncio.Handle | None = None
+        self._soon = False
+        """Whether what is scheduled comes at the end of this tick."""
+        self._led: Call | None = None
+        """The call whose caller looks after it when this tick is over."""
         self._reserved: asyncio.Future[None] | None = None
         self._reserved_for = Priority.INTERACTIVE
 
@@ -137,10 +142,9 @@ class Sealing:
 
     def wake(self) -> None:
         """See to it that what is queued is sealed: at the end of this tick, or when it has waited for others."""
-        scheduled = self._scheduled
-        if scheduled is not None and self._reserved is None and not isinstance(scheduled, asyncio.TimerHandle):
-            return  # at the end of this tick, as most of those who come in it find (benchmarks: concurrent_gets_400)
-        urgency = self._urgency()
+        if self._soon and self._reserved is None:
+            return  # as most of those who come in a tick find (benchmarks: concurrent_gets_400)
+        urgency = self._queues.urgency()
         if urgency is None:
             self._due = None
             return
@@ -153,11 +157,37 @@ class Sealing:
         loop = asyncio.get_running_loop()
         if self._due is None:
             self._due = loop.time() + self._window_seconds
+        due = self._is_due()
         if self._scheduled is not None:
-            if not (isinstance(self._scheduled, asyncio.TimerHandle) and self._is_due()):
+            if self._soon or not due:
                 return
             self._scheduled.cancel()
-        self._scheduled = loop.call_soon(self._seal) if self._is_due() else loop.call_at(self._due, self._window_over)
+        self._soon = due
+        self._scheduled = loop.call_soon(self._seal) if due else loop.call_at(self._due, self._window_over)
+
+    def lead(self, call: Call) -> bool:
+        """Return whether the caller of a call that has just been queued looks after it when this tick is over.
+
+        It then asks ``is_left_to``. Meanwhile others may come, and the call is sealed with them.
+
+        Args:
+            call: what was queued.
+        """
+        if self._led is not None or not self._soon or call.joined or not self._queues.has_only(call):
+            return False
+        self._led = call
+        return True
+
+    def is_left_to(self, call: Call) -> bool:
+        """Return whether nothing but a call that is looked after has come, so that its caller sends it, or wakes this.
+
+        Args:
+            call: what ``lead`` was asked of.
+        """
+        if self._led is not call:
+            return False
+        self._led = None
+        return True
 
     def stop(self) -> None:
         """Schedule nothing any more."""
@@ -166,7 +196,10 @@ class Sealing:
                 waiting.cancel()
 
     def _is_due(self) -> bool:
-        return self._full() or (self._due is not None and self._due <= asyncio.get_running_loop().time())
+        due = self._due
+        if due is not None and due <= asyncio.get_running_loop().time():
+            return True
+        return self._queues.has(self._most)
 
     def _window_over(self) -> None:
         self._due = _AT_ONCE
@@ -175,11 +208,15 @@ class Sealing:
     def _unschedule(self) -> None:
         if self._scheduled is not None:
             self._scheduled.cancel()
-            self._scheduled = None
+            self._scheduled, self._soon = None, False
 
     def _seal(self) -> None:
         self._unschedule()
-        while (urgency := self._urgency()) is not None and self._is_due() and self._slots.try_take(urgency):
+        if self._led is not None:
+            if self._queues.has_only(self._led):
+                return  # its caller comes next
+            self._led = None
+        while (urgency := self._queues.urgency()) is not None and self._is_due() and self._slots.try_take(urgency):
             self._carry_next(urgency)
         if urgency is None:
             self._due = None
@@ -197,7 +234,7 @@ class Sealing:
             self._reserved = None
         if reserved.cancelled():
             return
-        if self._urgency() == priority:
+        if self._queues.urgency() == priority:
             self._carry_next(priority)
         else:
             self._slots.release(priority)
@@ -207,6 +244,13 @@ class Sealing:
 
 Parts = dict[str, Body]
 """What an answer says of each identity."""
+
+
+class _EndOfTick:
+    """Awaited, it lets everything run that is ready to: what ``asyncio.sleep(0)`` does, which costs more."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
 
 
 class Lane:
@@ -222,6 +266,7 @@ class Lane:
         slots: Slots,
         retries: Retries,
         admission: Admission,
+        singles: Singles,
         ended: Callable[[], None],
     ) -> None:
         """Create a lane with nothing queued.
@@ -234,6 +279,7 @@ class Lane:
             slots: how many requests travel at the same time.
             retries: what is sent again, and when.
             admission: who may be sent.
+            singles: sends reads that travel alone.
             ended: called whenever calls are answered or given up.
         """
         self._rules: Final = rules
@@ -243,15 +289,15 @@ class Lane:
         self._slots: Final = slots
         self._retries: Final = retries
         self._admission: Final = admission
+        self._singles: Final = singles
         self._ended: Final = ended
         self._most: Final = min(policy.max_keys, rules.most) if policy.enabled else 1
         self._queues: Final = Queues(rules.groups)
         self._sealing: Final = Sealing(
-            slots, policy.window_seconds, urgency=self._urgency, full=self._full, carry_next=self._carry_next
+            self._queues, slots, most=self._most, window_seconds=policy.window_seconds, carry_next=self._carry_next
         )
         self._unbatched: Final = UnbatchedTables()
         self._backoffs: Final = Backoffs(retries, self._again, self._close_one)
-        self._parts_of_refused: Final[deque[list[Call]]] = deque()
         self._recalled: Final[deque[Call]] = deque()
         """What was queued, and is asked for anew because its table needs units now."""
         self._deadline: Callable[[], float] = anyio.current_effective_deadline
@@ -296,12 +342,23 @@ class Lane:
         # Without a callback of the future, which would cost a turn of the event loop (benchmarks: concurrent_gets_400).
         call, future = self._enter(request, None, payer)
         try:
-            return await future
+            if not self._rules.writes and self._sealing.lead(call):
+                await _EndOfTick()
+                if not self._goes_alone(call):
+                    return await future
+            else:
+                return await future
         except asyncio.CancelledError:
-            if future.done() and not future.cancelled():
+            if not future.cancel() and not future.cancelled():
                 future.exception()  # the answer came in the same moment: asyncio must not report it as lost
+            if self._sealing.is_left_to(call):
+                self._sealing.wake()
             self._left(call, future)
             raise
+        # A read alone needs no task of its own; a write does, to keep its turn when its caller leaves.
+        answer = await self._singles.carry(call)
+        self._rules.learn_of_call(call, answer)
+        return answer
 
     def submit_chunk(
         self, chunk: Chunk, deadline: float, payer: Account | None, apart: Apart
@@ -351,7 +408,6 @@ class Lane:
         for call in tuple(self.open):
             self._give_up(call, given_up(call))
         self._backoffs.clear()
-        self._parts_of_refused.clear()
         self._queues.clear()
         self._recalled.clear()
         for task in self.tasks:
@@ -389,6 +445,19 @@ class Lane:
         if ledger.observed:
             waiter.future.add_done_callback(partial(ledger.done, waiter.number, call))
         return call, waiter.future
+
+    def _goes_alone(self, call: Call) -> bool:
+        """Take a read out of its queue that its caller is to send, as no other came; return False for any other."""
+        sealing = self._sealing
+        if not sealing.is_left_to(call):
+            return False
+        if call.joined or call.ticket is not None or call.urgency is not Priority.INTERACTIVE or not self._slots.free:
+            sealing.wake()
+            return False
+        self._queues.take_out(call)
+        self._rules.begin((call,))
+        self.open.discard(call)
+        return True
 
     def _join(self, call: Call, waiter: Waiter) -> None:
         call.join(waiter)
@@ -437,12 +506,11 @@ class Lane:
             for part in self._take_apart(call, call.chunk):
                 self._let_in(part)
         elif free or admission.ask(call, call.priority, partial(self._let_go_on, call)):
-            queue = self._queues.of(call)
-            (queue.add_first if call.attempts else queue.add)(call)
+            self._queues.add(call, first=call.attempts > 0)
 
     def _let_go_on(self, call: Call) -> None:
         """Queue a call that has waited for its units."""
-        self._queues.of(call).add(call)
+        self._queues.add(call)
         self._sealing.hurry()
         self._sealing.wake()
 
@@ -451,7 +519,7 @@ class Lane:
         if self._admission.waits(call):
             self._admission.lift(call, priority)
         elif priority < call.urgency and self._queues.take_out(call):
-            self._queues.of(call).add(call)
+            self._queues.add(call)
 
     def _let_in_recalled(self) -> None:
         left = _RECALLED_AT_ONCE
@@ -470,13 +538,6 @@ class Lane:
             self._let_in(call)
             self._sealing.hurry()
         self._sealing.wake()
-
-    def _urgency(self) -> Priority | None:
-        """Return the priority of the most urgent that waits; None if nothing does."""
-        return self._parts_of_refused[0][0].urgency if self._parts_of_refused else self._queues.urgency()
-
-    def _full(self) -> bool:
-        return bool(self._parts_of_refused) or self._queues.has(self._most)
 
     def _left(self, call: Call, future: asyncio.Future[Body]) -> None:
         """Let a waiter be gone; what it was the last to wait for must not delay others."""
@@ -518,23 +579,15 @@ class Lane:
 
     def _carry_next(self, priority: Priority) -> None:
         """Carry the next batch of a priority, for which a slot was taken."""
-        batch = self._next_batch(priority)
-        if batch:
-            self._carry_in_task(batch, priority)
-        else:
-            self._slots.release(priority)
-
-    def _next_batch(self, priority: Priority) -> list[Call]:
-        """Take the calls of the next batch; none where nobody waits for what is queued."""
-        if self._parts_of_refused:
-            return self._parts_of_refused.popleft()
-        if (queue := self._queues.next(priority)) is None:
-            return []
-        rules = self._rules
-        taken = queue.take(self._most, rules.most_bytes, self._unbatched if self._unbatched.until else (), rules.weight)
-        self._close(taken.withdrawn)
+        rules, alone = self._rules, self._unbatched if self._unbatched.until else ()
+        taken = self._queues.take(priority, self._most, rules.most_bytes, alone, rules.weight)
+        if taken.withdrawn:
+            self._close(taken.withdrawn)
         rules.begin(taken.batch)
-        return taken.batch
+        if taken.batch:
+            self._carry_in_task(taken.batch, priority)
+        else:  # nobody waits for what was queued
+            self._slots.release(priority)
 
     def _carry_in_task(self, batch: list[Call], priority: Priority) -> None:
         # An empty context: a batch belongs to many waiters, and must not carry one's scopes, spans or log context.
@@ -737,7 +790,7 @@ class Lane:
         self._ledger.split(self._rules.batch(batch), batch, len(groups), error)
         for call in batch:
             call.attempts -= 1
-        self._parts_of_refused.extend(groups)
+        self._queues.parts_of_refused.extend(groups)
         self._sealing.wake()
 
     def _give_up(self, call: Call, error: Exception) -> None:

@@ -28,7 +28,7 @@ def pending(number, *, weight=1, shares=True, wanted=True):
 def queued(*requests):
     ready = Ready()
     for each in requests:
-        ready.add(each)
+        ready.append(each)
     return ready
 
 
@@ -84,12 +84,12 @@ def test_the_first_in_line_is_in_the_next_call_whatever_comes_later(seed):
         assert call.batch[0] is first
         for number in (next(later, None) for _ in range(chance.randrange(4))):
             if number is not None:
-                ready.add(pending(chance.choice([number, 1]), weight=chance.choice([1, 900, 2000])))
+                ready.append(pending(chance.choice([number, 1]), weight=chance.choice([1, 900, 2000])))
 
 
 def test_what_is_sent_again_goes_before_what_came_later():
     ready = queued(pending(1), pending(2))
-    ready.add_first(pending(0))
+    ready.appendleft(pending(0))
     assert calls(ready) == [[0, 1, 2]]
 
 

@@ -1,0 +1,241 @@
+"""Requests that travel alone, in the task of whoever waits for them, and the attempts of all requests.
+
+Invariant: when a session closes, whoever is interrupted gets an error, and its task goes on uncancelled, like one whose
+``asyncio.timeout`` is over. A slot is held for one exchange, never while waiting.
+"""
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+from typing import Any, Final
+
+import anyio
+
+from dynamap_async.config import Priority
+from dynamap_async.errors import ServiceError, TransportError
+from dynamap_async.executor.admission import Admission
+from dynamap_async.executor.calls import Call, Waiter
+from dynamap_async.executor.consumed import metered
+from dynamap_async.executor.ledger import Ledger
+from dynamap_async.executor.pages import Send
+from dynamap_async.executor.retry import Retries, given_up
+from dynamap_async.executor.slots import Slots
+from dynamap_async.request import Request
+from dynamap_async.transport import damage_of, damage_of_refusal, too_slow
+from dynamap_async.wire import Body
+
+
+class Attempts:
+    """The attempts that are under way: each has so much time in all, from its first byte out to its last byte in.
+
+    A timeout of one read does not end an answer that trickles in. ``asyncio.timeout`` would, at a timer for each
+    request; here one timer serves all: as they may all take equally long, they come due in the order in which they
+    began.
+
+    Invariant: a task has at most one attempt under way. A task that is cancelled here, and by nobody else, goes on
+    uncancelled with a RequestTimeoutError. No timer is left once ``close`` was called.
+    """
+
+    def __init__(self, send: Send, seconds: float) -> None:
+        """Create it with none.
+
+        Args:
+            send: sends a request once.
+            seconds: how long that may take; infinity for as long as it likes.
+        """
+        self._transport_send: Final = send
+        self._seconds: Final = seconds
+        self._due: Final[dict[asyncio.Task[Any], float]] = {}
+        """Each task with an attempt -> the event loop's time at which that has to be over, the earliest first."""
+        self._ended: Final[set[asyncio.Task[Any]]] = set()
+        """Those that were cancelled because their attempt took too long."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def send(self, request: Request) -> Body:
+        """Send a request once, and judge its answer: for every operation and transport, before anything is sent again.
+
+        Raises:
+            ServiceError: DynamoDB refused the request.
+            RequestTimeoutError: it took too long.
+            TransportError: no answer came, or one that cannot be right.
+        """
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        assert task is not None  # noqa: S101 - requests are sent in tasks
+        cancelled_before = task.cancelling()
+        due = self._due[task] = loop.time() + self._seconds
+        if self._timer is None and due < inf:
+            self._timer = loop.call_at(due, self._end_overdue, due)
+        try:
+            answer = await self._transport_send(metered(request))
+        except asyncio.CancelledError:
+            if task in self._ended and self._take_back(task) <= cancelled_before:
+                raise too_slow(request, self._seconds) from None
+            raise
+        except ServiceError as error:
+            if (damage := damage_of_refusal(request, error)) is not None:
+                raise damage from error
+            raise
+        finally:
+            del self._due[task]
+            if self._ended and task in self._ended:
+                self._take_back(task)
+        if (damage := damage_of(request, answer)) is not None:
+            raise damage
+        return answer
+
+    def _take_back(self, task: asyncio.Task[Any]) -> int:
+        """Take our cancellation back; return how many there are of others."""
+        self._ended.discard(task)
+        return task.uncancel()
+
+    def _end_overdue(self, until: float) -> None:
+        # Not by the clock: the event loop calls what is due a little too early.
+        self._timer = None
+        for task, due in self._due.items():
+            if due > until:
+                self._timer = asyncio.get_running_loop().call_at(due, self._end_overdue, due)
+                break
+            if task not in self._ended:
+                self._ended.add(task)
+                task.cancel()
+
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Singles:
+    """Sends requests one by one, in the tasks of those who wait for them: pages, and reads that are not shared."""
+
+    def __init__(
+        self,
+        send: Send,
+        *,
+        ledger: Ledger,
+        slots: Slots,
+        retries: Retries,
+        admission: Admission,
+        ended: Callable[[], None],
+    ) -> None:
+        """Create it with nothing under way.
+
+        Args:
+            send: sends a request once.
+            ledger: counts what happens.
+            slots: how many requests travel at the same time.
+            retries: what is sent again, and when.
+            admission: who may be sent.
+            ended: called whenever a request is answered or given up.
+        """
+        self._send: Final = send
+        self._ledger: Final = ledger
+        self._slots: Final = slots
+        self._retries: Final = retries
+        self._ended: Final = ended
+        self._admission: Final = admission
+        self.under_way: Final[dict[Call, asyncio.Task[object] | None]] = {}
+        """What is under way, each with the task that waits for it."""
+        self._interrupted: Final[dict[Call, int]] = {}
+        """What was given up, with the number of times that its task was cancelled before."""
+
+    async def send(self, request: Request) -> Body:
+        """Carry out a request and return its answer; errors are those of ``Executor.send``."""
+        return await self.carry(self._begun(request))
+
+    async def carry(self, call: Call) -> Body:
+        """Carry out a request that was counted, for the one task that waits for it, and return its answer.
+
+        Args:
+            call: the request; of its waiter no more than this task itself knows.
+        """
+        self.under_way[call] = asyncio.current_task()
+        failure: type[BaseException] | None = None
+        try:
+            while True:
+                try:
+                    answer = await self._attempt(call)
+                except (ServiceError, TransportError) as error:
+                    call.on_the_wire = False
+                    delay = self._retries.delay_before_next(call, error)
+                    if delay is None:
+                        raise
+                else:
+                    self._retries.succeeded(call.attempts)
+                    return answer
+                await anyio.sleep(delay)
+        except BaseException as error:
+            own = given_up(call) if self._is_interrupted(call, error) else error
+            failure = type(own)
+            if own is error:
+                raise
+            raise own from None
+        finally:
+            self._end(call, failure)
+
+    def _begun(self, request: Request) -> Call:
+        loop, ledger = asyncio.get_running_loop(), self._ledger
+        account = ledger.payer() if ledger.scoped else None
+        until, reserved = inf, None
+        if account is not None:
+            until = account.deadline
+            if account.limited:
+                reserved = account.reserve(request, ledger.estimate(request))
+        waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), account, reserved)
+        return Call(request, [waiter])
+
+    def _end(self, call: Call, failure: type[BaseException] | None) -> None:
+        del self.under_way[call]
+        if call.ticket is not None:
+            self._admission.leave(call)
+        if call.waiters[0].reserved is not None:
+            call.give_back()
+        if self._ledger.observed:
+            self._ledger.left(call, call.waiters[0].number, failure)
+        self._ended()
+
+    async def _attempt(self, call: Call) -> Body:
+        request, ledger, account = call.request, self._ledger, call.waiters[0].account
+        priority = Priority.INTERACTIVE if account is None else account.priority
+        call.attempts += 1
+        if call.first_sent is None:
+            call.first_sent = asyncio.get_running_loop().time()
+        if not self._admission.is_free(request):
+            await self._admission.admitted(call)
+        if not self._slots.try_take(priority):
+            await self._slots.take(priority)
+        try:
+            if ledger.scoped:
+                call.check_requests()
+            call.on_the_wire = True
+            carried = (call,)
+            exchange = ledger.sent(request, carried)
+            try:
+                answer = await self._send(request)
+            except BaseException as error:
+                ledger.failed(exchange, request, carried, error)
+                raise
+            ledger.answered(exchange, request, carried, answer)
+            return answer
+        finally:
+            self._slots.release(priority)
+
+    def interrupt(self, *, writes: bool) -> None:
+        """Give up what is under way, because the session closes.
+
+        Args:
+            writes: whether to give up what may write, too.
+        """
+        for call, task in self.under_way.items():
+            if task is not None and call not in self._interrupted and (writes or not call.request.writes):
+                self._interrupted[call] = task.cancelling()
+                task.cancel()
+
+    def _is_interrupted(self, call: Call, error: BaseException) -> bool:
+        """Return whether an exception is nothing but our own interruption of the task, which is undone here."""
+        before, task = self._interrupted.pop(call, None), self.under_way[call]
+        if before is None or task is None:
+            return False
+        return task.uncancel() <= before and isinstance(error, asyncio.CancelledError)

@@ -1,31 +1,30 @@
 """The command: ``python benchmarks``. `nox -s bench` installs what it needs and runs it."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 # At the end: what is measured is the package that is installed, not the one that lies beside this folder.
 sys.path[0:1] = []
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+_COMMANDS = {
+    "capacity": "acceptance.command",
+    "growth": "growth.command",
+    "web": "web.command",
+    "compare": "compare.command",
+    # What these start:
+    "worker": "worker",
+    "cold": "cold",
+    "server": "server",
+    "simulated": "simulated.server",
+    "loader": "acceptance.worker",
+    "growing": "growth.worker",
+    "serving": "web.app",
+    "load": "web.load",
+}
+"""First word of the command line -> module; without one of them, the questions are asked."""
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["worker"]:
-        from benchmarks.worker import main
-    elif sys.argv[1:2] == ["cold"]:
-        from benchmarks.cold import main
-    elif sys.argv[1:2] == ["server"]:
-        from benchmarks.server import main
-    elif sys.argv[1:2] == ["simulated"]:
-        from benchmarks.simulated.server import main
-    elif sys.argv[1:2] == ["capacity"]:
-        from benchmarks.acceptance.command import main
-    elif sys.argv[1:2] == ["growth"]:
-        from benchmarks.growth.command import main
-    elif sys.argv[1:2] == ["growing"]:
-        from benchmarks.growth.worker import main
-    elif sys.argv[1:2] == ["compare"]:
-        from benchmarks.compare.command import main
-    elif sys.argv[1:2] == ["loader"]:
-        from benchmarks.acceptance.worker import main
-    else:
-        from benchmarks.command import main
-    sys.exit(main())
+    chosen = _COMMANDS.get(sys.argv[1] if len(sys.argv) > 1 else "", "command")
+    sys.exit(import_module(f"benchmarks.{chosen}").main())

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks import subjects
@@ -83,20 +84,37 @@ class Programs:
             WorkerError: it took longer, failed, or cannot be run here.
         """
         line = [self.python(subject), str(ENTRY), mode, subject, *arguments]
+        return self._told(line, self.client_cores, seconds=seconds, environment=environment or {})
+
+    def load(self, arguments: Sequence[str], *, seconds: float) -> dict[str, Any]:
+        """Put load on a service, from the server's cores, and return what it felt.
+
+        Args:
+            arguments: the command line of ``python benchmarks load``.
+            seconds: how long it may take.
+
+        Raises:
+            WorkerError: it took longer, or failed.
+        """
+        return self._told([sys.executable, str(ENTRY), "load", *arguments], self.server_cores, seconds=seconds)
+
+    def _told(
+        self,
+        line: Sequence[str],
+        cores: frozenset[int],
+        *,
+        seconds: float,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> dict[str, Any]:
+        env = {**os.environ, **environment}
         try:
-            with _pinned(self.client_cores):
-                ran = subprocess.run(
-                    line,
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    timeout=seconds,
-                    env={**os.environ, **(environment or {})},
-                )
+            with _pinned(cores):
+                ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=seconds, env=env)
         except subprocess.TimeoutExpired as error:
             raise WorkerError(f"failed: no end after {seconds:.0f} seconds") from error
         if ran.returncode:
-            last = (ran.stderr.strip().splitlines() or ["the process ended without a word"])[-1]
+            words = [line.strip(" |+-") for line in ran.stderr.splitlines()]  # an exception group's have a frame
+            last = next(filter(None, reversed(words)), "the process ended without a word")
             raise WorkerError(f"failed: {last}")
         told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
         return told
@@ -111,14 +129,29 @@ class Programs:
             authority = trustme.CA()
             authority.cert_pem.write_to_path(trusted)
             authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(certificate)
-            line = [sys.executable, str(ENTRY), "server", "--scanned", str(scanned), "--certificate", certificate]
-            with _pinned(self.server_cores), subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
-                try:
-                    assert process.stdout is not None
-                    plain, tls = process.stdout.readline().split()
-                    yield Server(f"http://127.0.0.1:{plain}", f"https://127.0.0.1:{tls}", trusted)
-                finally:
-                    process.terminate()
+            line = ["server", "--scanned", str(scanned), "--certificate", certificate]
+            with self._serving(line, self.server_cores) as ports:
+                plain, tls = ports.split()
+                yield Server(f"http://127.0.0.1:{plain}", f"https://127.0.0.1:{tls}", trusted)
+
+    @contextmanager
+    def service(self, library: str, endpoint: str) -> Iterator[str]:
+        """Start the web service of a library on the clients' cores, and give its port; end it afterwards."""
+        with self._serving(["serving", library, "--endpoint", endpoint], self.client_cores) as port:
+            yield port
+
+    @contextmanager
+    def _serving(self, arguments: Sequence[str], cores: frozenset[int]) -> Iterator[str]:
+        """Start a server and give the line that it prints; end it afterwards."""
+        line = [sys.executable, str(ENTRY), *arguments]
+        with _pinned(cores):
+            process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+        with process:
+            try:
+                assert process.stdout is not None
+                yield process.stdout.readline().strip()
+            finally:
+                process.terminate()
 
 
 def _cores() -> tuple[frozenset[int], frozenset[int]]:

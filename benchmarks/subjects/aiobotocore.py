@@ -48,7 +48,7 @@ class Aiobotocore(Subject):
             aws_secret_access_key="secret",
             config=AioConfig(max_pool_connections=64),
         )
-        self._client = await self._context.__aenter__()
+        self.client = await self._context.__aenter__()
 
     async def close(self) -> None:
         """Close it."""
@@ -56,19 +56,19 @@ class Aiobotocore(Subject):
 
     async def get(self, key: int) -> object:
         """GetItem."""
-        return (await self._client.get_item(TableName=TABLE, Key=self._keys[key]))["Item"]
+        return (await self.client.get_item(TableName=TABLE, Key=self._keys[key]))["Item"]
 
     async def query(self) -> object:
         """Query."""
-        return (await self._client.query(**_query("user-000000"), Limit=PAGE))["Items"]
+        return (await self.client.query(**_query("user-000000"), Limit=PAGE))["Items"]
 
     async def put(self, number: int) -> object:
         """PutItem."""
-        return await self._client.put_item(TableName=TABLE, Item=self._items[number])
+        return await self.client.put_item(TableName=TABLE, Item=self._items[number])
 
     async def update(self, key: int) -> object:
         """UpdateItem."""
-        answer = await self._client.update_item(
+        answer = await self.client.update_item(
             TableName=TABLE,
             Key=self._keys[key],
             UpdateExpression="SET #a = :a ADD #b :b",
@@ -82,7 +82,7 @@ class Aiobotocore(Subject):
         """Full BatchGetItem requests at the same time."""
         requests = [{TABLE: {"Keys": self._keys[at : at + 100]}} for at in range(0, count, 100)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._client.batch_get_item(RequestItems=each)) for each in requests]
+            tasks = [group.create_task(self.client.batch_get_item(RequestItems=each)) for each in requests]
         return [item for task in tasks for item in task.result()["Responses"][TABLE]]
 
     async def batch_write(self, count: int) -> object:
@@ -90,13 +90,13 @@ class Aiobotocore(Subject):
         puts = [{"PutRequest": {"Item": item}} for item in self._items[:count]]
         requests = [{TABLE: puts[at : at + 25]} for at in range(0, count, 25)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._client.batch_write_item(RequestItems=each)) for each in requests]
+            tasks = [group.create_task(self.client.batch_write_item(RequestItems=each)) for each in requests]
         return len(tasks)
 
     async def transact(self, number: int) -> object:
         """TransactWriteItems."""
         puts = [{"Put": {"TableName": TABLE, "Item": item}} for item in self._items[10 * number : 10 * number + 10]]
-        return await self._client.transact_write_items(TransactItems=puts)
+        return await self.client.transact_write_items(TransactItems=puts)
 
     async def scan(self) -> int:
         """One paginator for each segment, at the same time."""
@@ -113,7 +113,7 @@ class Aiobotocore(Subject):
 
     async def _pages(self, operation: str, **parameters: Any) -> int:
         count = 0
-        async for page in self._client.get_paginator(operation).paginate(**parameters):
+        async for page in self.client.get_paginator(operation).paginate(**parameters):
             for _ in page["Items"]:
                 count += 1
         return count

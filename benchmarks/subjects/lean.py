@@ -6,9 +6,9 @@ from collections import deque
 from typing import Any
 from urllib.parse import urlsplit
 
-import httptools
 import orjson
 
+from benchmarks.connection import Connection
 from benchmarks.subjects.prepared import Prepared
 from benchmarks.subjects.subject import CannotError
 
@@ -16,49 +16,6 @@ _HEAD = (
     "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Amz-Target: DynamoDB_20120810.%s\r\n"
     "Content-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n"
 )
-
-
-class Connection(asyncio.Protocol):
-    """One connection, on which one request at a time waits for its answer. No limits, no timeouts, no retries."""
-
-    def __init__(self) -> None:
-        self._parser: Any = httptools.HttpResponseParser(self)
-        self._body: list[bytes] = []
-        self._answer: asyncio.Future[bytes] | None = None
-        self._transport: Any = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way out."""
-        self._transport = transport
-
-    def send(self, head: bytes, body: bytes) -> asyncio.Future[bytes]:
-        """Send a request, and return what will be the body of its answer."""
-        self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(head + body)
-        return self._answer
-
-    def data_received(self, data: bytes) -> None:
-        """Parse what came."""
-        self._parser.feed_data(data)
-
-    def on_body(self, body: bytes) -> None:
-        """Keep a piece; httptools calls this."""
-        self._body.append(body)
-
-    def on_message_complete(self) -> None:
-        """Hand over the body; httptools calls this."""
-        body, self._body = b"".join(self._body), []
-        assert self._answer is not None
-        self._answer.set_result(body)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Fail who waits."""
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error or ConnectionError("closed"))
-
-    def close(self) -> None:
-        """Close it."""
-        self._transport.close()
 
 
 class Lean(Prepared):

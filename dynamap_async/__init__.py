@@ -5,6 +5,8 @@ HTTP client. What a session's calls need comes with ``Session``, and what finds 
 opens that has to look for them, so that no call finds something left to import.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 

@@ -5,6 +5,8 @@ sizes in bytes is that of ``units``, and can be imported from here as well.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 

@@ -1,5 +1,7 @@
 """Frozen settings, passed in explicitly; nothing here is global or read at import."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from enum import IntEnum
 from typing import Any, Final, Literal

@@ -7,6 +7,8 @@ table; ``waiter_id`` is its number. An *exchange* is one HTTP request and its an
 batch carries many waiters in one exchange, and ``waiter_ids`` lists them. Both numbers begin at 1 in each session.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Protocol

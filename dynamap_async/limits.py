@@ -4,6 +4,8 @@ Source of all, unless a line names another:
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 """
 
+from __future__ import annotations
+
 from typing import Final
 
 ITEM_SIZE_BYTES: Final = 409_600

@@ -5,6 +5,8 @@ and refuse index declarations. mypy asks plugins in order, so for our models thi
 the library declares (``dataclass_transform``, descriptors) says it all. Only mypy imports this module.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from mypy.nodes import TypeInfo

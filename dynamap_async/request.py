@@ -1,5 +1,7 @@
 """The one value that crosses from the pure half of the library to the asynchronous half."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from decimal import Context, Decimal
@@ -79,7 +81,7 @@ class Together:
         self._items: list[WireItem] = []
         self._instances: list[Any] | None = None
 
-    def add(self, part: "PartOfAnswer", item: WireItem) -> None:
+    def add(self, part: PartOfAnswer, item: WireItem) -> None:
         """Take one more item, which is the one of a part of the answer."""
         part.together, part.number = self, len(self._items)
         self._items.append(item)

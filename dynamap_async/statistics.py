@@ -1,5 +1,7 @@
 """Statistics: what a session has done until now, as frozen values."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from dynamap_async.dataclass import dataclass

@@ -3,6 +3,8 @@
 Invariant: of all tasks of an event loop that pause here, one goes on in each turn, in the order in which they paused.
 """
 
+from __future__ import annotations
+
 import asyncio
 import time
 from collections import deque
@@ -81,7 +83,7 @@ class _Line:
     def __init__(self) -> None:
         self._waiting: Final[deque[asyncio.Future[None]]] = deque()
 
-    def join(self, waiter: "asyncio.Future[None]") -> None:
+    def join(self, waiter: asyncio.Future[None]) -> None:
         if not self._waiting:
             waiter.get_loop().call_soon(self._admit)
         self._waiting.append(waiter)

@@ -4,6 +4,8 @@ Units are counted inside as whole halves of a unit, so that sums are exact; what
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -43,7 +45,7 @@ class Charge:
         """The sum over the table and its indexes, DynamoDB's ``CapacityUnits``."""
         return self.halves / 2
 
-    def __add__(self, other: "Charge") -> "Charge":
+    def __add__(self, other: Charge) -> Charge:
         indexes = dict(self.index_halves)
         for name, halves in other.index_halves.items():
             indexes[name] = indexes.get(name, 0) + halves

@@ -3,6 +3,8 @@
 Units are counted inside as whole halves of a unit, so that sums are exact; what is called ``..._units`` returns units.
 """
 
+from __future__ import annotations
+
 from dynamap_async.dataclass import dataclass
 
 

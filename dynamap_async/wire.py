@@ -4,6 +4,8 @@ Owns names for shapes only; nothing here builds, checks or sends them.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -25,8 +27,8 @@ class AttributeValue(TypedDict, total=False):
     SS: list[str]
     NS: list[str]
     BS: list[str]
-    L: "list[AttributeValue]"
-    M: "dict[str, AttributeValue]"
+    L: list[AttributeValue]
+    M: dict[str, AttributeValue]
 
 
 WireItem: TypeAlias = dict[str, AttributeValue]

@@ -32,6 +32,8 @@ DynamapError
 Facts are attributes; a message is one sentence and a remedy.
 """
 
+from __future__ import annotations
+
 from dynamap_async.errors.budgets import (
     CapacityBudgetExceededError,
     ScopeTimeoutError,

@@ -1,5 +1,7 @@
 """Errors of scopes: what was awaited inside of one would take more than it may."""
 
+from __future__ import annotations
+
 from dynamap_async.errors.root import DynamapError
 from dynamap_async.usage import Usage
 

@@ -1,5 +1,7 @@
 """Errors of items and values: what cannot be stored, read or found."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -36,7 +38,7 @@ class EncodeError(DataError, ValueError):
         self.key: dict[str, Any] | None = None
         """The key of the item that was to be written, by field name, where a value of it does not fit its model."""
 
-    def at(self, *parents: str | int, model: str | None = None) -> "EncodeError":
+    def at(self, *parents: str | int, model: str | None = None) -> EncodeError:
         """Return the same error, placed inside a parent field, element or model.
 
         Args:
@@ -83,7 +85,7 @@ class DecodeError(DataError, ValueError):
         self.path: tuple[str | int, ...] = ()
         """Where the value is: field name, then keys and positions inside it; empty where nobody knows."""
 
-    def at(self, *parents: str | int) -> "DecodeError":
+    def at(self, *parents: str | int) -> DecodeError:
         """Return the same error, placed inside a parent field or element.
 
         Args:
@@ -110,7 +112,7 @@ class ItemValidationError(DataError, ValueError):
         item: WireItem,
         validation_error: ValueError,
         items: Sequence[Any] = (),
-        failures: "Sequence[ItemValidationError]" = (),
+        failures: Sequence[ItemValidationError] = (),
     ) -> None:
         """Record the facts of the error.
 
@@ -139,7 +141,7 @@ class ItemValidationError(DataError, ValueError):
         """One error for each item of the call that does not fit, this one first."""
 
     @classmethod
-    def of_call(cls, failures: "Sequence[ItemValidationError]", items: Sequence[Any]) -> "ItemValidationError":
+    def of_call(cls, failures: Sequence[ItemValidationError], items: Sequence[Any]) -> ItemValidationError:
         """Return the error of a whole call: its first failure again, with everything that the call did read.
 
         Args:
@@ -162,7 +164,7 @@ class ItemValidationError(DataError, ValueError):
         return error
 
 
-def _others(failures: "Sequence[ItemValidationError]") -> str:
+def _others(failures: Sequence[ItemValidationError]) -> str:
     """Return what a message says of further items that do not fit: their keys, as far as there is room."""
     if not failures:
         return ""

@@ -1,10 +1,12 @@
 """The root of the tree: an error whose facts survive copying and pickling."""
 
+from __future__ import annotations
+
 import re
 from typing import Any, ClassVar
 
 
-def _rebuild(kind: type["DynamapError"], args: tuple[Any, ...], facts: dict[str, Any]) -> "DynamapError":
+def _rebuild(kind: type[DynamapError], args: tuple[Any, ...], facts: dict[str, Any]) -> DynamapError:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(facts)

@@ -3,6 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Errors of tables that are not as they should be."""
 
+from __future__ import annotations
+
 from dynamap_async.errors.root import DynamapError
 
 

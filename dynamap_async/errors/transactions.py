@@ -3,6 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any

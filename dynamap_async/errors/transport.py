@@ -1,5 +1,7 @@
 """Errors of requests that got no usable answer, and what is known of them."""
 
+from __future__ import annotations
+
 from enum import Enum
 
 from dynamap_async.errors.root import DynamapError

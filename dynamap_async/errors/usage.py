@@ -1,5 +1,7 @@
 """Errors of the programmer, raised before anything is sent."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from dynamap_async.errors.root import DynamapError

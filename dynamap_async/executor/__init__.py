@@ -1,5 +1,7 @@
 """How requests are carried out: retries, pages, closing. Asynchronous, and blind to models."""
 
+from __future__ import annotations
+
 from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave
 from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages

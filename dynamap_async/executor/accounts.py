@@ -6,6 +6,8 @@ other's; ``whole`` has what the scopes opened inside of it have as well. What is
 the request is answered, given up or cancelled.
 """
 
+from __future__ import annotations
+
 import copy
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +39,7 @@ class CountsByTable(dict[Place, "Tally"]):
         self._used: dict[Place, int] = {}
         """How often the counts were used, when room was made last."""
 
-    def __missing__(self, place: Place) -> "Tally":
+    def __missing__(self, place: Place) -> Tally:
         if len(self) >= MOST_PLACES:
             self._make_room()
         counts = self[place] = Tally()
@@ -101,7 +103,7 @@ class Tally:
         """How often it was used until now."""
         return self.accepted + self.requests + self.items
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: Tally) -> None:
         """Count what another one has counted, too; the units of its indexes as the table's."""
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -181,7 +183,7 @@ class Counted:
         counts = [tally.usage() for tally in self.by_operation.values()]
         return sum(each["read_halves"] for each in counts), sum(each["write_halves"] for each in counts)
 
-    def copy(self) -> "Counted":
+    def copy(self) -> Counted:
         """Return another one that has counted the same."""
         return copy.deepcopy(self)
 

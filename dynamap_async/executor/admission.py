@@ -10,6 +10,8 @@ more gives back what it was given. No timer and no task is left when the session
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import re

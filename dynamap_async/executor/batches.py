@@ -10,6 +10,8 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
 """
 
+from __future__ import annotations
+
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field

@@ -4,6 +4,8 @@ Invariant: every waiter's future is settled exactly once, with its own answer or
 cancelled by its own task; no waiter's cancellation reaches another.
 """
 
+from __future__ import annotations
+
 import asyncio
 import copy
 from abc import ABC, abstractmethod
@@ -181,7 +183,7 @@ class Call:
             self.identities = tuple([target.identity for target in request.targets])
             self.identity = self.identities[0]
 
-    def part(self, request: Request, waiter: Waiter) -> "Call":
+    def part(self, request: Request, waiter: Waiter) -> Call:
         """Return the call of one of its requests, as far on its way as this one.
 
         Args:

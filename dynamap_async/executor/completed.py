@@ -7,6 +7,8 @@ Invariant: what was asked for and not given out is bounded by ``_AHEAD``; an ent
 there is none; no task is made here, and dropping or closing the pages withdraws what was not sent.
 """
 
+from __future__ import annotations
+
 import asyncio
 import math
 from collections import deque
@@ -37,7 +39,7 @@ class CompletedPages:
     def __init__(
         self,
         pages: IndexPages,
-        submit: Callable[[Request, float], "asyncio.Future[Body]"],
+        submit: Callable[[Request, float], asyncio.Future[Body]],
         request: Callable[[WireItem], Request],
         item: Callable[[Body], WireItem | None],
         *,
@@ -168,12 +170,12 @@ class CompletedPages:
             _cancel_from_anywhere(answers)
 
 
-def _cancel(answers: Iterable["asyncio.Future[Body]"]) -> None:
+def _cancel(answers: Iterable[asyncio.Future[Body]]) -> None:
     for each in answers:
         each.cancel()
 
 
-def _cancel_from_anywhere(answers: list["asyncio.Future[Body]"]) -> None:
+def _cancel_from_anywhere(answers: list[asyncio.Future[Body]]) -> None:
     """Give answers up, from any thread, with or without a running loop."""
     loop = answers[0].get_loop()
     try:
@@ -186,7 +188,7 @@ def _cancel_from_anywhere(answers: list["asyncio.Future[Body]"]) -> None:
         loop.call_soon_threadsafe(_cancel, answers)
 
 
-def _take_note(answer: "asyncio.Future[Body]") -> None:
+def _take_note(answer: asyncio.Future[Body]) -> None:
     """Retrieve a failure that nobody waits for, so that asyncio does not report it as never retrieved."""
     if not answer.cancelled():
         answer.exception()

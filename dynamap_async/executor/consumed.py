@@ -4,6 +4,8 @@ Answers of engines differ from the service's, so what cannot be read is taken fo
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ConsumedCapacity.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, cast

@@ -5,6 +5,8 @@ slot is held for one exchange, never while waiting. Whoever is interrupted becau
 its task goes on uncancelled, like one whose ``asyncio.timeout`` is over.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import random

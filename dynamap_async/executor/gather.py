@@ -3,6 +3,8 @@
 Invariant: when ``together`` returns or raises, nothing that it started is running.
 """
 
+from __future__ import annotations
+
 import asyncio
 import inspect
 from collections.abc import Awaitable, Sequence

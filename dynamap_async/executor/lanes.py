@@ -16,6 +16,8 @@ none is lost, and none learns of another's error. A chunk is either open as a wh
 key that it writes it stands in the line, where it was the first when it was accepted.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections import deque

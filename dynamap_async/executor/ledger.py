@@ -8,6 +8,8 @@ RequestSent by one RequestAnswered, also where it is cancelled; without observer
 or changes, the request that it is told of.
 """
 
+from __future__ import annotations
+
 import asyncio
 import inspect
 import logging

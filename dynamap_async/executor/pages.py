@@ -8,6 +8,8 @@ more than is still wanted, and no task outlives the iterator: a prefetch task re
 iterator, so that dropping the iterator ends it. No position passes an item that was not given out.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -408,7 +410,7 @@ class SortedParts(Parts, Protocol):
 class _Descending:
     rank: Any
 
-    def __lt__(self, other: "_Descending") -> bool:
+    def __lt__(self, other: _Descending) -> bool:
         return bool(other.rank < self.rank)
 
 

@@ -9,6 +9,8 @@ no timer is left when the session closes.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
+from __future__ import annotations
+
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Sequence

@@ -4,6 +4,8 @@ Invariant: when a session closes, whoever is interrupted gets an error, and its 
 ``asyncio.timeout`` is over. A slot is held for one exchange, never while waiting.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable
 from math import inf

@@ -7,6 +7,8 @@ request at a time, and each that ends while others wait lets one more go at once
 it finds out with one call on its way, not with dozens, whose refusals would be those of handlers too.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections import OrderedDict
 from typing import Final

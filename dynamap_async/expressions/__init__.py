@@ -1,5 +1,7 @@
 """Paths, conditions and projections, and their rendering into expressions with placeholders."""
 
+from __future__ import annotations
+
 from dynamap_async.expressions.changes import Change, DocumentTo, Exactly, FieldFirst, made_of
 from dynamap_async.expressions.conditions import (
     And,

@@ -1,5 +1,7 @@
 """Changes: what an update sets a field to where that is made of the stored item, typed: ``Tweet.likes + 1``."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar, overload
@@ -45,26 +47,26 @@ class Changeable(Generic[T]):
     _operand: Path | Size
 
     def __add__(
-        self: "Changeable[N]",
-        other: "N | int | Changeable[N] | Change[N]",
+        self: Changeable[N],
+        other: N | int | Changeable[N] | Change[N],
         /,
-    ) -> "Change[N]":
+    ) -> Change[N]:
         return Change(arithmetic(self._operand, "+", made_of(other)))
 
     def __sub__(
-        self: "Changeable[N]",
-        other: "N | int | Changeable[N] | Change[N]",
+        self: Changeable[N],
+        other: N | int | Changeable[N] | Change[N],
         /,
-    ) -> "Change[N]":
+    ) -> Change[N]:
         return Change(arithmetic(self._operand, "-", made_of(other)))
 
-    def __radd__(self: "Changeable[N]", other: N | int, /) -> "Change[N]":
+    def __radd__(self: Changeable[N], other: N | int, /) -> Change[N]:
         return Change(arithmetic(made_of(other), "+", self._operand))
 
-    def __rsub__(self: "Changeable[N]", other: N | int, /) -> "Change[N]":
+    def __rsub__(self: Changeable[N], other: N | int, /) -> Change[N]:
         return Change(arithmetic(made_of(other), "-", self._operand))
 
-    def if_not_exists(self, value: T, /) -> "Change[T]":
+    def if_not_exists(self, value: T, /) -> Change[T]:
         """Return the stored value, or this one where the item has none, as what an update sets a field to.
 
         Args:
@@ -73,10 +75,10 @@ class Changeable(Generic[T]):
         return Change(Start(path_in(self._operand, "if_not_exists"), value))
 
     @overload
-    def append(self: "Changeable[list[V]]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
+    def append(self: Changeable[list[V]], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
     @overload
-    def append(self: "Changeable[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
-    def append(self: Any, elements: Any, /) -> "Change[list[Any]]":
+    def append(self: Changeable[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
+    def append(self: Any, elements: Any, /) -> Change[list[Any]]:
         """Return the stored list with these elements behind it, as what an update sets a field to.
 
         An item without the list counts as one with an empty list.
@@ -90,10 +92,10 @@ class Changeable(Generic[T]):
         return Change(longer(list_at(path_in(self._operand, "append"), []), after=elements))
 
     @overload
-    def prepend(self: "Changeable[list[V]]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
+    def prepend(self: Changeable[list[V]], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
     @overload
-    def prepend(self: "Changeable[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]": ...
-    def prepend(self: Any, elements: Any, /) -> "Change[list[Any]]":
+    def prepend(self: Changeable[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
+    def prepend(self: Any, elements: Any, /) -> Change[list[Any]]:
         """Return the stored list with these elements before it; otherwise as ``append``.
 
         Args:
@@ -118,19 +120,19 @@ class Change(Generic[T_co]):
     def __repr__(self) -> str:
         return f"<Change {self._made}>"
 
-    def __add__(self: "Change[N]", other: "N | int | Changeable[N] | Change[N]", /) -> "Change[N]":
+    def __add__(self: Change[N], other: N | int | Changeable[N] | Change[N], /) -> Change[N]:
         return Change(arithmetic(self._made, "+", made_of(other)))
 
-    def __sub__(self: "Change[N]", other: "N | int | Changeable[N] | Change[N]", /) -> "Change[N]":
+    def __sub__(self: Change[N], other: N | int | Changeable[N] | Change[N], /) -> Change[N]:
         return Change(arithmetic(self._made, "-", made_of(other)))
 
-    def __radd__(self: "Change[N]", other: N | int, /) -> "Change[N]":
+    def __radd__(self: Change[N], other: N | int, /) -> Change[N]:
         return Change(arithmetic(made_of(other), "+", self._made))
 
-    def __rsub__(self: "Change[N]", other: N | int, /) -> "Change[N]":
+    def __rsub__(self: Change[N], other: N | int, /) -> Change[N]:
         return Change(arithmetic(made_of(other), "-", self._made))
 
-    def append(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
+    def append(self: Change[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]:
         """Return the list with these elements behind it, as what an update sets a field to.
 
         Args:
@@ -138,7 +140,7 @@ class Change(Generic[T_co]):
         """
         return Change(longer(self._made, after=elements))
 
-    def prepend(self: "Change[list[V] | None]", elements: list[V] | tuple[V, ...], /) -> "Change[list[V]]":
+    def prepend(self: Change[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]:
         """Return the list with these elements before it, as what an update sets a field to.
 
         Args:

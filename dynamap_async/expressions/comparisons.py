@@ -4,6 +4,8 @@ Owns what None and the empty set mean: DynamoDB stores no empty sets, and an ite
 comparison with either asks for every stored form, absence included, that reads back as that value.
 """
 
+from __future__ import annotations
+
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 

@@ -3,6 +3,8 @@
 Grammar: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -62,20 +64,20 @@ class Condition:
 
     __slots__ = ()
 
-    def __and__(self, other: "Condition") -> "Condition":
+    def __and__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
         return And((*parts_of(self, And), *parts_of(other, And)))
 
-    def __or__(self, other: "Condition") -> "Condition":
+    def __or__(self, other: Condition) -> Condition:
         if not isinstance(other, Condition):
             return NotImplemented
         return Or((*parts_of(self, Or), *parts_of(other, Or)))
 
-    def __invert__(self) -> "Condition":
+    def __invert__(self) -> Condition:
         return self.part if isinstance(self, Not) else Not(self)
 
-    def __bool__(self) -> "_UseAmpersand":
+    def __bool__(self) -> _UseAmpersand:
         raise ExpressionError(
             f"({self}) has no truth value: DynamoDB decides it for each item. Combine conditions with &, | and ~ "
             "instead of and, or and not, and write x.between(low, high) instead of low <= x <= high",
@@ -170,7 +172,7 @@ class Not(Condition):
         return f"~({self.part})"
 
 
-def parts_of(condition: Condition, kind: type[And] | type[Or] = And) -> tuple[Condition, ...]:
+def parts_of(condition: Condition, kind: type[And | Or] = And) -> tuple[Condition, ...]:
     """Return the parts of a conjunction (or disjunction), or the condition itself as the only part."""
     return condition.parts if isinstance(condition, kind) else (condition,)
 

@@ -5,6 +5,8 @@ only reads (``begins_with``, ``contains``, ``[...]``) hangs on a covariant base 
 side of a comparison is only read as well: a field that may be None compares with one that may not.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
@@ -51,7 +53,7 @@ class Readable(Generic[T_co]):
 
     _operand: Path | Size
 
-    def begins_with(self: "Readable[str | bytes | None]", prefix: str | bytes, /) -> Condition:
+    def begins_with(self: Readable[str | bytes | None], prefix: str | bytes, /) -> Condition:
         """Return the condition that the text or binary value starts with the prefix.
 
         Args:
@@ -96,49 +98,49 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
                 raise AttributeError(name)
             raise AttributeError(_no_attribute(self._operand, name))
 
-    def __eq__(self, other: "T | Readable[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+    def __eq__(self, other: T | Readable[T], /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
         return equal(self._operand, _operand_or_value(other))
 
-    def __ne__(self, other: "T | Readable[T]", /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
+    def __ne__(self, other: T | Readable[T], /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
         return unequal(self._operand, _operand_or_value(other))
 
     @overload
-    def __lt__(self, other: "T | Readable[T]", /) -> Condition: ...
+    def __lt__(self, other: T | Readable[T], /) -> Condition: ...
     @overload
-    def __lt__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __lt__(self: Readable[Decimal | None], other: int, /) -> Condition: ...
     def __lt__(self: Any, other: object, /) -> Condition:
         return compare("<", self._operand, _operand_or_value(other))
 
     @overload
-    def __le__(self, other: "T | Readable[T]", /) -> Condition: ...
+    def __le__(self, other: T | Readable[T], /) -> Condition: ...
     @overload
-    def __le__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __le__(self: Readable[Decimal | None], other: int, /) -> Condition: ...
     def __le__(self: Any, other: object, /) -> Condition:
         return compare("<=", self._operand, _operand_or_value(other))
 
     @overload
-    def __gt__(self, other: "T | Readable[T]", /) -> Condition: ...
+    def __gt__(self, other: T | Readable[T], /) -> Condition: ...
     @overload
-    def __gt__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __gt__(self: Readable[Decimal | None], other: int, /) -> Condition: ...
     def __gt__(self: Any, other: object, /) -> Condition:
         return compare(">", self._operand, _operand_or_value(other))
 
     @overload
-    def __ge__(self, other: "T | Readable[T]", /) -> Condition: ...
+    def __ge__(self, other: T | Readable[T], /) -> Condition: ...
     @overload
-    def __ge__(self: "Readable[Decimal | None]", other: int, /) -> Condition: ...
+    def __ge__(self: Readable[Decimal | None], other: int, /) -> Condition: ...
     def __ge__(self: Any, other: object, /) -> Condition:
         return compare(">=", self._operand, _operand_or_value(other))
 
     def __hash__(self) -> int:
         return hash(self._operand)
 
-    def __bool__(self) -> "_UseAmpersand":
+    def __bool__(self) -> _UseAmpersand:
         raise ExpressionError(
             f"{self._operand} is a field, not a condition: write {self._operand} == True, or .exists()"
         )
 
-    def __iter__(self) -> "_NotAnIterator":
+    def __iter__(self) -> _NotAnIterator:
         raise ExpressionError(f"{self._operand} cannot be iterated over: it names a field, not one item's value")
 
     def __contains__(self, other: object, /) -> bool:
@@ -176,17 +178,17 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         return is_in(self._operand, values)
 
     @overload
-    def contains(self: "Readable[str | None]", part: str, /) -> Condition: ...
+    def contains(self: Readable[str | None], part: str, /) -> Condition: ...
     @overload
-    def contains(self: "Readable[bytes | None]", part: bytes, /) -> Condition: ...
+    def contains(self: Readable[bytes | None], part: bytes, /) -> Condition: ...
     @overload
-    def contains(self: "Readable[AbstractSet[V] | None]", member: V, /) -> Condition: ...
+    def contains(self: Readable[AbstractSet[V] | None], member: V, /) -> Condition: ...
     @overload
-    def contains(self: "Readable[list[V] | tuple[V, ...] | None]", member: V, /) -> Condition: ...
+    def contains(self: Readable[list[V] | tuple[V, ...] | None], member: V, /) -> Condition: ...
     @overload
-    def contains(self: "Changeable[Sequence[V]]", member: V, /) -> Condition: ...
+    def contains(self: Changeable[Sequence[V]], member: V, /) -> Condition: ...
     @overload
-    def contains(self: "Changeable[Sequence[V] | None]", member: V, /) -> Condition: ...
+    def contains(self: Changeable[Sequence[V] | None], member: V, /) -> Condition: ...
     def contains(self: Any, part: object, /) -> Condition:
         """Return the condition that the text has the part, or the set or list has the member.
 
@@ -218,21 +220,21 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
     if TYPE_CHECKING:
 
         @overload
-        def __getitem__(self: "Readable[Sequence[HasPaths[P]] | None]", index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
+        def __getitem__(self: Readable[Sequence[HasPaths[P]] | None], index: int, /) -> P: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # a nested model is more specific
         @overload
-        def __getitem__(self: "Readable[Mapping[K, HasPaths[P]] | None]", key: K, /) -> P: ...  # type: ignore[overload-overlap]  # a nested model is more specific
+        def __getitem__(self: Readable[Mapping[K, HasPaths[P]] | None], key: K, /) -> P: ...  # type: ignore[overload-overlap]  # a nested model is more specific
         @overload
-        def __getitem__(self: "Readable[list[V] | None]", index: int, /) -> "Expr[V]": ...
+        def __getitem__(self: Readable[list[V] | None], index: int, /) -> Expr[V]: ...
         @overload
-        def __getitem__(self: "Changeable[Sequence[V]]", index: int, /) -> "Expr[V]": ...
+        def __getitem__(self: Changeable[Sequence[V]], index: int, /) -> Expr[V]: ...
         @overload
-        def __getitem__(self: "Changeable[Sequence[V] | None]", index: int, /) -> "Expr[V]": ...
+        def __getitem__(self: Changeable[Sequence[V] | None], index: int, /) -> Expr[V]: ...
         @overload
-        def __getitem__(self: "Readable[Mapping[K, V] | None]", key: K, /) -> "Expr[V]": ...
+        def __getitem__(self: Readable[Mapping[K, V] | None], key: K, /) -> Expr[V]: ...
         @overload
-        def __getitem__(self: "Readable[tuple[Any, ...] | None]", index: int, /) -> "Expr[Any]": ...
+        def __getitem__(self: Readable[tuple[Any, ...] | None], index: int, /) -> Expr[Any]: ...
         @overload
-        def __getitem__(self: "Readable[BaseModel | None]", name: str, /) -> "Expr[Any]": ...
+        def __getitem__(self: Readable[BaseModel | None], name: str, /) -> Expr[Any]: ...
 
     def __getitem__(self, part: Any, /) -> Any:
         """Return the expression of an element of a list or tuple, a key of a map, or a nested model's field."""
@@ -258,7 +260,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
             )
         return Function("attribute_type", path_in(self._operand, "has_type"), (Value({"S": kind}),))
 
-    def size(self) -> "Expr[int]":
+    def size(self) -> Expr[int]:
         """Return the size of the value: members of a set, list or map, bytes of binary data, UTF-16 units of text."""
         return Expr(Size(path_in(self._operand, "size")))
 
@@ -304,7 +306,7 @@ class DocumentPath:
         name = self._dynamap_path
         raise ExpressionError(f"{name} is a field, not a condition: write path({name}).exists()")
 
-    def __iter__(self) -> "_NotAnIterator":
+    def __iter__(self) -> _NotAnIterator:
         raise ExpressionError(f"{self._dynamap_path} cannot be iterated over: it names a field, not one item's value")
 
 
@@ -312,7 +314,7 @@ Selectable: TypeAlias = Expr[V] | type[V]
 """What ``select`` takes: a field, or (to a type checker) the nested model that a field holds."""
 
 
-def at(path: Path) -> "Expr[Any] | DocumentPath":
+def at(path: Path) -> Expr[Any] | DocumentPath:
     """Return what class access to a field gives: a DocumentPath where it holds a nested model, else an Expr."""
     return DocumentPath(path) if path.converter.document else Expr(path)
 

@@ -1,5 +1,7 @@
 """Document paths: which part of an item an expression names."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -69,7 +71,7 @@ class Path:
         # Inside a list or map an empty set is stored as an empty list.
         return (None, EMPTY_SET) if self.converter.tags & _SET_TAGS else ()
 
-    def child(self, part: str | int) -> "Path":
+    def child(self, part: str | int) -> Path:
         """Return the path of one part of the value at this path.
 
         Raises:
@@ -87,7 +89,7 @@ class Path:
         given = self.has_given_steps or not self.converter.document
         return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given)
 
-    def member(self, name: str) -> "Path":
+    def member(self, name: str) -> Path:
         """Return the path of a nested document's field, spelled with a dot."""
         child = self.child(name)
         return replace(child, spelled=f"{self.spelled}.{name}")

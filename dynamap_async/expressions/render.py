@@ -5,6 +5,8 @@ name and each value is sent once.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ExpressionAttributeNames.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

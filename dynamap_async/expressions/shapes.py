@@ -7,6 +7,8 @@ A shape holds nothing of a value, and no map key or list position that the progr
 its users'. Expressions that name such a part have no shape.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
@@ -57,7 +59,7 @@ class RenderedMembers:
         return len(repr(self.members)) + _PLACEHOLDER_BYTES * len(self.placeholders)
 
     @classmethod
-    def of(cls, members: Mapping[str, Any], values: Values) -> "RenderedMembers":
+    def of(cls, members: Mapping[str, Any], values: Values) -> RenderedMembers:
         """Return what is kept of rendered members.
 
         Args:

@@ -4,6 +4,8 @@ They hold their constants as the program wrote them, until an update takes them:
 how they are stored.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -38,9 +40,9 @@ class Start:
 class Arithmetic:
     """The sum or the difference of two numbers."""
 
-    left: "Term"
+    left: Term
     sign: Sign
-    right: "Term"
+    right: Term
 
     def __str__(self) -> str:
         return f"{self.left} {self.sign} {self.right}"

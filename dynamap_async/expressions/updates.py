@@ -3,6 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -21,7 +23,7 @@ class FunctionCall:
     """A function of the service, as what a field is set to."""
 
     name: Literal["if_not_exists", "list_append"]
-    arguments: "tuple[Source, Source]"
+    arguments: tuple[Source, Source]
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.arguments))})"
@@ -31,9 +33,9 @@ class FunctionCall:
 class Sum:
     """The sum or the difference of two numbers, as what a field is set to."""
 
-    left: "Source"
+    left: Source
     operator: Literal["+", "-"]
-    right: "Source"
+    right: Source
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"

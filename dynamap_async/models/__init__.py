@@ -1,5 +1,7 @@
 """Pydantic classes -> fields, keys and converters. Models do no I/O; the session does."""
 
+from __future__ import annotations
+
 from dynamap_async.models.annotations import name_of
 from dynamap_async.models.assigned import has_value
 from dynamap_async.models.callers import warn_caller

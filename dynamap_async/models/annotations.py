@@ -1,5 +1,7 @@
 """What a type annotation says: the type under its wrappers, whether None or a set is among its values."""
 
+from __future__ import annotations
+
 import sys
 import typing
 from collections.abc import MutableSet
@@ -138,7 +140,7 @@ def is_none(annotation: Any) -> bool:
     return bare(annotation) in (None, NoneType)
 
 
-def set_type(annotation: Any) -> type[set[Any]] | type[frozenset[Any]] | None:
+def set_type(annotation: Any) -> type[set[Any] | frozenset[Any]] | None:
     """Return set or frozenset if that is what the type's values are, None aside; else None."""
     unwrapped = bare(without_none(bare(annotation)))
     origin = get_origin(unwrapped) or unwrapped

@@ -4,6 +4,8 @@ Invariant: an instance without such a value has no entry for it in its ``__dict_
 neither.
 """
 
+from __future__ import annotations
+
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar

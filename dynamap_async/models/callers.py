@@ -1,5 +1,7 @@
 """The statement of the user's program that makes or first uses a class."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from types import FrameType

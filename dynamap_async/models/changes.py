@@ -1,5 +1,7 @@
 """What is known of a stored item, and what a save has to change in it, attribute by attribute."""
 
+from __future__ import annotations
+
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from enum import Enum

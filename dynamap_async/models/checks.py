@@ -1,5 +1,7 @@
 """Checks of a model's fields, whatever table it has."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime

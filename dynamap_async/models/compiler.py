@@ -3,6 +3,8 @@
 A type without a converter of its own is stored as the JSON-like data that Pydantic dumps it to.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -273,21 +275,21 @@ class TypeCompiler:
         self._exactly: TypeCompiler | None = None
 
     @property
-    def exactly(self) -> "TypeCompiler":
+    def exactly(self) -> TypeCompiler:
         """This compiler, or its exact twin."""
         if self._exactly is None:
             exact = self if self.exact else self._of_model(exact=True)
             self._exactly = exact
         return self._exactly
 
-    def inside(self, owner: type[Any]) -> "TypeCompiler":
+    def inside(self, owner: type[Any]) -> TypeCompiler:
         """Return the compiler of a nested class's fields; types met before stay known."""
         exact = self.exact or needs_values(owner)
         inner = self._of_model(exact=exact)
         inner.known = self.known if exact is self.exact else self.exactly.known
         return inner
 
-    def _of_model(self, *, exact: bool) -> "TypeCompiler":
+    def _of_model(self, *, exact: bool) -> TypeCompiler:
         return TypeCompiler(self.model, exact=exact, ambiguous=self._ambiguous, local=self.local)
 
     def note_ambiguous(self, label: str) -> None:

@@ -1,5 +1,7 @@
 """The constraints of a model's fields, and the validation of some fields without the rest of the model."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal

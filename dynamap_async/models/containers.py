@@ -1,5 +1,7 @@
 """Converters of sets, lists, tuples and maps."""
 
+from __future__ import annotations
+
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final, Literal, get_args, get_origin

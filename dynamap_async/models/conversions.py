@@ -1,5 +1,7 @@
 """Reading the stored values of one model's fields into the fields of another model."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -4,6 +4,8 @@ A compiler is ``exact`` where values must come back as the program's own types, 
 text that Pydantic parses faster than Python does.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
@@ -58,7 +60,7 @@ class Compiler(Protocol):
         ...
 
     @property
-    def exactly(self) -> "Compiler":
+    def exactly(self) -> Compiler:
         """The same compiler, but exact."""
         ...
 
@@ -70,7 +72,7 @@ class Compiler(Protocol):
         """Return the converter of a type inside a collection, where None is always NULL."""
         ...
 
-    def inside(self, owner: type[Any]) -> "Compiler":
+    def inside(self, owner: type[Any]) -> Compiler:
         """Return the compiler of the fields of a nested model, dataclass or typed dict."""
         ...
 

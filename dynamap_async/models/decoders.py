@@ -1,5 +1,7 @@
 """The decoders of one model's fields: attributes to what Pydantic validates, a page at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

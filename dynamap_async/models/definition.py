@@ -1,5 +1,7 @@
 """The definition of a model: its fields, its items and its table, as DynamoDB knows them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar

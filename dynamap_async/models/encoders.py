@@ -1,5 +1,7 @@
 """The encoders of one model's fields: the values of an instance to attributes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeAlias, cast

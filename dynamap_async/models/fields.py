@@ -1,5 +1,7 @@
 """Fields: how each field of a model is stored, and what an item without its attribute means."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum, auto
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -61,7 +63,7 @@ class FieldPlan(NamedTuple):
     """Whether None is a value of the field."""
     required: bool
     absence: Absence
-    set_type: type[set[Any]] | type[frozenset[Any]] | None = None
+    set_type: type[set[Any] | frozenset[Any]] | None = None
     """set or frozenset if the field's values are sets, which cannot be stored empty."""
     mutability: Mutability = Mutability.SHARED
     """How an instance holds the field's values."""
@@ -194,7 +196,7 @@ def _maker(model: type[BaseModel], name: str, info: FieldInfo) -> Maker:
     return Maker(model.__name__, name, Annotated[(info.annotation, *metadata)] if metadata else info.annotation)
 
 
-def _set_type(info: FieldInfo) -> type[set[Any]] | type[frozenset[Any]] | None:
+def _set_type(info: FieldInfo) -> type[set[Any] | frozenset[Any]] | None:
     form = stored_form(info)
     return set_type(info.annotation) if form is None or form.tag in _SET_TAGS else None
 

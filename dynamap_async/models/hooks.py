@@ -1,5 +1,7 @@
 """Hooks: methods of a model that run before a write and after a read. Here they are found; sessions run them."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Iterator
 from types import FunctionType

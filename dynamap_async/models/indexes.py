@@ -1,5 +1,7 @@
 """Index declarations on models: which fields make an index's key, and what class access to one gives."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
@@ -58,7 +60,7 @@ class IndexDeclaration:
     @overload
     def __get__(self, instance: None, owner: type[M], /) -> Index[M]: ...
     @overload
-    def __get__(self, instance: "BaseModel", owner: type[Any], /) -> Index[Any]: ...
+    def __get__(self, instance: BaseModel, owner: type[Any], /) -> Index[Any]: ...
     def __get__(self, instance: Any, owner: type[Any], /) -> Index[Any]:
         return Index(owner, self.name)
 

@@ -1,5 +1,7 @@
 """Instances: giving a model instance values that the store knows, without validating them again."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Items of one model: instances to wire form and back, a page at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial

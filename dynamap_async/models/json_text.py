@@ -4,6 +4,8 @@ Serialisers, ``exclude`` and secrets shape what a program gives out, and have no
 has any of them, its values are taken apart here; of all others Pydantic's own dump is the value.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping

@@ -4,6 +4,8 @@ To a type checker a marker is a generic descriptor: class access gives an expres
 At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so Pydantic sees plain ``str``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from datetime import UTC, datetime, timedelta
@@ -86,7 +88,7 @@ if TYPE_CHECKING:
         """The reading half of a marker, covariant: what class access and instance access give."""
 
         @overload
-        def __get__(self: "_Read[HasPaths[P] | None]", instance: None, owner: Any, /) -> P: ...
+        def __get__(self: _Read[HasPaths[P] | None], instance: None, owner: Any, /) -> P: ...
         @overload
         def __get__(self, instance: None, owner: Any, /) -> Expr[T_co]: ...
         @overload

@@ -1,5 +1,7 @@
 """``Model``: a plain Pydantic model whose class attributes are field expressions. It does no I/O."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress

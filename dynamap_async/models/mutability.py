@@ -1,5 +1,7 @@
 """Whether the values of a field can change in place, without an assignment."""
 
+from __future__ import annotations
+
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum, auto

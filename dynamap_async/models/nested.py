@@ -1,5 +1,7 @@
 """Converters of nested models, root models, dataclasses and typed dicts."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable
 from operator import attrgetter, itemgetter

@@ -4,6 +4,8 @@ Such code may look at the context of the task that it runs in, such as the curre
 none of it can be made in any task.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Final, cast
 

@@ -4,6 +4,8 @@ What it is called with are the names of the constructor, which are aliases where
 nothing to the validation that it begins. So what is nested in such a model is decoded exactly.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 

@@ -4,6 +4,8 @@ The type, the constraints and the validators of the field are applied. Model val
 not.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial

@@ -1,5 +1,7 @@
 """Types that only Pydantic knows: stored as the JSON-like data that it dumps them to."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property, partial
 from inspect import isclass

@@ -1,5 +1,7 @@
 """Class-level settings of a model, and the faults of a class body that show before Pydantic reads it."""
 
+from __future__ import annotations
+
 import difflib
 import importlib
 import re
@@ -51,7 +53,7 @@ class Settings(NamedTuple):
         throughput: Throughput | None,
         hide_expired: bool | None = None,
         kind: Any = None,
-    ) -> "Settings":
+    ) -> Settings:
         """Return the settings of a class: its own, completed by its bases' (neither ``abstract`` nor ``kind`` is)."""
         inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
         for settings in inherited:

@@ -13,6 +13,8 @@ what remains of what was written, of models whose validators see values before P
 of items with members that a nested model does not know.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """The table of a model: its key, its version and expiry fields, its secondary indexes."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any

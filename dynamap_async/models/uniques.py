@@ -1,5 +1,7 @@
 """Unique constraints: fields whose values no two items of a table share, and the names of the guards that see to it."""
 
+from __future__ import annotations
+
 import difflib
 import hashlib
 from collections.abc import Mapping

@@ -10,6 +10,8 @@ did change. Encoding refuses values of wrong types by itself, so a ``list[str]``
 nothing here. A value that was not assigned is only judged: what its validators would make of it is not taken.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cached_property

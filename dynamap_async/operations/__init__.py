@@ -1,5 +1,7 @@
 """What is asked: one immutable value per operation, pure, one module for each family of API operations."""
 
+from __future__ import annotations
+
 from dynamap_async.operations.collection import Collection, collection_spec, with_unknown
 from dynamap_async.operations.counters import Reserve, counter_of
 from dynamap_async.operations.delete import Delete, Old

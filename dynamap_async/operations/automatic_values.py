@@ -1,5 +1,7 @@
 """Stamps: the values that a write sets of itself, beyond those of the instance."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from typing import Any
 

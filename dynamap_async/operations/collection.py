@@ -1,5 +1,7 @@
 """Entity collections as immutable values."""
 
+from __future__ import annotations
+
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.errors import OperationError
@@ -39,16 +41,16 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
     __slots__ = ()
 
     @overload
-    def __init__(self: "Collection[A | B, A | B]", a: type[A], b: type[B], /) -> None: ...
+    def __init__(self: Collection[A | B, A | B], a: type[A], b: type[B], /) -> None: ...
     @overload
-    def __init__(self: "Collection[A | B | C, A | B | C]", a: type[A], b: type[B], c: type[C], /) -> None: ...
+    def __init__(self: Collection[A | B | C, A | B | C], a: type[A], b: type[B], c: type[C], /) -> None: ...
     @overload
     def __init__(
-        self: "Collection[A | B | C | D, A | B | C | D]", a: type[A], b: type[B], c: type[C], d: type[D], /
+        self: Collection[A | B | C | D, A | B | C | D], a: type[A], b: type[B], c: type[C], d: type[D], /
     ) -> None: ...
     @overload
     def __init__(
-        self: "Collection[A | B | C | D | E, A | B | C | D | E]",
+        self: Collection[A | B | C | D | E, A | B | C | D | E],
         a: type[A],
         b: type[B],
         c: type[C],
@@ -58,7 +60,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Collection[Model, Model]",
+        self: Collection[Model, Model],
         a: type[Model],
         b: type[Model],
         c: type[Model],
@@ -68,7 +70,7 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         /,
         *more: type[Model],
     ) -> None: ...
-    def __init__(self: "Collection[Any, Any]", *models: type[Model]) -> None:
+    def __init__(self: Collection[Any, Any], *models: type[Model]) -> None:
         """Begin a query.
 
         Args:
@@ -80,10 +82,10 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         self._spec = collection_spec(models)
 
     @overload
-    def unknown(self, become: Literal["raw"], /) -> "Collection[M, ItemT | UnknownItem]": ...
+    def unknown(self, become: Literal["raw"], /) -> Collection[M, ItemT | UnknownItem]: ...
     @overload
-    def unknown(self, become: Literal["error", "skip"], /) -> "Collection[M, ItemT]": ...
-    def unknown(self, become: Unknown, /) -> "Collection[Any, Any]":
+    def unknown(self, become: Literal["error", "skip"], /) -> Collection[M, ItemT]: ...
+    def unknown(self, become: Unknown, /) -> Collection[Any, Any]:
         """Return the query that does something else with items of no known model than to raise ItemKindError.
 
         Args:
@@ -95,10 +97,10 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         return Collection[Any, Any].of(with_unknown(self._spec, become))
 
     @overload
-    def invalid(self, become: Literal["raw"], /) -> "Collection[M, ItemT | InvalidItem]": ...
+    def invalid(self, become: Literal["raw"], /) -> Collection[M, ItemT | InvalidItem]: ...
     @overload
-    def invalid(self, become: Literal["error", "skip"], /) -> "Collection[M, ItemT]": ...
-    def invalid(self, become: Invalid, /) -> "Collection[Any, Any]":
+    def invalid(self, become: Literal["error", "skip"], /) -> Collection[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> Collection[Any, Any]:
         """Return the query that does something else with items that do not fit their model than to raise an error.
 
         Items of a shared table that are of another model, or of none that is known, count as well.

@@ -1,5 +1,7 @@
 """Counters: where the numbers of ``attr(autoincrement=True)`` come from."""
 
+from __future__ import annotations
+
 import hashlib
 from typing import Any, Final, final
 

@@ -1,5 +1,7 @@
 """Removing one item; and ``Old``, another spelling of ``returning="old"``."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, final, overload
 
@@ -48,11 +50,11 @@ class Delete(Write[R], Generic[R]):
 
     @overload
     def __init__(
-        self: "Delete[None]", item: Model, /, *, where: Condition | None = None, read_first: bool = False
+        self: Delete[None], item: Model, /, *, where: Condition | None = None, read_first: bool = False
     ) -> None: ...
     @overload
     def __init__(
-        self: "Delete[None]",
+        self: Delete[None],
         model: type[Model],
         partition: KeyValue,
         sort: KeyValue | None = None,
@@ -63,7 +65,7 @@ class Delete(Write[R], Generic[R]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Delete[M | None]",
+        self: Delete[M | None],
         item: M,
         /,
         *,
@@ -73,7 +75,7 @@ class Delete(Write[R], Generic[R]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Delete[M | None]",
+        self: Delete[M | None],
         model: type[M],
         partition: KeyValue,
         sort: KeyValue | None = None,

@@ -1,5 +1,7 @@
 """Reading one item by its key, as a new instance or into the one that there is."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, final
 

@@ -3,6 +3,8 @@
 It counts the version, stamps times, and gives an item that it makes the defaults that ``create`` would have stored.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -8,6 +8,8 @@ Items that were stored before a field was declared lack its attribute, and read 
 the value that it reads as, and not for a change.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

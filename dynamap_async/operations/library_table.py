@@ -4,6 +4,8 @@ Its items are told apart by the beginning of their partition key: ``counter#`` a
 ``session.tables.create`` for models that need it.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 from dynamap_async.models import Definition, Model, PartitionKey, definition_of

@@ -6,6 +6,8 @@ private slots are written while an operation is made, and never afterwards: ``__
 that would make ``Get`` and ``Put`` half as dear again.
 """
 
+from __future__ import annotations
+
 import ast
 import copyreg
 import dataclasses

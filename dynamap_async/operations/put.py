@@ -1,5 +1,7 @@
 """Writing one whole item."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Generic, Literal, Self, cast, overload
@@ -82,11 +84,11 @@ class Put(Write[R], Generic[M, R]):
 
     @overload
     def __init__(
-        self: "Put[MA, MA]", item: MA, /, *, where: Condition | None = None, read_first: bool = False
+        self: Put[MA, MA], item: MA, /, *, where: Condition | None = None, read_first: bool = False
     ) -> None: ...
     @overload
     def __init__(
-        self: "Put[MA, MA | None]",
+        self: Put[MA, MA | None],
         item: MA,
         /,
         *,

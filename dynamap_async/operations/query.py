@@ -1,5 +1,7 @@
 """Queries and scans as immutable values: what they can be asked for, and the results that they can end in."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
 
@@ -520,7 +522,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def __init__(self: "Query[MA, MA]", model: type[MA], /) -> None:
+    def __init__(self: Query[MA, MA], model: type[MA], /) -> None:
         """Begin a query.
 
         Args:
@@ -528,7 +530,7 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         """
         self._spec = ReadSpec.of(checked_model(model))
 
-    def into(self, card: type[CardT], /) -> "Query[M, CardT]":
+    def into(self, card: type[CardT], /) -> Query[M, CardT]:
         """Return the query whose items are read into another model, made of some of this one's fields.
 
         Args:
@@ -540,19 +542,19 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         return Query[M, CardT].of(reading_into(self._spec, card))
 
     @overload
-    def select(self, a: Selectable[A], /) -> "Query[M, tuple[A]]": ...
+    def select(self, a: Selectable[A], /) -> Query[M, tuple[A]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], /) -> "Query[M, tuple[A, B]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> Query[M, tuple[A, B]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "Query[M, tuple[A, B, C]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> Query[M, tuple[A, B, C]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
-    ) -> "Query[M, tuple[A, B, C, D]]": ...
+    ) -> Query[M, tuple[A, B, C, D]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
-    ) -> "Query[M, tuple[A, B, C, D, E]]": ...
+    ) -> Query[M, tuple[A, B, C, D, E]]: ...
     @overload
     def select(
         self,
@@ -564,8 +566,8 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         f: Selectable[Any],
         /,
         *more: Selectable[Any],
-    ) -> "Query[M, tuple[Any, ...]]": ...
-    def select(self, *fields: Any) -> "Query[Any, Any]":
+    ) -> Query[M, tuple[Any, ...]]: ...
+    def select(self, *fields: Any) -> Query[Any, Any]:
         """Return the query whose items are tuples of these fields only.
 
         Args:
@@ -574,10 +576,10 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         return self._with(selecting(self._spec, fields))
 
     @overload
-    def invalid(self, become: Literal["raw"], /) -> "Query[M, ItemT | InvalidItem]": ...
+    def invalid(self, become: Literal["raw"], /) -> Query[M, ItemT | InvalidItem]: ...
     @overload
-    def invalid(self, become: Literal["error", "skip"], /) -> "Query[M, ItemT]": ...
-    def invalid(self, become: Invalid, /) -> "Query[Any, Any]":
+    def invalid(self, become: Literal["error", "skip"], /) -> Query[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> Query[Any, Any]:
         """Return the query that does something else with items that do not fit their model than to raise an error.
 
         Items of a shared table that are of another model, or of none that is known, count as well.
@@ -603,7 +605,7 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def __init__(self: "Scan[MA, MA]", model: type[MA], /) -> None:
+    def __init__(self: Scan[MA, MA], model: type[MA], /) -> None:
         """Begin a scan.
 
         Args:
@@ -611,7 +613,7 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         """
         self._spec = ReadSpec.of(checked_model(model), scan=True)
 
-    def into(self, card: type[CardT], /) -> "Scan[M, CardT]":
+    def into(self, card: type[CardT], /) -> Scan[M, CardT]:
         """Return the scan whose items are read into another model. See ``Query.into``.
 
         Args:
@@ -620,19 +622,19 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         return Scan[M, CardT].of(reading_into(self._spec, card))
 
     @overload
-    def select(self, a: Selectable[A], /) -> "Scan[M, tuple[A]]": ...
+    def select(self, a: Selectable[A], /) -> Scan[M, tuple[A]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], /) -> "Scan[M, tuple[A, B]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> Scan[M, tuple[A, B]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "Scan[M, tuple[A, B, C]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> Scan[M, tuple[A, B, C]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
-    ) -> "Scan[M, tuple[A, B, C, D]]": ...
+    ) -> Scan[M, tuple[A, B, C, D]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
-    ) -> "Scan[M, tuple[A, B, C, D, E]]": ...
+    ) -> Scan[M, tuple[A, B, C, D, E]]: ...
     @overload
     def select(
         self,
@@ -644,8 +646,8 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         f: Selectable[Any],
         /,
         *more: Selectable[Any],
-    ) -> "Scan[M, tuple[Any, ...]]": ...
-    def select(self, *fields: Any) -> "Scan[Any, Any]":
+    ) -> Scan[M, tuple[Any, ...]]: ...
+    def select(self, *fields: Any) -> Scan[Any, Any]:
         """Return the scan whose items are tuples of these fields only. See ``Query.select``.
 
         Args:
@@ -654,10 +656,10 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         return self._with(selecting(self._spec, fields))
 
     @overload
-    def invalid(self, become: Literal["raw"], /) -> "Scan[M, ItemT | InvalidItem]": ...
+    def invalid(self, become: Literal["raw"], /) -> Scan[M, ItemT | InvalidItem]: ...
     @overload
-    def invalid(self, become: Literal["error", "skip"], /) -> "Scan[M, ItemT]": ...
-    def invalid(self, become: Invalid, /) -> "Scan[Any, Any]":
+    def invalid(self, become: Literal["error", "skip"], /) -> Scan[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> Scan[Any, Any]:
         """Return the scan that does something else with items that do not fit their model. See ``Query.invalid``.
 
         Args:

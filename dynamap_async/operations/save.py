@@ -1,5 +1,7 @@
 """Writing what changed of an item that was read or written before, and writing all of one whatever is stored."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar, final

@@ -4,6 +4,8 @@ The text goes to DynamoDB as it is: no table prefix is put in, and no model's se
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.html
 """
 
+from __future__ import annotations
+
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -53,7 +55,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
 
     @overload
     def __init__(
-        self: "Statement[M]",
+        self: Statement[M],
         text: str,
         parameters: Sequence[object] = (),
         /,
@@ -65,7 +67,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "Statement[dict[str, Any]]",
+        self: Statement[dict[str, Any]],
         text: str,
         parameters: Sequence[object] = (),
         /,

@@ -1,5 +1,7 @@
 """Transactions: several items, each once, within the service's limits, read, written or refused as one."""
 
+from __future__ import annotations
+
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -277,21 +279,21 @@ class TransactGet(TransactRead[R], Generic[R]):
     __slots__ = ()
 
     @overload
-    def __init__(self: "TransactGet[tuple[A]]", a: GetOf[A], /) -> None: ...
+    def __init__(self: TransactGet[tuple[A]], a: GetOf[A], /) -> None: ...
     @overload
-    def __init__(self: "TransactGet[tuple[A, B]]", a: GetOf[A], b: GetOf[B], /) -> None: ...
+    def __init__(self: TransactGet[tuple[A, B]], a: GetOf[A], b: GetOf[B], /) -> None: ...
     @overload
-    def __init__(self: "TransactGet[tuple[A, B, C]]", a: GetOf[A], b: GetOf[B], c: GetOf[C], /) -> None: ...
+    def __init__(self: TransactGet[tuple[A, B, C]], a: GetOf[A], b: GetOf[B], c: GetOf[C], /) -> None: ...
     @overload
     def __init__(
-        self: "TransactGet[tuple[A, B, C, D]]", a: GetOf[A], b: GetOf[B], c: GetOf[C], d: GetOf[D], /
+        self: TransactGet[tuple[A, B, C, D]], a: GetOf[A], b: GetOf[B], c: GetOf[C], d: GetOf[D], /
     ) -> None: ...
     @overload
     def __init__(
-        self: "TransactGet[tuple[A, B, C, D, E]]", a: GetOf[A], b: GetOf[B], c: GetOf[C], d: GetOf[D], e: GetOf[E], /
+        self: TransactGet[tuple[A, B, C, D, E]], a: GetOf[A], b: GetOf[B], c: GetOf[C], d: GetOf[D], e: GetOf[E], /
     ) -> None: ...
     @overload
-    def __init__(self: "TransactGet[tuple[A, ...]]", *gets: GetOf[A]) -> None: ...
+    def __init__(self: TransactGet[tuple[A, ...]], *gets: GetOf[A]) -> None: ...
     def __init__(self, *gets: Any) -> None:
         """Name the items.
 
@@ -333,16 +335,16 @@ class TransactFind(TransactRead[R], Generic[R]):
     __slots__ = ()
 
     @overload
-    def __init__(self: "TransactFind[tuple[A | None]]", a: FindOf[A], /) -> None: ...
+    def __init__(self: TransactFind[tuple[A | None]], a: FindOf[A], /) -> None: ...
     @overload
-    def __init__(self: "TransactFind[tuple[A | None, B | None]]", a: FindOf[A], b: FindOf[B], /) -> None: ...
+    def __init__(self: TransactFind[tuple[A | None, B | None]], a: FindOf[A], b: FindOf[B], /) -> None: ...
     @overload
     def __init__(
-        self: "TransactFind[tuple[A | None, B | None, C | None]]", a: FindOf[A], b: FindOf[B], c: FindOf[C], /
+        self: TransactFind[tuple[A | None, B | None, C | None]], a: FindOf[A], b: FindOf[B], c: FindOf[C], /
     ) -> None: ...
     @overload
     def __init__(
-        self: "TransactFind[tuple[A | None, B | None, C | None, D | None]]",
+        self: TransactFind[tuple[A | None, B | None, C | None, D | None]],
         a: FindOf[A],
         b: FindOf[B],
         c: FindOf[C],
@@ -351,7 +353,7 @@ class TransactFind(TransactRead[R], Generic[R]):
     ) -> None: ...
     @overload
     def __init__(
-        self: "TransactFind[tuple[A | None, B | None, C | None, D | None, E | None]]",
+        self: TransactFind[tuple[A | None, B | None, C | None, D | None, E | None]],
         a: FindOf[A],
         b: FindOf[B],
         c: FindOf[C],
@@ -360,7 +362,7 @@ class TransactFind(TransactRead[R], Generic[R]):
         /,
     ) -> None: ...
     @overload
-    def __init__(self: "TransactFind[tuple[A | None, ...]]", *finds: FindOf[A]) -> None: ...
+    def __init__(self: TransactFind[tuple[A | None, ...]], *finds: FindOf[A]) -> None: ...
     def __init__(self, *finds: Any) -> None:
         """Name the items.
 
@@ -641,7 +643,7 @@ class ExactlyOnce(TransactWrite, Generic[T]):
     def __repr__(self) -> str:
         return f"ExactlyOnce({self.actions[0]!r})"
 
-    def then_get(self) -> "ThenGet[T]":
+    def then_get(self) -> ThenGet[T]:
         """Return the same, with a consistent read of the item behind it, whose result is the item.
 
         The item is as it is at that moment: others may have written in between.

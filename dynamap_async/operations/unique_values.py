@@ -3,6 +3,8 @@
 Invariant: for each value of a constraint there is at most one guard, and it names the item that has the value.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar, final
 

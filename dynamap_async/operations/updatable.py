@@ -1,5 +1,7 @@
 """What every update can be asked for, and the update actions that this makes: values validated and in stored form."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
@@ -348,11 +350,11 @@ class Updatable(Generic[M]):
         def _with(self, spec: UpdateSpec) -> Self: ...
 
     @overload
-    def set(self, field: Expr[V], value: "V | Change[V] | Readable[V] | FieldFirst[V]", /) -> Self: ...
+    def set(self, field: Expr[V], value: V | Change[V] | Readable[V] | FieldFirst[V], /) -> Self: ...
     @overload
     def set(self, field: Expr[Decimal] | Expr[Decimal | None], value: int, /) -> Self: ...
     @overload
-    def set(self, field: DocumentTo[V], value: "V | Change[V] | Readable[V] | None", /) -> Self: ...
+    def set(self, field: DocumentTo[V], value: V | Change[V] | Readable[V] | None, /) -> Self: ...
     def set(self, field: Any, value: Any, /) -> Self:
         """Return the update that also gives a field, or a part of one, a value.
 
@@ -370,13 +372,13 @@ class Updatable(Generic[M]):
         return self._and(lambda definition: setting(definition, field, value))
 
     @overload
-    def add(self, field: SetOf[V], amount: "AbstractSet[V] | FieldFirst[V]", /) -> Self: ...
+    def add(self, field: SetOf[V], amount: AbstractSet[V] | FieldFirst[V], /) -> Self: ...
     @overload
-    def add(self, field: "Expr[int] | Expr[int | None]", amount: int, /) -> Self: ...
+    def add(self, field: Expr[int] | Expr[int | None], amount: int, /) -> Self: ...
     @overload
-    def add(self, field: "Expr[Decimal] | Expr[Decimal | None]", amount: Decimal | int, /) -> Self: ...
+    def add(self, field: Expr[Decimal] | Expr[Decimal | None], amount: Decimal | int, /) -> Self: ...
     @overload
-    def add(self, field: "Expr[float] | Expr[float | None]", amount: float, /) -> Self: ...
+    def add(self, field: Expr[float] | Expr[float | None], amount: float, /) -> Self: ...
     def add(self, field: Any, amount: Any, /) -> Self:
         """Return the update that also adds a number to a number, or members to a set.
 
@@ -406,7 +408,7 @@ class Updatable(Generic[M]):
         """
         return self._and(*(partial(_removing, field) for field in fields))
 
-    def delete(self, field: SetOf[V], members: "AbstractSet[V] | FieldFirst[V]", /) -> Self:
+    def delete(self, field: SetOf[V], members: AbstractSet[V] | FieldFirst[V], /) -> Self:
         """Return the update that also drops members of a set; those that it does not have are no error.
 
         Args:

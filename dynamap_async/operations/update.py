@@ -1,5 +1,7 @@
 """Changing parts of one item."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overload
@@ -157,10 +159,10 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     """What is done, once that is decided; see ``encoded``."""
 
     @overload
-    def __init__(self: "Update[MA, MA]", item: MA, /) -> None: ...
+    def __init__(self: Update[MA, MA], item: MA, /) -> None: ...
     @overload
     def __init__(
-        self: "Update[MA, MA]", model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
+        self: Update[MA, MA], model: type[MA], partition: KeyValue, sort: KeyValue | None = None, /
     ) -> None: ...
     def __init__(self, subject: Any, partition: KeyValue | None = None, sort: KeyValue | None = None, /) -> None:
         """Name the item; the update does nothing yet.
@@ -195,14 +197,14 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return type(self).of(spec)
 
     @overload
-    def returning(self, values: Literal["new"], /) -> "Update[M, M]": ...
+    def returning(self, values: Literal["new"], /) -> Update[M, M]: ...
     @overload
-    def returning(self, values: Literal["old"], /) -> "Update[M, M | None]": ...
+    def returning(self, values: Literal["old"], /) -> Update[M, M | None]: ...
     @overload
-    def returning(self, values: Literal["changed"], /) -> "Update[M, dict[str, Any]]": ...
+    def returning(self, values: Literal["changed"], /) -> Update[M, dict[str, Any]]: ...
     @overload
-    def returning(self, values: Literal["nothing"], /) -> "Update[M, None]": ...
-    def returning(self, values: Returning, /) -> "Update[Any, Any]":
+    def returning(self, values: Literal["nothing"], /) -> Update[M, None]: ...
+    def returning(self, values: Returning, /) -> Update[Any, Any]:
         """Return the update with another result.
 
         Args:

@@ -1,5 +1,7 @@
 """What all writes of one item share: their conditions, and what a refusal means."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace

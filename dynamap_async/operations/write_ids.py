@@ -1,5 +1,7 @@
 """Write ids: by which a write whose answer was lost is recognised in the stored item."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias

@@ -1,5 +1,7 @@
 """How queries are planned: from what is asked to requests, pure."""
 
+from __future__ import annotations
+
 from dynamap_async.planning.context import Context, checked_model, own_path, positive, stored_path
 from dynamap_async.planning.existence import is_expired, not_stored
 from dynamap_async.planning.periods import check_number_of_queries, with_missing_table_note

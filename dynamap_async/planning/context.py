@@ -1,5 +1,7 @@
 """What a session adds to an operation, and checks of the models, conditions and numbers that it is given."""
 
+from __future__ import annotations
+
 import math
 import re
 import time

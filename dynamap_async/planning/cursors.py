@@ -4,6 +4,8 @@ The sort conditions of the next page may have other values than when a cursor wa
 outside of the range that they select, so the side of the range on which a position lies is found here.
 """
 
+from __future__ import annotations
+
 import base64
 import binascii
 import hashlib

@@ -6,6 +6,8 @@ expired all the same.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-expired-items.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial

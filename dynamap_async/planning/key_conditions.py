@@ -3,6 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 

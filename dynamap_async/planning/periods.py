@@ -1,5 +1,7 @@
 """Tables by period: which of them a query or scan reads, whether in turn, and what a missing one means."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any

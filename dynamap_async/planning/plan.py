@@ -1,5 +1,7 @@
 """Routes and plans: through which table or index a query goes, and what it will do there."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from itertools import product
@@ -70,7 +72,7 @@ class Route:
                 values.append(each.right.stored)
         return values
 
-    def single_queries(self) -> "list[Route]":
+    def single_queries(self) -> list[Route]:
         """Return one route for each query."""
         partitions = product(*(_equalities(each) if isinstance(each, In) else [each] for each in self.partition))
         sorts = [*product(*(each.parts if isinstance(each, Or) else (each,) for each in self.sort))]

@@ -8,6 +8,8 @@ shape, and is made each time. Making one costs six times what filling costs (ben
 A plan that is kept was made without an error, so that only what depends on values alone is left to check.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 

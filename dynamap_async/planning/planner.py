@@ -8,6 +8,8 @@ and nothing falls back to a scan.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import field
 from operator import itemgetter

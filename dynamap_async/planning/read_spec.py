@@ -1,5 +1,7 @@
 """What a query or scan asks for: its settings, what its items become, and what that requires of an index."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -74,7 +76,7 @@ class ReadSpec:
         return bool(self.models) and self.unknown != "skip"
 
     @classmethod
-    def of(cls, model: type[Model], *, scan: bool = False) -> "ReadSpec":
+    def of(cls, model: type[Model], *, scan: bool = False) -> ReadSpec:
         """Return the spec of a query or scan that asks for all items of a model.
 
         Args:
@@ -119,7 +121,7 @@ class ReadSpec:
                     own_path(self.model, path)
         return parts
 
-    def with_invalid(self, become: Invalid) -> "ReadSpec":
+    def with_invalid(self, become: Invalid) -> ReadSpec:
         """Return the spec that does this with items that do not fit their model.
 
         Args:
@@ -132,7 +134,7 @@ class ReadSpec:
             raise OperationError(f'invalid({become!r}): items that do not fit their model are "error", "skip" or "raw"')
         return replace_fields(self, invalid=become)
 
-    def with_target(self, target: object) -> "ReadSpec":
+    def with_target(self, target: object) -> ReadSpec:
         """Return the spec that reads items into another Pydantic model.
 
         Args:

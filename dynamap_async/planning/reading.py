@@ -1,5 +1,7 @@
 """Planned queries and scans: the requests of their pages, what items become, where a page ends and the next begins."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
@@ -93,7 +95,7 @@ class Reading(Generic[ItemT]):
         """How many parts there are, which are read at the same time; 0 for a single read."""
         return self.segments or len(self.branches)
 
-    def part(self, number: int) -> "Reading[ItemT]":
+    def part(self, number: int) -> Reading[ItemT]:
         """Return one of the parts."""
         if self.branches:
             return replace(self, plan=self.branches[number], branches=())
@@ -154,7 +156,7 @@ class Reading(Generic[ItemT]):
         """
         return encode_positions(positions, self.total, self.binding(), self.cursor_secret, checkpoint=True)
 
-    def resume(self, cursor: str | None) -> "Reading[ItemT]":
+    def resume(self, cursor: str | None) -> Reading[ItemT]:
         """Return the reading that goes on where a cursor's page ended.
 
         A sort condition may have other values than when the cursor was made. DynamoDB refuses a position outside the
@@ -177,7 +179,7 @@ class Reading(Generic[ItemT]):
         side = side_of_range(self.plan, position)
         return self if side < 0 else replace(self, start=position, exhausted=side > 0)
 
-    def resume_scan(self, checkpoint: str) -> "Reading[ItemT]":
+    def resume_scan(self, checkpoint: str) -> Reading[ItemT]:
         """Return the reading of a scan in segments that goes on where a checkpoint was taken.
 
         Args:
@@ -190,7 +192,7 @@ class Reading(Generic[ItemT]):
         begin = decode_positions(checkpoint, self.binding(), secret, total=total, keys=self.keys, checkpoint=True)
         return replace(self, begin=begin)
 
-    def _resume_branches(self, cursor: str) -> "Reading[ItemT]":
+    def _resume_branches(self, cursor: str) -> Reading[ItemT]:
         known = partition_of(self.branches[0])
         found = decode_positions(
             cursor, self.binding(), self.cursor_secret, total=self.total, keys=self.keys, known=known

@@ -5,6 +5,8 @@ asks, which is done with every word of it (benchmarks: render, query_100, update
 slots, and nothing that runs when they are made.
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:

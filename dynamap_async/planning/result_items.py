@@ -1,5 +1,7 @@
 """What the items of a read become: instances of one model or several, selected values, or another Pydantic model."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 

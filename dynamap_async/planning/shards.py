@@ -4,6 +4,8 @@ A query of a key with shards becomes one query for each, or a single one where t
 calculated from. A filter, or the condition of a write, asks for all that the key may be stored as.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

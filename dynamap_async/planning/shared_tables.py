@@ -1,5 +1,7 @@
 """Shared tables: which items of them a read gives out, which ones a write may change, and which keys are whose."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any

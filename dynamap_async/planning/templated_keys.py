@@ -6,6 +6,8 @@ so that no filter has to ask again, is said with it. A query on several models r
 what their templates make of the conditions has to come to one.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import prod

@@ -1,5 +1,7 @@
 """Secondary indexes as DynamoDB knows them, and what each of them holds."""
 
+from __future__ import annotations
+
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 

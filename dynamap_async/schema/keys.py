@@ -1,5 +1,7 @@
 """Key attributes and key schemas: what identifies an item and what orders it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -52,7 +54,7 @@ class KeySchema:
         ]
 
     @classmethod
-    def from_wire(cls, schema: list[dict[str, str]], types: Mapping[str, Any]) -> "KeySchema":
+    def from_wire(cls, schema: list[dict[str, str]], types: Mapping[str, Any]) -> KeySchema:
         """Read the API's ``KeySchema`` list, with the table's attribute types by name."""
         roles: dict[str, list[KeyAttribute]] = {"HASH": [], "RANGE": []}
         for element in schema:

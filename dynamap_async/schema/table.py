@@ -1,5 +1,7 @@
 """A table as DynamoDB knows it: keys, indexes and time to live, without any model."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from dynamap_async.config import Throughput
@@ -57,6 +59,6 @@ class TableSchema:
             or attribute in self.keys.names
         )
 
-    def prefixed(self, prefix: str) -> "TableSchema":
+    def prefixed(self, prefix: str) -> TableSchema:
         """Return the same table under a longer name."""
         return replace(self, name=prefix + self.name) if prefix else self

@@ -1,5 +1,7 @@
 """The session: what programs open, await and close."""
 
+from __future__ import annotations
+
 from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundExactlyOnce, BoundUpdate

@@ -1,5 +1,7 @@
 """Queries, scans and entity collections bound to a session: to be awaited, iterated over, or asked for a page."""
 
+from __future__ import annotations
+
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
 
@@ -30,7 +32,7 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
 
     __slots__ = ("_runner", "_spec")
 
-    def __init__(self, runner: "Runner", spec: ReadSpec) -> None:
+    def __init__(self, runner: Runner, spec: ReadSpec) -> None:
         """Take what is asked; sessions make these.
 
         Args:
@@ -119,7 +121,7 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def into(self, card: type[CardT], /) -> "BoundQuery[M, CardT]":
+    def into(self, card: type[CardT], /) -> BoundQuery[M, CardT]:
         """Return the query whose items are read into another model, made of some of this one's fields.
 
         Only these are sent over the network, and an index that holds them needs no completion from the table.
@@ -133,19 +135,19 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         return BoundQuery[M, CardT](self._runner, reading_into(self._spec, card))
 
     @overload
-    def select(self, a: Selectable[A], /) -> "BoundQuery[M, tuple[A]]": ...
+    def select(self, a: Selectable[A], /) -> BoundQuery[M, tuple[A]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], /) -> "BoundQuery[M, tuple[A, B]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> BoundQuery[M, tuple[A, B]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "BoundQuery[M, tuple[A, B, C]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> BoundQuery[M, tuple[A, B, C]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
-    ) -> "BoundQuery[M, tuple[A, B, C, D]]": ...
+    ) -> BoundQuery[M, tuple[A, B, C, D]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
-    ) -> "BoundQuery[M, tuple[A, B, C, D, E]]": ...
+    ) -> BoundQuery[M, tuple[A, B, C, D, E]]: ...
     @overload
     def select(
         self,
@@ -157,8 +159,8 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         f: Selectable[Any],
         /,
         *more: Selectable[Any],
-    ) -> "BoundQuery[M, tuple[Any, ...]]": ...
-    def select(self, *fields: Any) -> "BoundQuery[Any, Any]":
+    ) -> BoundQuery[M, tuple[Any, ...]]: ...
+    def select(self, *fields: Any) -> BoundQuery[Any, Any]:
         """Return the query whose items are tuples of these fields only.
 
         Args:
@@ -167,10 +169,10 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
         return self._with(selecting(self._spec, fields))
 
     @overload
-    def invalid(self, become: Literal["raw"], /) -> "BoundQuery[M, ItemT | InvalidItem]": ...
+    def invalid(self, become: Literal["raw"], /) -> BoundQuery[M, ItemT | InvalidItem]: ...
     @overload
-    def invalid(self, become: Literal["error", "skip"], /) -> "BoundQuery[M, ItemT]": ...
-    def invalid(self, become: Invalid, /) -> "BoundQuery[Any, Any]":
+    def invalid(self, become: Literal["error", "skip"], /) -> BoundQuery[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> BoundQuery[Any, Any]:
         """Return the query that does something else with items that do not fit their model than to raise an error.
 
         Items of a shared table that are of another model, or of none that is known, count as well.
@@ -190,7 +192,7 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def into(self, card: type[CardT], /) -> "BoundScan[M, CardT]":
+    def into(self, card: type[CardT], /) -> BoundScan[M, CardT]:
         """Return the scan whose items are read into another model. See ``BoundQuery.into``.
 
         Args:
@@ -199,19 +201,19 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         return BoundScan[M, CardT](self._runner, reading_into(self._spec, card))
 
     @overload
-    def select(self, a: Selectable[A], /) -> "BoundScan[M, tuple[A]]": ...
+    def select(self, a: Selectable[A], /) -> BoundScan[M, tuple[A]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], /) -> "BoundScan[M, tuple[A, B]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], /) -> BoundScan[M, tuple[A, B]]: ...
     @overload
-    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> "BoundScan[M, tuple[A, B, C]]": ...
+    def select(self, a: Selectable[A], b: Selectable[B], c: Selectable[C], /) -> BoundScan[M, tuple[A, B, C]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], /
-    ) -> "BoundScan[M, tuple[A, B, C, D]]": ...
+    ) -> BoundScan[M, tuple[A, B, C, D]]: ...
     @overload
     def select(
         self, a: Selectable[A], b: Selectable[B], c: Selectable[C], d: Selectable[D], e: Selectable[E], /
-    ) -> "BoundScan[M, tuple[A, B, C, D, E]]": ...
+    ) -> BoundScan[M, tuple[A, B, C, D, E]]: ...
     @overload
     def select(
         self,
@@ -223,8 +225,8 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         f: Selectable[Any],
         /,
         *more: Selectable[Any],
-    ) -> "BoundScan[M, tuple[Any, ...]]": ...
-    def select(self, *fields: Any) -> "BoundScan[Any, Any]":
+    ) -> BoundScan[M, tuple[Any, ...]]: ...
+    def select(self, *fields: Any) -> BoundScan[Any, Any]:
         """Return the scan whose items are tuples of these fields only. See ``BoundQuery.select``.
 
         Args:
@@ -233,10 +235,10 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         return self._with(selecting(self._spec, fields))
 
     @overload
-    def invalid(self, become: Literal["raw"], /) -> "BoundScan[M, ItemT | InvalidItem]": ...
+    def invalid(self, become: Literal["raw"], /) -> BoundScan[M, ItemT | InvalidItem]: ...
     @overload
-    def invalid(self, become: Literal["error", "skip"], /) -> "BoundScan[M, ItemT]": ...
-    def invalid(self, become: Invalid, /) -> "BoundScan[Any, Any]":
+    def invalid(self, become: Literal["error", "skip"], /) -> BoundScan[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> BoundScan[Any, Any]:
         """Return the scan that does something else with items that do not fit. See ``BoundQuery.invalid``.
 
         Args:
@@ -256,10 +258,10 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
     __slots__ = ()
 
     @overload
-    def unknown(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | UnknownItem]": ...
+    def unknown(self, become: Literal["raw"], /) -> BoundCollection[M, ItemT | UnknownItem]: ...
     @overload
-    def unknown(self, become: Literal["error", "skip"], /) -> "BoundCollection[M, ItemT]": ...
-    def unknown(self, become: Unknown, /) -> "BoundCollection[Any, Any]":
+    def unknown(self, become: Literal["error", "skip"], /) -> BoundCollection[M, ItemT]: ...
+    def unknown(self, become: Unknown, /) -> BoundCollection[Any, Any]:
         """Return the query that does something else with items of no known model than to raise ItemKindError.
 
         Args:
@@ -271,10 +273,10 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
         return BoundCollection[Any, Any](self._runner, with_unknown(self._spec, become))
 
     @overload
-    def invalid(self, become: Literal["raw"], /) -> "BoundCollection[M, ItemT | InvalidItem]": ...
+    def invalid(self, become: Literal["raw"], /) -> BoundCollection[M, ItemT | InvalidItem]: ...
     @overload
-    def invalid(self, become: Literal["error", "skip"], /) -> "BoundCollection[M, ItemT]": ...
-    def invalid(self, become: Invalid, /) -> "BoundCollection[Any, Any]":
+    def invalid(self, become: Literal["error", "skip"], /) -> BoundCollection[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> BoundCollection[Any, Any]:
         """Return the query that does something else with items that do not fit their model than to raise an error.
 
         Items of a shared table that are of another model, or of none that is known, count as well.

@@ -1,5 +1,7 @@
 """A PartiQL statement bound to a session, to be awaited or iterated over."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Coroutine, Sequence
 from functools import partial

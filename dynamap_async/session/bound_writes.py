@@ -1,5 +1,7 @@
 """Writes bound to a session, each to be awaited once: updates, and a write that is done exactly once."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Coroutine
 from types import FunctionType, MethodType
@@ -27,7 +29,7 @@ class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
 
     __slots__ = ("_operation", "_runner", "_settled", "_write")
 
-    def __init__(self, runner: "Runner", write: ExactlyOnce[M], operation: Operation[T]) -> None:
+    def __init__(self, runner: Runner, write: ExactlyOnce[M], operation: Operation[T]) -> None:
         """Take what is asked; ``exactly_once`` of an update makes these.
 
         Args:
@@ -48,7 +50,7 @@ class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
         if not getattr(self, "_settled", True):
             warnings.warn(f"{self._operation!r} was never awaited", RuntimeWarning, stacklevel=1, source=self)
 
-    def then_get(self) -> "BoundExactlyOnce[M, M]":
+    def then_get(self) -> BoundExactlyOnce[M, M]:
         """Return the same, with a consistent read of the item behind it, whose result is the item.
 
         Cost: one GetItem more; a read unit per 4 KB.
@@ -82,7 +84,7 @@ class _Refining:
     def __init__(self, method: FunctionType) -> None:
         self._method = method
 
-    def __get__(self, update: "BoundUpdate[Any, Any] | None", owner: type) -> FunctionType | MethodType:
+    def __get__(self, update: BoundUpdate[Any, Any] | None, owner: type) -> FunctionType | MethodType:
         if update is None:
             return self._method
         update._settled = True  # noqa: SLF001 - a method of that class
@@ -99,7 +101,7 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
 
     __slots__ = ("_begun", "_runner", "_settled", "_spec")
 
-    def __init__(self, runner: "Runner", spec: UpdateSpec) -> None:
+    def __init__(self, runner: Runner, spec: UpdateSpec) -> None:
         """Take what is asked; sessions make these.
 
         Args:
@@ -147,14 +149,14 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
         return BoundExactlyOnce(self._runner, write, write)
 
     @overload
-    def returning(self, values: Literal["new"], /) -> "BoundUpdate[M, M]": ...
+    def returning(self, values: Literal["new"], /) -> BoundUpdate[M, M]: ...
     @overload
-    def returning(self, values: Literal["old"], /) -> "BoundUpdate[M, M | None]": ...
+    def returning(self, values: Literal["old"], /) -> BoundUpdate[M, M | None]: ...
     @overload
-    def returning(self, values: Literal["changed"], /) -> "BoundUpdate[M, dict[str, Any]]": ...
+    def returning(self, values: Literal["changed"], /) -> BoundUpdate[M, dict[str, Any]]: ...
     @overload
-    def returning(self, values: Literal["nothing"], /) -> "BoundUpdate[M, None]": ...
-    def returning(self, values: Returning, /) -> "BoundUpdate[Any, Any]":
+    def returning(self, values: Literal["nothing"], /) -> BoundUpdate[M, None]: ...
+    def returning(self, values: Returning, /) -> BoundUpdate[Any, Any]:
         """Return the update with another result. See ``Update.returning``.
 
         Args:

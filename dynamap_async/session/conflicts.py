@@ -1,5 +1,7 @@
 """Conflicts: a change that met another writer's version is tried again, tasks of one session in turns."""
 
+from __future__ import annotations
+
 import asyncio
 import random
 from collections.abc import Awaitable, Callable

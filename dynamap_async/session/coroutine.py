@@ -1,5 +1,7 @@
 """Bound builders as coroutines, so that ``create_task``, ``TaskGroup``, ``gather`` and ``wait_for`` take them."""
 
+from __future__ import annotations
+
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Generator

@@ -4,6 +4,8 @@ An item passes the hooks as it passes the layers: before a write the model's and
 session's and then the model's.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

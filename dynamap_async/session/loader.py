@@ -4,6 +4,8 @@ Invariant: a promise has at most one task, and only while somebody waits for it,
 kept.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from functools import partial

@@ -4,6 +4,8 @@ Invariant: a number is given to one caller at most; an allocation whose answer w
 cancelled meanwhile, leave a gap.
 """
 
+from __future__ import annotations
+
 import asyncio
 from contextvars import Context as ContextVariables
 from typing import Any, Final

@@ -1,5 +1,7 @@
 """Sending: an operation of one request becomes its result, or its error."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar

@@ -1,5 +1,7 @@
 """The runner: carries an operation through the executor. What the session and its bound queries share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
@@ -61,7 +63,7 @@ class Runner:
         self._numbers: Final = numbers
         self._ways: Final[dict[type, Way]] = {}
 
-    def without_hooks(self) -> "Runner":
+    def without_hooks(self) -> Runner:
         """Return a runner that shares everything with this one and runs no hooks."""
         return Runner(self.executor, self.context, SessionHooks(off=True), self._numbers)
 

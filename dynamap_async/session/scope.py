@@ -1,5 +1,7 @@
 """Scopes: what is awaited inside of one is accounted for, budgeted and prioritised together."""
 
+from __future__ import annotations
+
 import asyncio
 from math import inf, isfinite
 from types import TracebackType

@@ -1,5 +1,7 @@
 """``SequentialReads``: an observer that finds reads which wait for each other without need, as N+1 queries do."""
 
+from __future__ import annotations
+
 import logging
 import sys
 import warnings

@@ -3,6 +3,8 @@
 Those of its connection are checked by ``Connection``, observers and hooks where they are told.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -74,7 +76,7 @@ def _to_secret(given: object) -> bytes | None:
 
 
 def to_transport(
-    connection: Connection, client: "AioClient | None", transport: Transport | None, retry: RetryPolicy
+    connection: Connection, client: AioClient | None, transport: Transport | None, retry: RetryPolicy
 ) -> Transport:
     """Return what a session sends through.
 

@@ -3,6 +3,8 @@
 Invariant: a cancelled ``__anext__`` loses nothing: what was read but not given out is held by the stream.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, Self, TypeVar

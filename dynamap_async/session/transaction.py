@@ -3,6 +3,8 @@
 Invariant: nothing is sent before the end of the block, and nothing at all if an exception or a cancellation ends it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType

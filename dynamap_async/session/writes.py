@@ -6,6 +6,8 @@
 4. A refusal becomes the caller's error, with the stored item as an instance; an acknowledgement moves the instance on.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final, TypeVar
 
 from dynamap_async.errors import (

@@ -1,5 +1,7 @@
 """Which of a model's tables is meant, where there is one for each period."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

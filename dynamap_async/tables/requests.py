@@ -1,5 +1,7 @@
 """The control plane's requests, made of table schemas, and its answers read into values. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime

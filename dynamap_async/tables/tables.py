@@ -1,5 +1,7 @@
 """``session.tables``: creates, describes, changes and deletes the tables of models."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Mapping
 from contextlib import suppress

@@ -9,6 +9,8 @@ an answer revealed, or that one request larger than the bucket left. The refusal
 the rate was last lowered do not lower it again.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Final
 

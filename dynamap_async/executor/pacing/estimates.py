@@ -5,6 +5,8 @@ that its answers have named, in proportion to what is known of a request: the si
 within about a hundred requests.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 

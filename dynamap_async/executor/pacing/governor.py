@@ -9,6 +9,8 @@ Invariant: every ticket that was admitted is settled, refused or left once.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeAlias

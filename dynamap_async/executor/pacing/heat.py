@@ -4,6 +4,8 @@ Invariant: what is remembered of a table is bounded; where it grows too large, t
 which nothing was taken for long are forgotten when another one is met.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Final, NamedTuple
 

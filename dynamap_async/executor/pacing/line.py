@@ -10,6 +10,8 @@ only the first of each queue has to be looked at, however many wait. No ticket i
 priority that draws on the same buckets. After ``admit``, nobody waits while all the buckets that it draws on are full.
 """
 
+from __future__ import annotations
+
 import heapq
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +40,7 @@ class Ticket:
     """Its place among all tickets; one that is asked for again keeps it."""
     admitted_at: float | None = None
     """When it got its units; None before."""
-    queue: "TicketQueue | None" = None
+    queue: TicketQueue | None = None
     """Where it waits; None where it does not."""
 
     @property

@@ -1,5 +1,7 @@
 """Computed keys: fields whose text is made of other fields by a template. What ``template`` says, and what follows."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext

@@ -1,5 +1,7 @@
 """Key values as programs write them, and the keys made of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias

@@ -6,6 +6,8 @@ library: stored items could not be found any more.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-sharding.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final, NamedTuple

@@ -1,5 +1,7 @@
 """The kinds of items in a shared table: which model an item belongs to."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeGuard, TypeVar
 

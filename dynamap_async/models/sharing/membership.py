@@ -1,5 +1,7 @@
 """The membership of a model in a shared table: its kind, and the fields that are the table's keys."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin
 

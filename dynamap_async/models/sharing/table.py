@@ -1,5 +1,7 @@
 """Shared tables: one table that holds the items of several models, told apart by a stored marker."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType

@@ -7,6 +7,8 @@ its distance from the lowest one, so that -2 stands before -1. ``{score:ordered}
 store: sign, exponent and 38 digits, 42 characters in all, those of negative numbers complemented.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time

@@ -1,5 +1,7 @@
 """The pattern of a template: constant text and fields in braces."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple

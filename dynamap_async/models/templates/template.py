@@ -1,5 +1,7 @@
 """Key templates: they build keys, read them back, and give the range of keys that some of the parts select."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote

@@ -1,5 +1,7 @@
 """Many items at once: bulk reads and writes, in calls that are full and in bounded memory."""
 
+from __future__ import annotations
+
 from dynamap_async.session.bulk.answers import Answers
 from dynamap_async.session.bulk.batch import Batch, Progress
 from dynamap_async.session.bulk.item_chunks import PlainPuts

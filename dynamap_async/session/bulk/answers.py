@@ -4,6 +4,8 @@ Invariant: a cancelled ``__anext__`` loses nothing; nothing that is under way re
 it ends it.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -4,6 +4,8 @@ Invariant: what was accepted is, when the batch has ended, written, failed and r
 sent; only a cancelled batch ends without waiting for what is on the wire.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable

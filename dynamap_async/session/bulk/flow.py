@@ -4,6 +4,8 @@ Invariant: whatever was added is in exactly one place: prepared, outstanding, or
 submitted in the middle of a batch only because this code gave way to other tasks.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import time

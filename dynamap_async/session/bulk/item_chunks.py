@@ -3,6 +3,8 @@
 A write is plain if nothing has to be awaited, asked of the stored item, or given to the instance but its state.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
@@ -28,7 +30,7 @@ class PlainWrite(ChunkPart):
     identity: str
 
     def __init__(
-        self, how: "PlainWrites", subject: Any, identity: str, *, text: bytes = b"", key: WireKey | None = None
+        self, how: PlainWrites, subject: Any, identity: str, *, text: bytes = b"", key: WireKey | None = None
     ) -> None:
         """Take the item as it is now.
 
@@ -54,7 +56,7 @@ class PlainWrite(ChunkPart):
         operation = self.how.operation(self)
         return ItemRequest(self.position, self.subject, operation, operation.request(self.how.context))
 
-    def chunk(self, parts: Sequence[Any]) -> "WriteChunk":
+    def chunk(self, parts: Sequence[Any]) -> WriteChunk:
         """Return the chunk of this write and others of its group."""
         return WriteChunk(parts)
 

@@ -1,5 +1,7 @@
 """The keys of a bulk read: those of one model, asked for once each, in chunks that fill a call."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
@@ -47,7 +49,7 @@ class KeyedReads:
             entry["ConsistentRead"] = True
         return Request(operation="BatchGetItem", body={"RequestItems": {self.table: entry}}, table=self.table)
 
-    def part(self, find: MakeFind, position: int, subject: Any) -> "KeyPart | None":
+    def part(self, find: MakeFind, position: int, subject: Any) -> KeyPart | None:
         """Return a key as it was given, at a position of the call's input; None if it is none."""
         values: tuple[Any, ...] = subject if issubclass(type(subject), tuple) else (subject,)
         key = self.keys.made(values)
@@ -183,7 +185,7 @@ class KeyPart(ChunkPart):
         find = self._find(self.subject)
         return ItemRequest(self.position, self.subject, find, find.request(self._reads.context))
 
-    def chunk(self, parts: Sequence[Any]) -> "PartsChunk":
+    def chunk(self, parts: Sequence[Any]) -> PartsChunk:
         """Return the chunk of this key and others."""
         return PartsChunk(self._reads, parts)
 

@@ -1,5 +1,7 @@
 """Many items in one call: what a session's ``get_many``, ``each``, ``put_many``, ``delete_many`` and ``batch`` do."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterable, Callable, Iterable
 from functools import partial
 from typing import Any, Final, TypeVar

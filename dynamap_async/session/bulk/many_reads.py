@@ -1,5 +1,7 @@
 """Reading any number of items into a list: each key is asked for once, each place has an instance of its own."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

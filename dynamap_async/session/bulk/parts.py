@@ -1,5 +1,7 @@
 """What a many-item call asks for: requests of single items, and chunks of them."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar

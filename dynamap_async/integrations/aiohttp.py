@@ -17,9 +17,9 @@ from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
 from dynamap_async.integrations.disconnects import SAFE_METHODS, checked_methods
 from dynamap_async.integrations.failures import failure_of
-from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.pages import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeEnded, checked_ended, server_timing
+from dynamap_async.integrations.sessions import checked_make, opened_session
 from dynamap_async.operations import Page
 from dynamap_async.session import Allowance, Scope, Session, scope_of
 
@@ -49,13 +49,18 @@ BodyT = TypeVar("BodyT", bound=BaseModel)
 ItemT = TypeVar("ItemT")
 
 
-def session_context(make: Callable[[], Session], /) -> Callable[[web.Application], AbstractAsyncContextManager[None]]:
+def session_context(
+    make: Callable[[], Session], /, *, freeze_gc: bool = False
+) -> Callable[[web.Application], AbstractAsyncContextManager[None]]:
     """Return what ``app.cleanup_ctx`` takes: a session is opened when the application starts, and closed when it ends.
 
     ``app.cleanup_ctx.append(session_context(lambda: Session(region="eu-west-1")))``.
 
     Args:
         make: makes the session; called at each start, for a session is used once.
+        freeze_gc: whether, once the session is open, ``gc.collect()`` and ``gc.freeze()`` keep all that was loaded by
+            then from the garbage collector, which otherwise stops the application for some 50 ms now and again. When
+            the application ends, it is given back. It holds for the whole process.
 
     Raises:
         ConfigurationError: it is no plain function.
@@ -64,7 +69,7 @@ def session_context(make: Callable[[], Session], /) -> Callable[[web.Application
 
     @asynccontextmanager
     async def opened(app: web.Application) -> AsyncGenerator[None]:
-        async with make() as session:
+        async with opened_session(make, freeze_gc=freeze_gc) as session:
             app[SESSION] = session
             yield
 

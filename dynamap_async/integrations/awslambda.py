@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from dynamap_async.errors import ConfigurationError, SessionStateError
-from dynamap_async.integrations.making import checked_make
+from dynamap_async.integrations.sessions import checked_make
 from dynamap_async.session import Session
 
 __all__ = ["LambdaContext", "LambdaSession"]

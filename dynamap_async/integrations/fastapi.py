@@ -14,10 +14,10 @@ from dynamap_async.errors import ConfigurationError, DynamapError
 from dynamap_async.integrations.asgi import SCOPE, SESSION
 from dynamap_async.integrations.disconnects import SAFE_METHODS, CancelOnDisconnect
 from dynamap_async.integrations.failures import failure_of
-from dynamap_async.integrations.making import checked_make
 from dynamap_async.integrations.missing import missing_extra
 from dynamap_async.integrations.pages import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeRequests
+from dynamap_async.integrations.sessions import checked_make, opened_session
 from dynamap_async.operations import Page
 from dynamap_async.session import Allowance, Scope, Session, scope_of
 
@@ -49,7 +49,9 @@ __all__ = [
 ItemT = TypeVar("ItemT")
 
 
-def lifespan(make: Callable[[], Session], /) -> Callable[[Any], AbstractAsyncContextManager[Mapping[str, Any]]]:
+def lifespan(
+    make: Callable[[], Session], /, *, freeze_gc: bool = False
+) -> Callable[[Any], AbstractAsyncContextManager[Mapping[str, Any]]]:
     """Return the lifespan of an application: a session is opened when it starts, and closed when it ends.
 
     ``app = FastAPI(lifespan=lifespan(lambda: Session(region="eu-west-1")))``. In a lifespan of your own, enter it and
@@ -57,6 +59,9 @@ def lifespan(make: Callable[[], Session], /) -> Callable[[Any], AbstractAsyncCon
 
     Args:
         make: makes the session; called at each start, for a session is used once.
+        freeze_gc: whether, once the session is open, ``gc.collect()`` and ``gc.freeze()`` keep all that was loaded by
+            then from the garbage collector, which otherwise stops the application for some 50 ms now and again. When
+            the application ends, it is given back. It holds for the whole process.
 
     Raises:
         ConfigurationError: it is no plain function.
@@ -65,7 +70,7 @@ def lifespan(make: Callable[[], Session], /) -> Callable[[Any], AbstractAsyncCon
 
     @asynccontextmanager
     async def opened(_app: Any) -> AsyncGenerator[Mapping[str, Any]]:
-        async with make() as session:
+        async with opened_session(make, freeze_gc=freeze_gc) as session:
             yield {SESSION: session}
 
     return opened

@@ -1,6 +1,8 @@
 """How an integration comes by its session: a function makes it at each start, for a session is used once."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.executor import is_async, name_of
@@ -23,3 +25,29 @@ def checked_make(make: Callable[[], Session], where: str) -> Callable[[], Sessio
             f"write {where}(lambda: Session(...))"
         )
     return make
+
+
+@asynccontextmanager
+async def opened_session(make: Callable[[], Session], *, freeze_gc: bool) -> AsyncGenerator[Session]:
+    """Open a session for the life of an application.
+
+    Args:
+        make: makes the session.
+        freeze_gc: whether what the application has loaded is kept from the garbage collector meanwhile.
+    """
+    async with make() as session:
+        if freeze_gc:
+            with _frozen():
+                yield session
+        else:
+            yield session
+
+
+@contextmanager
+def _frozen() -> Generator[None]:
+    gc.collect()  # what is garbage now would otherwise stay for good
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -53,6 +53,7 @@ ONE_ENGINE = ("-k", "not [moto")
 BUILT_ON_OTHERS = (
     *("tests/unit", "tests/contract", "tests/service", "tests/property/test_codec_laws.py"),
     *("tests/property/test_model_laws.py", "tests/architecture/test_imports.py"),
+    *("tests/concurrency/test_awaiting.py", "tests/concurrency/test_loops.py"),  # anyio
 )
 
 OPENS_A_SESSION = """
@@ -138,7 +139,8 @@ def tests(session: nox.Session) -> None:
     """Every test passes against the built wheel; on the newest Python in asyncio's debug mode.
 
     Debug mode reports calls from a wrong thread, and takes twice as long. Where another Python runs everything, what
-    says as much on one as on two is left out there: the tests on moto, which are those on the native engine, and three quarters of the laws' examples.
+    says as much on one as on two is left out there: the tests on moto, which are those on the native engine, and three
+    quarters of the laws' examples.
     """
     select: list[str] = []
     if session.python == PYTHONS[-1]:
@@ -153,7 +155,7 @@ def tests(session: nox.Session) -> None:
 def tests_minimum(session: nox.Session) -> None:
     """With the lowest versions that pyproject.toml allows pass the tests of what is built on other packages.
 
-    What is left out takes nothing from them: the executor's tests on a virtual clock, laws of plain values, examples.
+    What is left out takes nothing from them: the executor's tests on a virtual clock, laws of plain values, docs.
     """
     extras = PROJECT["project"]["optional-dependencies"]
     tested = ("cli", "local", "otel")  # not fastapi: the test client of its lowest version warns with our anyio

@@ -49,13 +49,6 @@ def find_pythons_of_pyenv() -> None:
 
 find_pythons_of_pyenv()
 
-ONE_ENGINE = ("-k", "not [moto")
-BUILT_ON_OTHERS = (
-    *("tests/unit", "tests/contract", "tests/service", "tests/property/test_codec_laws.py"),
-    *("tests/property/test_model_laws.py", "tests/architecture/test_imports.py"),
-    *("tests/concurrency/test_awaiting.py", "tests/concurrency/test_loops.py"),  # anyio
-)
-
 OPENS_A_SESSION = """
 import asyncio, aioboto3
 from dynamap_async import Session
@@ -136,32 +129,18 @@ def layers(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Every test passes against the built wheel; on the newest Python in asyncio's debug mode.
-
-    Debug mode reports calls from a wrong thread, and takes twice as long. Where another Python runs everything, what
-    says as much on one as on two is left out there: the tests on moto, which are those on the native engine, and three
-    quarters of the laws' examples.
-    """
-    select: list[str] = []
-    if session.python == PYTHONS[-1]:
-        select = ["--override-ini=asyncio_debug=true"]
-        if any(runs(f"python{version}") for version in PYTHONS[:-1]):
-            session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
-            select += ONE_ENGINE
-    run_tests(session, select=select)
+    """Every test passes against the built wheel; on the newest Python in asyncio's debug mode."""
+    debug = session.python == PYTHONS[-1]  # it reports calls from a wrong thread, and takes twice as long
+    run_tests(session, select=["--override-ini=asyncio_debug=true"] if debug else [])
 
 
 @nox.session(python="3.11")
 def tests_minimum(session: nox.Session) -> None:
-    """With the lowest versions that pyproject.toml allows pass the tests of what is built on other packages.
-
-    What is left out takes nothing from them: the executor's tests on a virtual clock, laws of plain values, docs.
-    """
+    """The lowest versions that pyproject.toml allows pass the same tests."""
     extras = PROJECT["project"]["optional-dependencies"]
     tested = ("cli", "local", "otel")  # not fastapi: the test client of its lowest version warns with our anyio
     lowest = [*PROJECT["project"]["dependencies"], *(each for extra in tested for each in extras[extra])]
-    pins = [requirement.replace(">=", "==") for requirement in lowest]
-    run_tests(session, pins=pins, select=[*BUILT_ON_OTHERS, *ONE_ENGINE])
+    run_tests(session, pins=[requirement.replace(">=", "==") for requirement in lowest])
 
 
 @nox.session

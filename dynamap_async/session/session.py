@@ -145,6 +145,7 @@ class Session:
         policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
         declared = partial(declared_limits, table_prefix)
         chosen = to_transport(connection, client, transport, policies["retry"])
+        self._transport = chosen
         self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
         context = to_context(table_prefix, cursor_secret, clock, chosen)
         self._close_timeout_seconds = close_timeout_seconds
@@ -152,6 +153,9 @@ class Session:
         self._conflicts = Conflicts()
         self._use(Runner(self._executor, context, SessionHooks(before_write, after_read), self._numbers))
         self.tables = Tables(self._executor, context)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._transport!r}>"
 
     def _use(self, runner: Runner) -> None:
         self._runner = runner

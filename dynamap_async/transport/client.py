@@ -56,6 +56,9 @@ class ClientTransport:
             )
         self._client: Any = client
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} to {self._client.meta.endpoint_url} over a client of aiobotocore>"
+
     @property
     def max_connections(self) -> int:
         """How many requests can travel at the same time."""

@@ -35,9 +35,24 @@ class Endpoint:
         return self.url.startswith("https:")
 
     @property
+    def name(self) -> str:
+        """The name of the host, or its address."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        """The port of the host."""
+        return urlsplit(self.url).port or _DEFAULT_PORTS["https" if self.encrypted else "http"]
+
+    @property
+    def target(self) -> str:
+        """What the first line of a request asks for: the path, as it was given."""
+        return quote(urlsplit(self.url).path, safe="!$%&'()*+,-./:;=@_~")
+
+    @property
     def can_exist(self) -> bool:
         """Whether a host can have the name. One with an underscore can: containers have such names."""
-        name = (urlsplit(self.url).hostname or "").removesuffix(".")
+        name = self.name.removesuffix(".")
         try:
             if ":" in name or name.rpartition(".")[2].isdigit():
                 ip_address(name)

@@ -3,13 +3,11 @@
 Only a connection that was never made proves that nothing was sent. botocore's classes hide that: it reports a
 connection that broke after the request was read as EndpointConnectionError, like one that was refused.
 
-The errors of botocore and of httpx are known by name: neither need be loaded.
+The errors of aiohttp, botocore and httpx are known by name: none need be loaded.
 """
 
 import socket
 from typing import Any, Final
-
-import aiohttp
 
 from dynamap_async.errors import (
     ConnectionFailedError,
@@ -35,29 +33,43 @@ def check_size(size: int) -> None:
         raise AnswerTooLargeError
 
 
-EXCHANGE_ERRORS: Final = (aiohttp.ClientError, OSError, UnicodeError, AnswerTooLargeError)
-"""What an exchange over aiohttp that failed raises; a timeout is an OSError, a name that no host has a UnicodeError."""
+class NotConnectedError(Exception):
+    """No connection could be made, so nothing was sent; the cause says why."""
 
-_NO_HOST = (UnicodeError, aiohttp.InvalidURL)
-"""The endpoint's name is none that a host can have."""
 
-_NOT_CONNECTED = (
-    aiohttp.ClientConnectorError,  # refused, unreachable, DNS, the proxy's address, TLS
-    aiohttp.ClientHttpProxyError,  # the proxy refused to connect
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.ServerFingerprintMismatch,
-    socket.gaierror,
-    *_NO_HOST,
+class BrokenAnswerError(Exception):
+    """What came is not a whole HTTP answer."""
+
+
+_NOT_CONNECTED: Final = (NotConnectedError, socket.gaierror, UnicodeError)
+_NOT_CONNECTED_BY_NAME: Final = frozenset(
+    {
+        "aiohttp.ClientConnectorError",  # refused, unreachable, DNS, the proxy's address, TLS
+        "aiohttp.ClientHttpProxyError",  # the proxy refused to connect
+        "aiohttp.ConnectionTimeoutError",
+        "aiohttp.ServerFingerprintMismatch",
+        "aiohttp.InvalidURL",
+        "botocore.SSLError",  # raised only for a failed handshake
+        # WriteTimeout of httpx is not among them: part had been sent.
+        "httpx.ConnectError",
+        "httpx.ConnectTimeout",
+        "httpx.PoolTimeout",
+        "httpx.ProxyError",
+    }
 )
-_BOTOCORE = frozenset({"botocore.BotoCoreError"})
-_BOTOCORE_NOT_CONNECTED = frozenset({"botocore.SSLError"})  # raised only for a failed handshake
-# WriteTimeout is not among them: part had been sent.
-_HTTPX_NOT_CONNECTED = frozenset(
-    {"httpx.ConnectError", "httpx.ConnectTimeout", "httpx.PoolTimeout", "httpx.ProxyError"}
+_NO_HOST_BY_NAME: Final = frozenset({"aiohttp.InvalidURL"})
+_WRAPS: Final = frozenset({"botocore.BotoCoreError"})
+_DAMAGED_BY_NAME: Final = frozenset(
+    {
+        "aiohttp.ClientPayloadError",
+        "aiohttp.ClientResponseError",
+        "botocore.ChecksumError",
+        "botocore.ResponseParserError",
+    }
 )
-_DAMAGED = (aiohttp.ClientPayloadError, aiohttp.ClientResponseError)
-_BOTOCORE_DAMAGED = frozenset({"botocore.ChecksumError", "botocore.ResponseParserError"})
-_NAMED_TIMED_OUT = frozenset({"botocore.ReadTimeoutError", "botocore.ConnectTimeoutError", "httpx.TimeoutException"})
+_TIMED_OUT_BY_NAME: Final = frozenset(
+    {"botocore.ReadTimeoutError", "botocore.ConnectTimeoutError", "httpx.TimeoutException"}
+)
 
 
 def place_of(request: Request) -> str:
@@ -91,7 +103,7 @@ def transport_error(error: BaseException, request: Request) -> TransportError:
     if any(_is_damage(cause) for cause in causes):
         return damaged(request, f"the answer is damaged ({_describe(causes[-1])})")
     not_sent = any(_proves_not_sent(cause) for cause in causes)
-    timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_NAMED_TIMED_OUT, cause) for cause in causes)
+    timed_out = any(isinstance(cause, TimeoutError) or _is_one_of(_TIMED_OUT_BY_NAME, cause) for cause in causes)
     kind = RequestTimeoutError if timed_out else ConnectionFailedError
     if not_sent:
         what = "the connection timed out" if timed_out else "the connection could not be made"
@@ -105,7 +117,7 @@ def transport_error(error: BaseException, request: Request) -> TransportError:
         operation=request.operation,
         table=request.table,
     )
-    failure.retryable = not any(isinstance(cause, _NO_HOST) for cause in causes)
+    failure.retryable = not any(map(_names_no_host, causes))
     return failure
 
 
@@ -135,7 +147,9 @@ def _causes(error: BaseException) -> list[BaseException]:
     # botocore keeps the HTTP client's error as an argument. __context__ will not do: an error that is raised again
     # while the program handles another one, such as its previous attempt's, has that one as its context.
     facts: Any = error
-    wrapped = facts.kwargs.get("error") if _is_one_of(_BOTOCORE, error) else None
+    wrapped = facts.kwargs.get("error") if _is_one_of(_WRAPS, error) else None
+    if isinstance(error, NotConnectedError):
+        wrapped = error.__cause__
     return [error, wrapped] if isinstance(wrapped, BaseException) else [error]
 
 
@@ -149,12 +163,17 @@ def _package(kind: type) -> str:
 
 
 def _is_damage(cause: BaseException) -> bool:
-    damage = isinstance(cause, _DAMAGED) or _is_one_of(_BOTOCORE_DAMAGED, cause)
+    damage = isinstance(cause, BrokenAnswerError) or _is_one_of(_DAMAGED_BY_NAME, cause)
     return damage and not _proves_not_sent(cause)
 
 
 def _proves_not_sent(cause: BaseException) -> bool:
-    return isinstance(cause, _NOT_CONNECTED) or _is_one_of(_BOTOCORE_NOT_CONNECTED | _HTTPX_NOT_CONNECTED, cause)
+    return isinstance(cause, _NOT_CONNECTED) or _is_one_of(_NOT_CONNECTED_BY_NAME, cause)
+
+
+def _names_no_host(cause: BaseException) -> bool:
+    """Return whether the endpoint's name is none that a host can have."""
+    return isinstance(cause, UnicodeError) or _is_one_of(_NO_HOST_BY_NAME, cause)
 
 
 def _describe(cause: BaseException) -> str:

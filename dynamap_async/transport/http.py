@@ -4,21 +4,20 @@ import asyncio
 import copy
 import time
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Self
 
 import orjson
-from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 
 from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer, read_in_pieces
-from dynamap_async.transport.channel import AiohttpChannel, Answer, Channel, NoHostChannel
+from dynamap_async.transport.channel import Answer, Channel, NoHostChannel
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource, FixedCredentials
 from dynamap_async.transport.failures import transport_error
-from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings, complete_settings
+from dynamap_async.transport.pool import Pool
+from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, OWN_CONNECTOR_ARGS, Settings, complete_settings
 from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
 from dynamap_async.turns import in_turns
@@ -31,10 +30,10 @@ _LARGE_BYTES = 128 * 2**10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
+    url: str
     channel: Channel
     credentials: CredentialSource
     signer: Signer
-    user_agent: str
 
 
 class _Lookup:
@@ -64,6 +63,8 @@ class ServerClock:
 
     def correct(self, date: str | None) -> bool:
         """Follow an answer's ``Date`` header; tell whether it was more than a minute away."""
+        from email.utils import parsedate_to_datetime  # loads a lot that is needed for a wrong clock only
+
         try:
             theirs = parsedate_to_datetime(date or "").timestamp()
         except ValueError:
@@ -76,7 +77,7 @@ class ServerClock:
 
 
 class WireTransport:
-    """Sends each request once, over aiohttp, with credentials, region and endpoint as aiobotocore finds them.
+    """Sends each request once, with credentials, region and endpoint as aiobotocore finds them.
 
     No event of botocore fires, so whoever hooks botocore uses ``ClientTransport``. A request is sent a second time
     only where DynamoDB refused to look at it: the signature's time was wrong, or the credentials had expired.
@@ -107,6 +108,11 @@ class WireTransport:
         """How many requests can travel at the same time; known once the transport is open."""
         return self._max_connections
 
+    def __repr__(self) -> str:
+        opened = self._opened
+        way = "not open" if opened is None else f"to {opened.url} over {opened.channel.name}"
+        return f"<{type(self).__name__} {way}>"
+
     def another(self) -> Self:
         """Return another transport of the same connection, for another event loop too; what is known is not looked up.
 
@@ -128,10 +134,10 @@ class WireTransport:
         endpoint = settings.endpoint
         self._max_connections = settings.config.max_pool_connections
         self._opened = _Opened(
+            url=endpoint.url,
             channel=await open_channel(settings, self._longest_connect_seconds),
             credentials=credentials,
             signer=Signer(region=endpoint.region, host=endpoint.host, path=endpoint.path),
-            user_agent=settings.user_agent,
         )
 
     async def send(self, request: Request) -> Body:
@@ -154,8 +160,6 @@ class WireTransport:
         while True:
             used = opened.credentials.fixed or await opened.credentials.current()
             headers = opened.signer.sign(used, request.operation, body, self._clock.now())
-            headers[USER_AGENT] = opened.user_agent
-            headers[ACCEPT_ENCODING] = "identity"
             try:
                 answer = await opened.channel.post(headers, body)
             except opened.channel.errors as error:
@@ -181,7 +185,7 @@ class WireTransport:
     ) -> bool:
         if error.service_code in EXPIRED_CODES:
             return await opened.credentials.renew(used)
-        return error.service_code in CLOCK_CODES and self._clock.correct(answer.headers.get("Date"))
+        return error.service_code in CLOCK_CODES and self._clock.correct(answer.headers.get("date"))
 
 
 def _without_secrets(message: str, used: Credentials) -> str:
@@ -214,11 +218,15 @@ async def open_channel(settings: Settings, longest_connect_seconds: float) -> Ch
     """
     if not settings.endpoint.can_exist:
         return NoHostChannel(settings.endpoint)
-    if not settings.sends_by_session_class:
-        return AiohttpChannel(settings, longest_connect_seconds)
-    from dynamap_async.transport.session_class import open_session_class  # the look-up loaded it
+    if settings.sends_by_session_class:
+        from dynamap_async.transport.session_class import open_session_class  # the look-up loaded it
 
-    return await open_session_class(settings, longest_connect_seconds)
+        return await open_session_class(settings, longest_connect_seconds)
+    if settings.config.connector_args.keys() <= OWN_CONNECTOR_ARGS:
+        return Pool(settings, longest_connect_seconds)
+    from dynamap_async.transport.aiohttp_channel import AiohttpChannel  # the look-up loaded it
+
+    return AiohttpChannel(settings, longest_connect_seconds)
 
 
 def credential_source(connection: Connection, settings: Settings) -> CredentialSource:

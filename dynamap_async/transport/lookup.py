@@ -17,12 +17,12 @@ from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport import session_class, session_credentials
+from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
 from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings
 
-_LOADED_BESIDE: Final = (session_class, session_credentials)
+_LOADED_BESIDE: Final = (aiohttp_channel, session_class, session_credentials)
 """What a transport takes after a look-up: it is imported here, so that nothing is left to the event loop's thread."""
 
 _aio_config: Any = AioConfig

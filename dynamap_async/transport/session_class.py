@@ -1,14 +1,15 @@
 """HTTP exchanges through a session class of aiobotocore."""
 
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import botocore.awsrequest
 from botocore.exceptions import BotoCoreError, HTTPClientError
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport.channel import Answer, Channel, connect_seconds, read_body
-from dynamap_async.transport.failures import EXCHANGE_ERRORS, AnswerTooLargeError, check_size
+from dynamap_async.transport.aiohttp_channel import EXCHANGE_ERRORS, read_body
+from dynamap_async.transport.channel import Answer, Channel, connect_seconds
+from dynamap_async.transport.failures import AnswerTooLargeError, check_size
 from dynamap_async.transport.settings import Settings
 
 _PreparedRequest: Any = botocore.awsrequest.AWSPreparedRequest
@@ -26,8 +27,11 @@ class SessionClassChannel:
 
     def __init__(self, settings: Settings, longest_connect_seconds: float) -> None:
         config = settings.config
-        self._url = settings.endpoint.url
-        self._http: Any = config.http_session_cls(
+        kind = config.http_session_cls
+        self.name: Final = f"{kind.__module__}.{kind.__qualname__}"
+        self._url: Final = settings.endpoint.url
+        self._constant: Final = {"User-Agent": settings.user_agent, "Accept-Encoding": "identity"}
+        self._http: Any = kind(
             timeout=(connect_seconds(config, longest_connect_seconds), config.read_timeout),
             proxies=settings.proxies,
             verify=settings.verify,
@@ -43,7 +47,8 @@ class SessionClassChannel:
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:
         """Send once and return the answer, whatever its status."""
-        response = await self._http.send(_PreparedRequest("POST", self._url, headers, body, stream_output=True))
+        prepared = _PreparedRequest("POST", self._url, {**headers, **self._constant}, body, stream_output=True)
+        response = await self._http.send(prepared)
         return Answer(response.status_code, response.headers, await _read(response))
 
     async def close(self) -> None:

@@ -1,13 +1,13 @@
 """Everything that has to be known before the first request, except credentials, which change."""
 
+import os
+import platform
 import re
 import ssl
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
-from urllib.request import getproxies
-
-from aiohttp.http import SERVER_SOFTWARE
 
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
@@ -15,7 +15,10 @@ from dynamap_async.transport.endpoint import Endpoint, to_endpoint
 DEFAULT_CONNECTIONS: Final = 64
 """Most simultaneous connections, unless an AioConfig says otherwise."""
 
-_USER_AGENT: Final = f"dynamap_async {SERVER_SOFTWARE}"
+OWN_CONNECTOR_ARGS: Final = frozenset({"keepalive_timeout", "ssl_context"})
+"""Connector arguments of an AioConfig that our own connections understand; for any other aiohttp is used."""
+
+_USER_AGENT: Final = "dynamap_async Python/" + platform.python_version()
 _REGION: Final = r"[a-z][a-z0-9-]{0,61}[a-z0-9]"
 
 
@@ -74,4 +77,13 @@ def complete_settings(connection: Connection) -> Settings | None:
     if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(_REGION, region):
         return None
     endpoint = to_endpoint(url, region)
-    return None if endpoint.encrypted or getproxies().get("http") else Settings(endpoint=endpoint)
+    return None if endpoint.encrypted or _has_proxy("http") else Settings(endpoint=endpoint)
+
+
+def _has_proxy(scheme: str) -> bool:
+    """Return whether a proxy is set for the scheme, perhaps one that is not for this endpoint."""
+    if sys.platform in ("darwin", "win32"):  # where it may be set elsewhere than in the environment
+        from urllib.request import getproxies
+
+        return bool(getproxies().get(scheme))
+    return any(value and name.lower() == f"{scheme}_proxy" for name, value in os.environ.items())

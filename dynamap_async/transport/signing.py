@@ -9,22 +9,12 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-s
 import hashlib
 import hmac
 import time
-from typing import Final
-
-from multidict import istr
 
 from dynamap_async.config import Credentials
 
 CONTENT_TYPE = "application/x-amz-json-1.0"
 """The media type of every DynamoDB request and answer."""
 
-# Ready for aiohttp, which would otherwise fold the case of each name in each request (benchmarks: get_one).
-_HOST: Final = istr("Host")
-_CONTENT_TYPE: Final = istr("Content-Type")
-_DATE: Final = istr("X-Amz-Date")
-_TARGET: Final = istr("X-Amz-Target")
-_AUTHORIZATION: Final = istr("Authorization")
-_TOKEN: Final = istr("X-Amz-Security-Token")
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _BLOCK_BYTES = 64
 """The block of SHA-256, longer than any key derived with it."""
@@ -73,14 +63,14 @@ class Signer:
         canonical = f"{self._before_target}{target}{self._after_target}{hashlib.sha256(body).hexdigest()}"
         to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
         headers: dict[str, str] = {
-            _HOST: self._host,
-            _CONTENT_TYPE: CONTENT_TYPE,
-            _DATE: self._stamp,
-            _TARGET: target,
-            _AUTHORIZATION: self._authorization + self._signature(to_sign.encode()),
+            "Host": self._host,
+            "Content-Type": CONTENT_TYPE,
+            "X-Amz-Date": self._stamp,
+            "X-Amz-Target": target,
+            "Authorization": self._authorization + self._signature(to_sign.encode()),
         }
         if credentials.session_token is not None:
-            headers[_TOKEN] = credentials.session_token
+            headers["X-Amz-Security-Token"] = credentials.session_token
         return headers
 
     def _prepare(self, credentials: Credentials, second: int) -> None:

@@ -1,4 +1,4 @@
-"""Both transports, each connected to moto."""
+"""Both transports, and both kinds of connections of the first, each connected to moto."""
 
 import contextlib
 import os
@@ -25,14 +25,19 @@ def moto_url():
 
 
 @contextlib.asynccontextmanager
-async def over_the_wire(url):
+async def over_the_wire(url, config=None):
     credentials = Credentials(access_key_id="AKID", secret_access_key="s")
-    transport = WireTransport(Connection(region=REGION, endpoint_url=url, credentials=credentials))
+    connection = Connection(region=REGION, endpoint_url=url, credentials=credentials, aio_config=config)
+    transport = WireTransport(connection)
     await transport.open()
     try:
         yield transport
     finally:
         await transport.close()
+
+
+def over_aiohttp(url):
+    return over_the_wire(url, AioConfig(connector_args={"use_dns_cache": True}))
 
 
 @contextlib.asynccontextmanager
@@ -48,7 +53,7 @@ async def over_a_client(url):
         await transport.close()
 
 
-@pytest_asyncio.fixture(params=[over_the_wire, over_a_client], ids=["wire", "client"])
+@pytest_asyncio.fixture(params=[over_the_wire, over_aiohttp, over_a_client], ids=["wire", "aiohttp", "client"])
 async def transport(request, moto_url, monkeypatch):
     for name in os.environ:
         if name.startswith("AWS_") or name.lower().endswith("_proxy"):

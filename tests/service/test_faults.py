@@ -70,7 +70,15 @@ async def by_server(engine, faults, **settings):
         yield session
 
 
-@pytest.fixture(params=[by_transport, by_server])
+@asynccontextmanager
+async def by_server_over_aiohttp(engine, faults, *, aio_config=None, **settings):
+    timeouts = {} if aio_config is None else {"read_timeout": 0.3, "connect_timeout": 5}
+    over_aiohttp = AioConfig(connector_args={"use_dns_cache": True}, **timeouts)
+    async with by_server(engine, faults, aio_config=over_aiohttp, **settings) as session:
+        yield session
+
+
+@pytest.fixture(params=[by_transport, by_server, by_server_over_aiohttp])
 def through(request, engine, faults, plain, prefix):
     """Open sessions whose requests go through the script."""
 

@@ -48,10 +48,6 @@ MODES = {
 }
 
 
-UNUSED = ["-p", "no:hypothesispytest", "-p", "no:xdist"]
-"""Plugins that nothing here is about: with them, starting takes a quarter longer."""
-
-
 @pytest.fixture
 def run(pytester, dynamodb_endpoint, monkeypatch):
     """Run pytest in a process of its own, on this run's engine, with warnings as errors."""
@@ -59,8 +55,7 @@ def run(pytester, dynamodb_endpoint, monkeypatch):
 
     def in_process(*arguments):
         loop = [] if "no:asyncio" in arguments else ["-o", "asyncio_default_fixture_loop_scope=function"]
-        unused = [] if "-n" in arguments else UNUSED
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", "-rs", *unused, *loop, *arguments)
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", "-rs", *loop, *arguments)
 
     return in_process
 

@@ -81,6 +81,7 @@ class ScriptedServer:
         try:
             if self.reset_next_connection:
                 self.reset_next_connection = False
+                await reader.readexactly(1)  # not before something was sent
                 _reset(writer)
                 return
             while await self._answer_one(reader, writer, number):
@@ -162,12 +163,20 @@ def refused_url():
         return f"http://127.0.0.1:{unused.getsockname()[1]}"
 
 
+@pytest.fixture(params=["its own", "aiohttp"])
+def connections(request):
+    """What a transport sends over, unless the test says otherwise."""
+    return request.param
+
+
 @pytest_asyncio.fixture
-async def connect(server):
+async def connect(server, connections):
     """Open transports to the scripted server; closes them."""
     async with contextlib.AsyncExitStack() as stack:
 
         async def open_transport(*, config=None, **facts):
+            if connections == "aiohttp" and not {"http_session_cls", "proxies", "connector_args"} & {*(config or {})}:
+                config = {"connector_args": {"use_dns_cache": True}, **(config or {})}
             facts = {"region": "eu-west-1", "endpoint_url": server.url, "credentials": CREDENTIALS, **facts}
             transport = WireTransport(Connection(aio_config=None if config is None else AioConfig(**config), **facts))
             await transport.open()

@@ -197,3 +197,9 @@ async def test_missing_credentials_are_a_configuration_error(connect_client, get
     transport = await connect_client(keys={})
     with pytest.raises(ConfigurationError, match="credentials"):
         await transport.send(get_item)
+
+
+@pytest.mark.asyncio
+async def test_it_shows_what_it_sends_over(server, connect_client):
+    transport = await connect_client()
+    assert repr(transport) == f"<ClientTransport to {server.url} over a client of aiobotocore>"

@@ -43,7 +43,7 @@ async def test_answer_is_the_json_object_that_was_sent_back(server, connect, get
 
 
 @pytest.mark.asyncio
-async def test_request_is_dynamodbs_json_protocol(server, connect, get_item):
+async def test_request_is_dynamodbs_json_protocol(server, connect, get_item, connections):
     transport = await connect()
     await transport.send(get_item)
 
@@ -53,7 +53,9 @@ async def test_request_is_dynamodbs_json_protocol(server, connect, get_item):
     assert received.headers["x-amz-target"] == "DynamoDB_20120810.GetItem"
     assert received.headers["content-type"] == "application/x-amz-json-1.0"
     assert received.headers["accept-encoding"] == "identity"
-    assert received.headers["user-agent"].startswith("dynamap_async Python/")
+    # An AioConfig has been given for aiohttp, and brings the name of its maker.
+    expected = {"its own": "dynamap_async Python/", "aiohttp": "aiobotocore/"}[connections]
+    assert received.headers["user-agent"].startswith(expected)
     assert received.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
     assert f"http://{received.headers['host']}" == server.url
 

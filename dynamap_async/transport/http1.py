@@ -1,0 +1,291 @@
+"""One connection to an endpoint, speaking HTTP/1.1. Knows no pool and no request of DynamoDB's.
+
+Invariant: at most one exchange is under way, and whoever waits for it is told its end exactly once. A connection on
+which anything came that nobody asked for is never used again. It has one timer, however many requests it carries.
+"""
+
+import asyncio
+import select
+import sys
+from collections.abc import Callable
+from contextvars import Context
+from math import inf
+from typing import Final, cast
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from dynamap_async.transport.channel import Answer
+from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, check_size
+
+PIECE_BYTES: Final = 2**16
+"""What is written at one go; more waits until the peer has taken it."""
+_HEAD_BYTES: Final = 2**16
+"""Most of an answer that may come before its body."""
+_UNSEEN_SECONDS: Final = 1.0
+"""A connection that was idle for longer is looked at before it is used. Its end may have come while the event loop was
+busy; servers end what was idle for a while, not what was just used."""
+
+
+class Http1Connection(asyncio.Protocol):
+    """Carries one exchange after the other over one transport."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        read_seconds: float,
+        idle_seconds: float,
+        idle: "Callable[[Http1Connection], None]",
+        lost: "Callable[[Http1Connection], None]",
+    ) -> None:
+        """Create it without a transport.
+
+        Args:
+            loop: the event loop that it belongs to.
+            read_seconds: how long nothing may come, while an answer is waited for.
+            idle_seconds: how long it stays open without an exchange.
+            idle: called when an exchange has ended and another can begin.
+            lost: called once, when it has ended.
+        """
+        self._loop: Final = loop
+        self._read_seconds: Final = read_seconds
+        self._idle_seconds: Final = idle_seconds
+        self._idle: Final = idle
+        self._lost: Final = lost
+        self._transport: asyncio.Transport | None = None
+        self._waiter: asyncio.Future[Answer] | None = None
+        """Of whom the exchange is that is under way."""
+        self._answer: Answer | None = None
+        """What came, as a whole."""
+        self._headers: dict[str, str] = {}
+        self._body: Final[list[bytes]] = []
+        self._head_bytes = 0
+        """How much came before the first byte of the body, in more than one piece."""
+        self._reusable = True
+        self._writing = False
+        """Whether part of a request is not written yet."""
+        self._paused = False
+        self._resumed: asyncio.Future[None] | None = None
+        self._used = loop.time()
+        """When it was used last."""
+        self._due = inf
+        """When it ends, by the event loop's time, unless something comes before."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = inf
+        self.on_body: Final = self._body.append  # what the parser calls with a piece of the body
+        self._parser: Final = HttpResponseParser(self)
+
+    # What the pool calls.
+
+    def begin(self, head: bytes, body: bytes) -> "asyncio.Future[Answer] | None":
+        """Begin to send a request; return what its answer will be in. None: nothing was sent, and nothing can be.
+
+        Args:
+            head: its first line and its headers.
+            body: the first of it is written here, the rest by ``write_rest``.
+        """
+        transport, now = self._transport, self._loop.time()
+        assert transport is not None  # noqa: S101 - the pool knows none that is not made
+        if transport.is_closing() or (now - self._used > _UNSEEN_SECONDS and _has_news(transport)):
+            transport.abort()
+            return None
+        transport.write(head + body if len(body) <= PIECE_BYTES else head + body[:PIECE_BYTES])
+        if transport.is_closing():  # the system took nothing of it
+            return None
+        self._due = due = now + self._read_seconds
+        if due < self._timer_due:
+            self._set_timer()
+        waiter = self._waiter = self._loop.create_future()
+        return waiter
+
+    async def write_rest(self, body: bytes, waiter: "asyncio.Future[Answer]") -> None:
+        """Write what ``begin`` left of a body, no faster than the peer takes it; an answer that is here ends it.
+
+        Args:
+            body: the whole of it.
+            waiter: what ``begin`` returned.
+        """
+        transport, rest = self._transport, memoryview(body)
+        assert transport is not None  # noqa: S101 - begin wrote to it
+        self._writing = True
+        for at in range(PIECE_BYTES, len(body), PIECE_BYTES):
+            while self._paused and self._waiter is waiter:
+                self._resumed = self._loop.create_future()
+                await self._resumed
+            if self._waiter is not waiter:
+                return
+            transport.write(rest[at : at + PIECE_BYTES])
+            self._due = self._loop.time() + self._read_seconds
+        self._writing = False
+
+    def give_up(self, waiter: "asyncio.Future[Answer]") -> None:
+        """End an exchange that nobody waits for any more, and with it the connection, unless it has ended by itself."""
+        if self._waiter is waiter:
+            self._waiter = None
+            self._abort()
+
+    def close(self) -> None:
+        """End the connection at once; who waits for an answer gets an error."""
+        self._fail(ConnectionAbortedError("the connection was closed here"))
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the way out."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is one, but not by inheritance
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of an answer, or all of it."""
+        if self._waiter is None:
+            self._abort()  # nobody asked, or nobody waits for it any more
+            return
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            self._reusable = False
+            if self._answer is None:
+                self._fail(BrokenAnswerError(f"it is not HTTP/1.1: {error}"))
+                return
+        if self._answer is None:
+            self._await_more(data)
+        else:
+            self._end(self._answer)
+
+    def eof_received(self) -> None:
+        """Let the transport close itself: whoever sends no more will not answer either."""
+
+    def pause_writing(self) -> None:
+        """Note that the peer is slower than we are."""
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        self._paused = False
+        self._write_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell who waits, and whoever keeps the connection."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiter is not None:
+            self._end_with(exc)
+        self._lost(self)
+
+    # What the parser calls.
+
+    def on_message_begin(self) -> None:
+        """Note an answer that nobody asked for."""
+        if self._answer is not None:
+            self._reusable = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header, under its name in lower case."""
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_message_complete(self) -> None:
+        """Put the answer together. What only announces it, such as ``100 Continue``, is none."""
+        status, headers, body = self._parser.get_status_code(), self._headers, self._body
+        self._headers = {}
+        if status < 200:
+            return
+        self._answer = Answer(status, headers, body[0] if len(body) == 1 else b"".join(body))
+        body.clear()
+        if not self._parser.should_keep_alive():
+            self._reusable = False
+
+    # Ends.
+
+    def _end(self, answer: Answer) -> None:
+        waiter, self._waiter, self._answer, self._head_bytes = self._waiter, None, None, 0
+        assert waiter is not None  # noqa: S101 - nothing is read while nobody waits
+        if self._reusable and not self._writing:
+            self._used = now = self._loop.time()
+            self._due = due = now + self._idle_seconds
+            if due < self._timer_due:
+                self._set_timer()
+            self._idle(self)
+        else:
+            self._abort()
+            self._write_on()
+        if waiter.done():  # cancelled, in this turn
+            return
+        try:
+            if len(answer.body) > PIECE_BYTES:
+                check_size(len(answer.body))
+        except AnswerTooLargeError as error:
+            waiter.set_exception(error)
+        else:
+            waiter.set_result(answer)
+
+    def _fail(self, error: Exception) -> None:
+        waiter, self._waiter = self._waiter, None
+        self._abort()
+        self._write_on()
+        if waiter is not None and not waiter.done():
+            waiter.set_exception(error)
+
+    def _end_with(self, error: Exception | None) -> None:
+        """End an exchange whose connection has ended: some answers end so, and no other way."""
+        headers = self._headers
+        if error is None and self._body and "content-length" not in headers and "transfer-encoding" not in headers:
+            self._reusable = False
+            self._end(Answer(self._parser.get_status_code(), headers, b"".join(self._body)))
+        elif self._body:
+            self._fail(BrokenAnswerError("it ends before it is whole"))
+        else:
+            closed = ConnectionResetError("the server closed the connection")
+            closed.__cause__ = error
+            self._fail(error if isinstance(error, OSError) else closed)
+
+    def _await_more(self, data: bytes) -> None:
+        """Go on waiting for the rest of an answer, unless it is too large already."""
+        self._due = self._loop.time() + self._read_seconds
+        try:
+            if self._body:
+                check_size(sum(map(len, self._body)))
+            else:
+                self._head_bytes += len(data)
+            check_size(int(self._headers.get("content-length", "0")))
+        except AnswerTooLargeError as error:
+            self._fail(error)
+        else:
+            if self._head_bytes > _HEAD_BYTES:
+                self._fail(BrokenAnswerError(f"its headers are longer than {_HEAD_BYTES:,} bytes"))
+
+    def _write_on(self) -> None:
+        if self._resumed is not None and not self._resumed.done():
+            self._resumed.set_result(None)
+
+    def _abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # Time.
+
+    def _set_timer(self) -> None:
+        """Have the event loop call when the connection is due, and not before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_due = self._due
+        # In a context of its own: that of whoever sends now ends before the connection does.
+        self._timer = self._loop.call_at(self._due, self._on_time, context=Context())
+
+    def _on_time(self) -> None:
+        self._timer, due, self._timer_due = None, self._timer_due, inf
+        if self._due == inf:
+            return
+        if self._due > due:  # not by the clock: the event loop calls what is due a little too early
+            self._set_timer()
+        else:
+            self._fail(TimeoutError(f"nothing came for {self._read_seconds:g} s"))
+
+
+def _has_news(transport: asyncio.Transport) -> bool:
+    """Return whether something came that the event loop has not told yet: the end, or what nobody asked for."""
+    socket = transport.get_extra_info("socket")
+    if sys.platform == "win32":
+        return bool(select.select([socket], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(socket.fileno(), select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,141 @@
+"""The connections of a session to its endpoint, of our own: kept open, one for each exchange that is under way.
+
+Invariant: there are never more than the pool has room for, those included that are being made. Each is either idle, or
+has one exchange, or is being made. In a session nobody waits here: the executor has as many slots as the pool has room,
+and a connection is idle again before the slot of its exchange is. When ``close`` returns, none is left.
+"""
+
+import asyncio
+from collections import deque
+from contextvars import Context
+from math import inf
+from typing import Final
+
+from dynamap_async.transport.addresses import Addresses
+from dynamap_async.transport.channel import Answer, connect_seconds
+from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, NotConnectedError
+from dynamap_async.transport.http1 import PIECE_BYTES, Http1Connection
+from dynamap_async.transport.settings import Settings
+
+_KEPT_SECONDS: Final = 12.0
+"""How long a connection stays open without a request, unless the settings say otherwise."""
+
+
+class Pool:
+    """Sends over connections of its own.
+
+    Args:
+        settings: endpoint, pool size, timeouts and TLS.
+        longest_connect_seconds: how long connecting may take at most, whatever the settings say.
+    """
+
+    name = "connections of its own"
+    errors: tuple[type[BaseException], ...] = (NotConnectedError, BrokenAnswerError, AnswerTooLargeError, OSError)
+
+    def __init__(self, settings: Settings, longest_connect_seconds: float) -> None:
+        config, endpoint = settings.config, settings.endpoint
+        self._addresses: Final = Addresses(endpoint.name, endpoint.port)
+        self._tls: Final = settings.tls
+        self._server_name: Final = endpoint.name.removesuffix(".") if endpoint.encrypted else None
+        self._connect_seconds: Final = connect_seconds(config, longest_connect_seconds)
+        self._read_seconds: Final[float] = inf if config.read_timeout is None else config.read_timeout
+        self._idle_seconds: Final[float] = config.connector_args.get("keepalive_timeout", _KEPT_SECONDS)
+        self._most: Final[int] = config.max_pool_connections
+        self._head: Final = (
+            f"POST {endpoint.target} HTTP/1.1\r\nUser-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
+        )
+        self._idle: Final[list[Http1Connection]] = []
+        """Those that can be used, the last one that was used at the end."""
+        self._open: Final[set[Http1Connection]] = set()
+        self._waiting: Final[deque[asyncio.Future[None]]] = deque()
+        self._closed = False
+
+    async def post(self, headers: dict[str, str], body: bytes) -> Answer:
+        """Send once and return the answer, whatever its status."""
+        lines = "\r\n".join(map(": ".join, headers.items()))
+        head = f"{self._head}{lines}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        while True:
+            new = not self._idle
+            connection = await self._another() if new else self._idle.pop()
+            if (waiter := connection.begin(head, body)) is not None:
+                break
+            if new:
+                raise NotConnectedError from ConnectionResetError("the server closed it as soon as it was made")
+        try:
+            if len(body) > PIECE_BYTES:
+                await connection.write_rest(body, waiter)
+            return await waiter
+        except asyncio.CancelledError:
+            connection.give_up(waiter)
+            raise
+        finally:
+            if self._waiting:
+                self._wake()
+
+    async def close(self) -> None:
+        """Close all connections, and wait until they are."""
+        self._closed = True
+        for connection in [*self._open]:
+            connection.close()  # one that is being made closes when it is
+        while self._open:
+            await self._turn()
+
+    async def _another(self) -> Http1Connection:
+        """Return a new connection as soon as there is room for it, or one that is idle before."""
+        while len(self._open) >= self._most and not self._idle:
+            await self._turn()
+        if self._idle:
+            return self._idle.pop()
+        loop = asyncio.get_running_loop()
+        connection = Http1Connection(
+            loop,
+            read_seconds=self._read_seconds,
+            idle_seconds=self._idle_seconds,
+            idle=self._idle.append,
+            lost=self._forget,
+        )
+        self._open.add(connection)
+        try:
+            # In an empty context: what the event loop calls for the connection would keep that of whoever sends now.
+            await loop.create_task(self._connect(connection), context=Context())
+        except (OSError, UnicodeError) as error:
+            raise NotConnectedError from error
+        return connection
+
+    async def _connect(self, connection: Http1Connection) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None if self._connect_seconds == inf else self._connect_seconds):
+                socket = await self._addresses.connect()
+                await loop.create_connection(
+                    lambda: connection, sock=socket, ssl=self._tls, server_hostname=self._server_name
+                )
+        except BaseException:
+            self._forget(connection)
+            raise
+        if self._closed:
+            connection.close()
+
+    def _forget(self, connection: Http1Connection) -> None:
+        self._open.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+        self._wake()
+
+    async def _turn(self) -> None:
+        """Wait until a connection is idle, or has ended."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self._wake()  # it came at the same time, and is somebody else's now
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return

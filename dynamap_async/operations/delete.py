@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, final, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, final, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
@@ -18,12 +18,8 @@ from dynamap_async.operations.write import (
     Returns,
     Stored,
     Unknown,
-    Write,
-    asking_for_old,
+    WholeItemWrite,
     checked_returns,
-    no_old_item,
-    old_item,
-    write_request,
 )
 from dynamap_async.planning import Context, check_written_by_key, checked_model, stored_conditions
 from dynamap_async.request import Request, Target, identity_of
@@ -34,7 +30,7 @@ R = TypeVar("R", default=None)
 
 
 @final
-class Delete(Write[R], Generic[R]):
+class Delete(WholeItemWrite[R], Generic[R]):
     """Remove an item, named by an instance or by its key. Removing one that does not exist is no error.
 
     An instance of a versioned model removes only the version that it was read with; a key removes any. The result is
@@ -44,7 +40,7 @@ class Delete(Write[R], Generic[R]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
     """
 
-    __slots__ = ("_conditions", "_definition", "_expected", "_item", "_key", "_read_first", "_returns")
+    __slots__ = ("_item", "_key")
 
     kind: WriteKind | None = "delete"
 
@@ -143,53 +139,9 @@ class Delete(Write[R], Generic[R]):
         return f"Delete({self._definition.model.__name__}, {self._key}{returning})"
 
     @property
-    def definition(self) -> Definition[Any]:
-        """The model of the item."""
-        return self._definition
-
-    @property
     def item(self) -> Model | None:
         """The instance that is removed, if the item was named by one."""
         return self._item
-
-    @property
-    def expected_version(self) -> int | None:
-        """The version that the stored item must have, 0 for none; None where it is not checked."""
-        return self._expected
-
-    def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions.
-
-        Args:
-            conditions: what must hold of the stored item, beside the conditions that there are.
-        """
-        return self._with_members(_conditions=(*self._conditions, *conditions))
-
-    @property
-    def guarded(self) -> bool:
-        """Whether the model has unique values, whose guards have to be removed with the item."""
-        return bool(self._definition.uniques)
-
-    @property
-    def reads_first(self) -> bool:
-        """Whether to read what is stored before the write, where the instance does not tell."""
-        return self._read_first
-
-    @property
-    def returns(self) -> Returns:
-        """``"old"`` if the item as it was before is given back; None for the usual result."""
-        return self._returns
-
-    @property
-    def brings_back(self) -> bool:
-        """Never: asked where the write becomes a transaction.
-
-        Raises:
-            OperationError: the item that was removed is asked for, and a transaction gives back nothing.
-        """
-        if self._returns is not None:
-            raise no_old_item(self)
-        return False
 
     def before(self) -> Stored | Unknown:
         """Return what is known of the stored item: what was stored when the instance was read or written."""
@@ -213,8 +165,7 @@ class Delete(Write[R], Generic[R]):
         table = context.table_prefix + self._definition.table_name(self._key, "deleted")
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
         target = Target(self._key, identity_of(table, self._key))
-        request = write_request("DeleteItem", table, target, {"Key": self._key}, (*guards, *self._conditions))
-        return request if self._returns is None else asking_for_old(request, resendable=self._expected is not None)
+        return self._request("DeleteItem", table, target, {"Key": self._key}, guards)
 
     def exactly_once(self, *, client_request_token: str | None = None) -> ExactlyOnce[Any]:
         """Return the same write, done once whatever answers get lost, at twice the write units. See ``ExactlyOnce``.
@@ -235,7 +186,7 @@ class Delete(Write[R], Generic[R]):
         Raises:
             ItemValidationError: it does not fit its model; it was removed all the same.
         """
-        return cast("R", None if self._returns is None else old_item(self, response))
+        return cast("R", None if self._returns is None else self._old_item(response))
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item that was removed, if it was asked for and there was one.
@@ -292,9 +243,9 @@ class Old(Put[M, M | None], Generic[M]):
 
         def __new__(cls, write: Any, returning: Any = "old", /) -> Any:
             """Return the write itself, which gives back the old item."""
-            if type(write) not in (Put, Delete) or write.returns is not None:
+            if type(write) not in (Put, Delete) or write._returns is not None:  # noqa: SLF001 - of this room
                 raise OperationError(
                     f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "
                     "other writes find is not replaced"
                 )
-            return write._with_members(_returns=checked_returns(returning))  # noqa: SLF001 - a write
+            return write.returning(returning)

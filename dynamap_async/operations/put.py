@@ -28,12 +28,8 @@ from dynamap_async.operations.write import (
     Returns,
     Stored,
     Unknown,
-    Write,
-    asking_for_old,
+    WholeItemWrite,
     checked_returns,
-    no_old_item,
-    old_item,
-    write_request,
 )
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, checked_model, not_stored, stored_conditions
@@ -45,7 +41,7 @@ MA = TypeVar("MA", bound=Model)
 R = TypeVar("R", default=M)
 
 
-class Put(Write[R], Generic[M, R]):
+class Put(WholeItemWrite[R], Generic[M, R]):
     """Write an item, replacing the one with the same key if there is one. The result is the item itself.
 
     An item of a versioned model replaces only the version that it was read with, and gets the next number.
@@ -60,15 +56,10 @@ class Put(Write[R], Generic[M, R]):
     """
 
     __slots__ = (
-        "_conditions",
-        "_definition",
-        "_expected",
         "_item",
         "_json",
         "_key",
         "_number",
-        "_read_first",
-        "_returns",
         "_stamps",
         "_wire",
     )
@@ -79,8 +70,6 @@ class Put(Write[R], Generic[M, R]):
     _key: WireKey
     _json: bytes
     _stamps: dict[str, Any]
-    _expected: int | None
-    _returns: Returns
 
     @overload
     def __init__(
@@ -148,19 +137,9 @@ class Put(Write[R], Generic[M, R]):
         return cast("WireItem", orjson.loads(self._json)) if self._wire is None else self._wire
 
     @property
-    def definition(self) -> Definition[M]:
-        """The model of the item."""
-        return self._definition
-
-    @property
     def item(self) -> M:
         """The instance that is written."""
         return self._item
-
-    @property
-    def expected_version(self) -> int | None:
-        """The version that the stored item must have, 0 for none; None where the model has no version."""
-        return self._expected
 
     def encoded(self) -> Self:
         """Return the same write of the instance as it is now, after hooks and numbers have changed it."""
@@ -185,40 +164,6 @@ class Put(Write[R], Generic[M, R]):
         own = self._with_members(_number={field.name: number})
         own._encode()  # noqa: SLF001 - a new object of this class
         return own
-
-    def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions.
-
-        Args:
-            conditions: what must hold of the stored item, beside the conditions that there are.
-        """
-        return self._with_members(_conditions=(*self._conditions, *conditions))
-
-    @property
-    def guarded(self) -> bool:
-        """Whether the model has unique values, so that their guards have to be written with the item."""
-        return bool(self._definition.uniques)
-
-    @property
-    def reads_first(self) -> bool:
-        """Whether to read what is stored before the write."""
-        return self._read_first
-
-    @property
-    def returns(self) -> Returns:
-        """``"old"`` if the item as it was before is given back; None for the usual result."""
-        return self._returns
-
-    @property
-    def brings_back(self) -> bool:
-        """Never: asked where the write becomes a transaction.
-
-        Raises:
-            OperationError: the item that was replaced is asked for, and a transaction gives back nothing.
-        """
-        if self._returns is not None:
-            raise no_old_item(self)
-        return False
 
     def before(self) -> Stored | Unknown:
         """Return what the write knows of the stored item: nothing, unless there must be none."""
@@ -255,11 +200,9 @@ class Put(Write[R], Generic[M, R]):
             context: what the session adds: its table prefix, its clock and its settings.
         """
         table, target = self._place(context)
-        conditions = (*self._guards(context), *self._conditions)
         write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
         content = {"Item": self._sent(context)}
-        request = write_request("PutItem", table, target, content, conditions, write_id=write_id)
-        return request if self._returns is None else asking_for_old(request, resendable=self._expected is not None)
+        return self._request("PutItem", table, target, content, self._guards(context), write_id)
 
     def part(self, context: Context) -> Part:
         """Return what a transaction says of the item.
@@ -298,7 +241,7 @@ class Put(Write[R], Generic[M, R]):
             ItemValidationError: the old item does not fit its model; the new one was written all the same.
         """
         self.acknowledged()
-        return cast("R", self._item if self._returns is None else old_item(self, response))
+        return cast("R", self._item if self._returns is None else self._old_item(response))
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the old item, if it was asked for and there was one.

@@ -260,68 +260,6 @@ def condition_members(conditions: tuple[Condition, ...], placeholders: Placehold
     }
 
 
-def checked_returns(returns: Returns) -> Returns:
-    """Return what a put or a delete gives back.
-
-    Args:
-        returns: what the caller asked for.
-
-    Raises:
-        OperationError: there is no such result.
-    """
-    if returns not in (None, "old"):
-        raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
-    return returns
-
-
-def asking_for_old(request: Request, *, resendable: bool) -> Request:
-    """Return the request of a put or a delete that gives back the item as it was before, on its own.
-
-    Args:
-        request: the request of the write.
-        resendable: whether the version guards it, so that the item is not that of an earlier sending.
-    """
-    return replace(
-        request,
-        body={**request.body, "ReturnValues": "ALL_OLD"},
-        batchable=False,
-        resendable=resendable,
-        write_id=None,  # the item that it left does not tell the one before
-    )
-
-
-def old_item(write: Write[Any], response: Body) -> Any:
-    """Return the item as it was before a write; None where there was none.
-
-    Args:
-        write: the write.
-        response: the answer's body, as decoded from JSON.
-
-    Raises:
-        ItemValidationError: it does not fit its model; the write was done all the same.
-    """
-    stored: WireItem | None = response.get("Attributes")
-    if not stored:
-        return None
-    try:
-        return write.definition.items.decode([stored])[0]
-    except ItemValidationError as error:
-        error.add_note(f"the {write.kind} was done; it is the old item that does not fit")
-        raise
-
-
-def no_old_item(write: Write[Any]) -> OperationError:
-    """Return the error of a write with unique values that was asked for the item as it was before.
-
-    Args:
-        write: the write.
-    """
-    return OperationError(
-        f"a {write.kind} of a {write.definition.model.__name__} with unique values is a transaction, which gives "
-        'back nothing; drop returning="old", and read the item before'
-    )
-
-
 def write_request(
     operation: str,
     table: str,
@@ -331,10 +269,10 @@ def write_request(
     *,
     write_id: WriteId | None = None,
 ) -> Request:
-    """Return the request of a put or a delete: unconditional ones may travel together.
+    """Return the request of a put, a delete or a check: unconditional ones may travel together.
 
     Args:
-        operation: ``PutItem`` or ``DeleteItem``.
+        operation: ``PutItem``, ``DeleteItem`` or ``ConditionCheck``.
         table: the full table name.
         target: the item.
         content: the member that says what is written.
@@ -355,6 +293,133 @@ def write_request(
         conditional=bool(members),
         write_id=write_id,
     )
+
+
+class WholeItemWrite(Write[R_co]):
+    """A write of an item as a whole, so that the one before it can be given back: a put or a delete."""
+
+    __slots__ = ("_conditions", "_definition", "_expected", "_read_first", "_returns")
+
+    _conditions: tuple[Condition, ...]
+    _definition: Definition[Any]
+    _expected: int | None
+    _read_first: bool
+    _returns: Returns
+
+    @property
+    def definition(self) -> Definition[Any]:
+        """The model of the item."""
+        return self._definition
+
+    @property
+    def expected_version(self) -> int | None:
+        """The version that the stored item must have, 0 for none; None where it is not checked."""
+        return self._expected
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the model has unique values, so that their guards have to be written or removed with the item."""
+        return bool(self._definition.uniques)
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether to read what is stored before the write, where the write itself does not know it."""
+        return self._read_first
+
+    @property
+    def brings_back(self) -> bool:
+        """Never: asked where the write becomes a transaction.
+
+        Raises:
+            OperationError: the item as it was before is asked for, and a transaction gives back nothing.
+        """
+        if self._returns is not None:
+            raise OperationError(
+                f"a {self.kind} of a {self._definition.model.__name__} with unique values is a transaction, which "
+                'gives back nothing; drop returning="old", and read the item before'
+            )
+        return False
+
+    def on_condition(self, *conditions: Condition) -> Self:
+        """Return the same write with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
+        return self._with_members(_conditions=(*self._conditions, *conditions))
+
+    def returning(self, returns: Returns) -> Self:
+        """Return the same write with another result.
+
+        Args:
+            returns: ``"old"`` for the item as it was before; None for the usual result.
+
+        Raises:
+            OperationError: there is no such result.
+        """
+        return self._with_members(_returns=checked_returns(returns))
+
+    def _request(
+        self,
+        operation: Literal["PutItem", "DeleteItem"],
+        table: str,
+        target: Target,
+        content: dict[str, Any],
+        guards: tuple[Condition, ...],
+        write_id: WriteId | None = None,
+    ) -> Request:
+        """Return the request; one without conditions, of which the old item is not asked, may travel with others.
+
+        Args:
+            operation: what is done.
+            table: the full table name.
+            target: the item.
+            content: the member that says what is written.
+            guards: the conditions that come before the caller's.
+            write_id: by which the write is recognised in the stored item.
+        """
+        request = write_request(operation, table, target, content, (*guards, *self._conditions), write_id=write_id)
+        if self._returns is None:
+            return request
+        return replace(
+            request,
+            body={**request.body, "ReturnValues": "ALL_OLD"},
+            batchable=False,
+            resendable=self._expected is not None,  # or the item could be what an earlier sending has written
+            write_id=None,  # the item that it left does not tell the one before
+        )
+
+    def _old_item(self, response: Body) -> Any:
+        """Return the item as it was before; None where there was none.
+
+        Args:
+            response: the answer's body, as decoded from JSON.
+
+        Raises:
+            ItemValidationError: it does not fit its model; the write was done all the same.
+        """
+        stored: WireItem | None = response.get("Attributes")
+        if not stored:
+            return None
+        try:
+            return self._definition.items.decode([stored])[0]
+        except ItemValidationError as error:
+            error.add_note(f"the {self.kind} was done; it is the old item that does not fit")
+            raise
+
+
+def checked_returns(returns: Returns) -> Returns:
+    """Return what a put or a delete gives back.
+
+    Args:
+        returns: what the caller asked for.
+
+    Raises:
+        OperationError: there is no such result.
+    """
+    if returns not in (None, "old"):
+        raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
+    return returns
 
 
 def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:

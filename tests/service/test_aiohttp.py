@@ -277,7 +277,7 @@ async def test_a_request_whose_time_is_over_is_answered(make):
 
 
 async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(make):
-    async with serving(notes_app(make, timeout=0.2)) as client, client.get("/stream?slow=1") as answer:
+    async with serving(notes_app(make, timeout=1)) as client, client.get("/stream?slow=1") as answer:
         with pytest.raises(aiohttp.ClientPayloadError):
             await answer.read()
 

@@ -375,7 +375,7 @@ async def test_a_request_whose_time_is_over_is_answered(filled, path, settings):
 
 
 async def test_an_answer_that_has_begun_is_broken_off_when_its_time_is_over(filled):
-    async with serving(scoped_app(filled, timeout=0.2)) as client:
+    async with serving(scoped_app(filled, timeout=1)) as client:
         with pytest.raises(httpx.RemoteProtocolError):
             await client.get("/slow-stream")
 

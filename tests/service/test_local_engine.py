@@ -279,7 +279,7 @@ def test_the_embedded_engine_says_at_once_that_the_aws_profile_is_unknown() -> N
     program = "from dynamap_async.testing import LocalEngine\nwith LocalEngine(): pass"
     environment = os.environ | {"AWS_PROFILE": "nobody"}
     run = subprocess.run(
-        [sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True, timeout=120
     )
     assert run.returncode == 1
     assert "ConfigurationError: the embedded engine cannot read AWS's settings" in run.stderr

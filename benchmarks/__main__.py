@@ -22,6 +22,7 @@ _COMMANDS = {
     "growing": "growth.worker",
     "serving": "web.app",
     "load": "web.load",
+    "comparing": "compare.worker",
 }
 """First word of the command line -> module; without one of them, the questions are asked."""
 

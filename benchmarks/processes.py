@@ -108,7 +108,7 @@ class Programs:
     ) -> dict[str, Any]:
         env = {**os.environ, **environment}
         try:
-            with _pinned(cores):
+            with pinned(cores):
                 ran = subprocess.run(line, capture_output=True, text=True, check=False, timeout=seconds, env=env)
         except subprocess.TimeoutExpired as error:
             raise WorkerError(f"failed: no end after {seconds:.0f} seconds") from error
@@ -144,7 +144,7 @@ class Programs:
     def _serving(self, arguments: Sequence[str], cores: frozenset[int]) -> Iterator[str]:
         """Start a server and give the line that it prints; end it afterwards."""
         line = [sys.executable, str(ENTRY), *arguments]
-        with _pinned(cores):
+        with pinned(cores):
             process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
         with process:
             try:
@@ -163,7 +163,7 @@ def _cores() -> tuple[frozenset[int], frozenset[int]]:
 
 
 @contextmanager
-def _pinned(cores: frozenset[int]) -> Iterator[None]:
+def pinned(cores: frozenset[int]) -> Iterator[None]:
     """Let processes that are started here run on these cores only, where the system can do that."""
     if not hasattr(os, "sched_setaffinity"):
         yield

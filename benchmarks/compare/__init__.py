@@ -1,1 +1,1 @@
-"""Has this library become dearer since a file of results was made? In multiples of the floor, never in times."""
+"""Did this library become dearer than it was at another commit? Both are measured side by side, without a network."""

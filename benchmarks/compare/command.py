@@ -1,40 +1,54 @@
-"""Measures again what a file of results holds, and fails if this library became dearer beside the floor."""
+"""Measures two commits side by side, without a network, and fails if the new one is dearer by more than 3 %."""
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import questions
-from benchmarks.compare.judge import Change, changes, is_quick, newest, questions_in
-from benchmarks.results import Results
-from benchmarks.rounds import Plan, measure
-from benchmarks.subjects import FLOOR, OURS
+from benchmarks.compare.judge import Change
+from benchmarks.processes import ENTRY, Programs, pinned
+from benchmarks.results import git
 
-FOLDER = Path(__file__).resolve().parents[1] / "results"
+_ROOT = Path(__file__).parents[2]
+_SLICES, _QUICK_SLICES = 60, 20
+START = "start"
+"""The question what a process takes from its start to the first answer."""
 
 
 def main() -> int:
     """Print what changed. What looks dearer is measured a second time, and counts if it is dearer both times."""
     options = _options()
-    content = _content(options.file)
-    before = questions_in(content)
-    known = [name for name in questions.NAMES if name in before and not questions.load(name).once]
-    asked = [name for name in known if not options.only or name in options.only]
-    console = Console(width=None if Console().is_terminal else 130)
-    console.print(f"before: commit {content['commit'][:12]} of {content['when']}", highlight=False)
-    found = changes(before, _measured(asked, quick=is_quick(content), rounds=options.rounds))
-    suspects = _dearer(found)
-    again = []
-    if suspects:
-        console.print(f"measured a second time: {', '.join(suspects)}", highlight=False)
-        again = changes(before, _measured(suspects, quick=is_quick(content), rounds=options.rounds))
-    dearer = [name for name in suspects if name in _dearer(again)]
+    console = Console(width=None if Console().is_terminal else 110)
+    with tempfile.TemporaryDirectory() as folder:
+        old, new = (
+            installed(commit, Path(folder, name)) for commit, name in ((options.old, "old"), (options.new, "new"))
+        )
+
+        def measured(only: Sequence[str]) -> list[Change]:
+            return measure(
+                old, new, only=only, rounds=options.rounds, slices=_QUICK_SLICES if options.quick else _SLICES
+            )
+
+        found = measured(options.only)
+        suspects = [change.question for change in found if change.state == "dearer"]
+        again = {change.question: change for change in measured(suspects)} if suspects else {}
     console.print(_table(found, again))
+    named = {
+        state: [each.question for each in found if each.state == state] for state in ("too noisy", "too few rounds")
+    }
+    for state, names in named.items():
+        if names:
+            console.print(f"{state} to tell 3 %: {', '.join(names)}", highlight=False)
+    dearer = [name for name in suspects if again[name].state == "dearer"]
     console.print(f"dearer: {', '.join(dearer)}" if dearer else "nothing became dearer", highlight=False)
     return 1 if dearer else 0
 
@@ -42,48 +56,115 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="nox -s bench_compare --", description=__doc__)
     parser.add_argument("compare")
-    parser.add_argument("file", nargs="?", type=Path, help="default: the latest full run of benchmarks/results")
-    parser.add_argument("--only", nargs="+", choices=questions.NAMES, metavar="QUESTION")
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each question (default: 5)")
+    parser.add_argument("old", nargs="?", default="HEAD", help="the commit to compare with (default: HEAD)")
+    parser.add_argument("new", nargs="?", help="the commit that is judged (default: the files as they are)")
+    parser.add_argument("--only", nargs="+", default=[], metavar="QUESTION")
+    parser.add_argument("--quick", action="store_true", help="a third of the measurements")
+    parser.add_argument("--rounds", type=int, default=5, help="fresh processes of each version (default: 5)")
     return parser.parse_args()
 
 
-def _content(file: Path | None) -> dict[str, Any]:
-    if file is None:
-        files: Mapping[str, Any] = {str(path): json.loads(path.read_bytes()) for path in FOLDER.glob("*.json")}
-        file = Path(newest(files))
-    print(f"compared with {file}")
-    content: dict[str, Any] = json.loads(file.read_bytes())
-    return content
+def installed(commit: str | None, folder: Path) -> str:
+    """Build a version, with whatever it compiles, and return the folder that it is installed in.
+
+    Args:
+        commit: which; None for the files as they are.
+        folder: where to; it is made.
+    """
+    source = _ROOT
+    if commit is not None:
+        source = folder / "source"
+        source.mkdir(parents=True)
+        archive = subprocess.run(["git", "archive", commit], cwd=_ROOT, capture_output=True, check=True).stdout
+        subprocess.run(["tar", "-x"], cwd=source, input=archive, check=True)
+    package = folder / "package"
+    line = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--compile", "--target", package, source]
+    subprocess.run(line, check=True)
+    print(f"{folder.name}: {git('log', '-1', '--format=%h %s', commit) if commit else 'the files as they are'}")
+    return str(package)
 
 
-def _measured(names: Sequence[str], *, quick: bool, rounds: int) -> dict[str, dict[str, list[dict[str, float]]]]:
-    results = Results(quick=quick)
-    asked = {name: questions.load(name) for name in names}
-    measure(Plan(asked=asked, names=(FLOOR, OURS), rounds=rounds, quick=quick), results)
-    for name, absent in results.absent.items():
-        for subject, why in absent.items():
-            print(f"{subject}: {name}: {why}")
-    if results.failed:
-        raise SystemExit("the comparison is not complete")
-    return results.runs
+def measure(old: str, new: str, *, only: Sequence[str], rounds: int, slices: int) -> list[Change]:
+    """Return what became of each question.
+
+    In each round there are three fresh processes: the old version twice, and the new one. They are asked by turns, some
+    milliseconds each, so that whatever slows the machine slows all three; the least of each is what counts.
+
+    Args:
+        old: the folder of the old version.
+        new: that of the new one.
+        only: the questions; none for all.
+        rounds: how many.
+        slices: how often each process is asked a question in a round.
+    """
+    found: dict[str, Change] = {}
+    for number in range(rounds):
+        with ExitStack() as stack:
+            versions = [stack.enter_context(_version(folder)) for folder in (old, old, new)]
+            turned = [*versions[number % 3 :], *versions[: number % 3]]
+            known = [name for name in versions[0].questions if all(name in each.questions for each in versions)]
+            for name in [START, *known]:
+                if only and name not in only:
+                    continue
+                for _ in range(1 if name == START else slices):
+                    for version in turned:
+                        version.ask(name)
+                first, second, third = (min(version.told[name]) for version in versions)
+                change = found.setdefault(name, Change(name, [], []))
+                found[name] = Change(name, [*change.noise, second / first], [*change.now, third / first])
+        print(f"{number + 1} of {rounds} rounds", file=sys.stderr, flush=True)
+    return list(found.values())
 
 
-def _dearer(found: Sequence[Change]) -> list[str]:
-    return list(dict.fromkeys(change.question for change in found if change.state == "dearer"))
+class Version:
+    """A process that answers questions about one version."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        first = self._line()
+        self.questions: Sequence[str] = first["questions"]
+        self.told: dict[str, list[float]] = {START: [first["start"]]}
+        """Question -> what it told so far."""
+
+    def ask(self, name: str) -> None:
+        """Measure a question once more."""
+        if name != START:
+            assert self._process.stdin is not None
+            self._process.stdin.write(f"{name}\n")
+            self._process.stdin.flush()
+            self.told.setdefault(name, []).append(self._line())
+
+    def _line(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
 
 
-def _table(found: Sequence[Change], again: Sequence[Change]) -> Table:
-    table = Table(title="This library as a multiple of the floor: from the least to the greatest run")
-    for title in ("question", "figure", "before", "now", "median moved by", "so it is", "second time"):
+@contextmanager
+def _version(folder: str) -> Iterator[Version]:
+    """Start a process that knows one version; end it afterwards."""
+    # Hashes decide where things lie in memory: they are the same for all. Compiled modules are kept.
+    env = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
+    line = [sys.executable, str(ENTRY), "comparing", folder]
+    with pinned(Programs.found().client_cores):
+        process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    with process:
+        yield Version(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _table(found: Sequence[Change], again: Mapping[str, Change]) -> Table:
+    table = Table(title="CPU as a multiple of the old version's: least, median and greatest round")
+    for title in ("question", "the old one again", "the new one", "moved by", "so it is", "second time"):
         table.add_column(title)
-    second = {(change.question, change.figure): change.state for change in again}
-    for change in found:
-        style = {"dearer": "red", "cheaper": "green"}.get(change.state)
-        words = [change.question, change.figure, _range(change.before), _range(change.after), f"{change.move:+.0%}"]
-        table.add_row(*words, change.state, second.get((change.question, change.figure), ""), style=style)
+    for each in found:
+        style = {"dearer": "red", "cheaper": "green"}.get(each.state)
+        second = f"{again[each.question].move:+.1%}" if each.question in again else ""
+        words = [each.question, _range(each.noise), _range(each.now), f"{each.move:+.1%}", each.state, second]
+        table.add_row(*words, style=style)
     return table
 
 
 def _range(ratios: Sequence[float]) -> str:
-    return f"{min(ratios):.2f} to {max(ratios):.2f} ({len(ratios)})"
+    ordered = sorted(ratios)
+    return " ".join(f"{ordered[at]:.3f}" for at in (0, len(ordered) // 2, -1))

@@ -1,89 +1,49 @@
 """What is a regression, and what is noise."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from benchmarks.subjects import FLOOR, OURS
+LEAST_ROUNDS = 4
+"""Fewer rounds than that say nothing about the noise."""
+LEAST_MOVE = 0.03
+"""What became dearer by less is no regression, however little the rounds vary."""
 
-FIGURES = ("cost", "peak_mib")
-LEAST_RUNS = 4
-"""Fewer runs than that, before or after, say nothing about the noise."""
-LEAST_MOVE = 0.05
-"""A median that moved by less is no regression, however little the runs vary."""
-
-Runs = Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]]
-"""Question -> library -> runs, as the files of results hold them."""
-State = Literal["same", "dearer", "cheaper", "too few runs"]
+State = Literal["same", "dearer", "cheaper", "too noisy", "too few rounds"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one figure: this library's, divided by the floor's of the same round."""
+    """What became of one question, in each round: CPU as a multiple of what the old version takes in the same round."""
 
     question: str
-    figure: str
-    before: Sequence[float]
-    after: Sequence[float]
+    noise: Sequence[float]
+    """Of the old version, in another process: without noise it would be 1."""
+    now: Sequence[float]
+    """Of the new version."""
 
     @property
     def move(self) -> float:
-        """How much greater the median is: 0.1 is a tenth."""
-        return statistics.median(self.after) / statistics.median(self.before) - 1
+        """How much dearer it became: 0.1 is a tenth."""
+        return statistics.median(self.now) / statistics.median(self.noise) - 1
 
     @property
     def state(self) -> State:
         """Tell change from noise.
 
-        The noise is what the runs show themselves: only where every run after lies above every run before, the figure
-        became dearer. Of five runs and five, that happens by chance once in 252 times.
+        The noise is what the old version shows beside itself. Only where the new version lies above all of that in
+        every round, it became dearer; of five rounds, that happens by chance once in 252 times.
         """
-        if min(len(self.before), len(self.after)) < LEAST_RUNS:
-            return "too few runs"
-        if min(self.after) > max(self.before) and self.move > LEAST_MOVE:
+        if len(self.now) < LEAST_ROUNDS:
+            return "too few rounds"
+        if min(self.now) > max(self.noise) and self.move > LEAST_MOVE:
             return "dearer"
-        return "cheaper" if max(self.after) < min(self.before) and self.move < -LEAST_MOVE else "same"
+        if max(self.now) < min(self.noise) and self.move < -LEAST_MOVE:
+            return "cheaper"
+        return "too noisy" if self.blur > LEAST_MOVE else "same"
 
-
-def changes(before: Runs, after: Runs) -> list[Change]:
-    """Return what became of every figure that both have, beside the floor."""
-    found = []
-    for question, libraries in before.items():
-        for figure in FIGURES:
-            earlier, later = ratios(libraries, figure), ratios(after.get(question, {}), figure)
-            if earlier and later:
-                found.append(Change(question, figure, earlier, later))
-    return found
-
-
-def ratios(libraries: Mapping[str, Sequence[Mapping[str, float]]], figure: str) -> list[float]:
-    """Return this library's figure in each round, as a multiple of the floor's in the same round."""
-    pairs = zip(libraries.get(OURS, ()), libraries.get(FLOOR, ()), strict=False)
-    return [ours[figure] / floor[figure] for ours, floor in pairs if figure in ours and figure in floor]
-
-
-def newest(files: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the name of the file to compare with: the latest of a full run, else the latest.
-
-    Args:
-        files: name -> content of files of results; those of other benchmarks are passed over.
-
-    Raises:
-        LookupError: none holds runs beside a floor.
-    """
-    fit = [name for name, content in files.items() if any(FLOOR in each for each in questions_in(content).values())]
-    if not fit:
-        raise LookupError("there is no file of results to compare with")
-    return max(fit, key=lambda name: (not is_quick(files[name]), files[name]["when"]))
-
-
-def questions_in(content: Mapping[str, Any]) -> Runs:
-    """Return the runs of a file by question; none if it is of another benchmark."""
-    runs: Runs = content.get("runs", {}) if "returns" in content else {}
-    return runs
-
-
-def is_quick(content: Mapping[str, Any]) -> bool:
-    """Tell whether a file holds a quick run, which does less work in each."""
-    return bool(content.get("quick", "--quick" in content.get("command", "")))
+    @property
+    def blur(self) -> float:
+        """What could hide a move: how far the old version's own rounds, but for the farthest, lie from 1."""
+        return sorted(abs(ratio - 1) for ratio in self.noise)[-2]

@@ -15,13 +15,14 @@ def question(name: str) -> Question:
 
     async def run(subject: Subject, endpoint: str, effort: Effort) -> Run:
         decode = subject.decoder(shape) if shape else subject.decode
-        page = shape.page() if shape else _page(subject.zone)
-        return plainly(lambda: decode(page), seconds=effort.seconds / 2, per=shape.count if shape else PAGE)
+        body = shape.page() if shape else page(subject.zone)
+        return plainly(lambda: decode(body), seconds=effort.seconds / 2, per=shape.count if shape else PAGE)
 
     asks = f"decode an item of a page, {name or 'usual'}"
     return Question(asks=asks, floor="orjson.loads", run=run, group="parts", distinct=100)
 
 
-def _page(zone: str) -> bytes:
+def page(zone: str) -> bytes:
+    """Return the answer with 100 reference items."""
     items = [wire("user-000000", number, zone) for number in range(PAGE)]
     return json.dumps({"Count": PAGE, "ScannedCount": PAGE, "Items": items}, separators=(",", ":")).encode()

@@ -1,97 +1,103 @@
-"""What counts as a regression: beside the floor of the same round, and beyond what the runs themselves vary."""
+"""What counts as a regression: beyond what the old version shows beside itself; and the stub that both are asked on."""
 
-import json
+import asyncio
 
 import pytest
 
 from benchmarks.compare import command
-from benchmarks.compare.judge import Change, changes, is_quick, newest
-from benchmarks.subjects import FLOOR, OURS
+from benchmarks.compare.judge import Change
+from benchmarks.compare.stub_loop import StubLoop
+from benchmarks.compare.worker import works
+from benchmarks.subjects.ours import Ours
+
+QUIET = [0.99, 1.0, 1.0, 1.01, 1.02]
 
 
-def results(when="2026-01-01T00:00:00Z", *, quick=False, **ratios):
-    """Return the content of a small file of results: question -> this library's multiples of the floor."""
-    runs = {
-        name: {FLOOR: [{"cost": 100.0 + n} for n in range(len(each))]}
-        | {OURS: [{"cost": ratio * (100.0 + n)} for n, ratio in enumerate(each)]}
-        for name, each in ratios.items()
-    }
-    return {"commit": "0" * 40, "when": when, "quick": quick, "returns": {}, "runs": runs}
-
-
-BEFORE = [1.50, 1.52, 1.54, 1.56, 1.60]
+def change(now, *, noise=QUIET, question="get_one"):
+    return Change(question, noise, now)
 
 
 @pytest.mark.parametrize(
-    ("after", "state"),
+    ("now", "noise", "state"),
     [
-        (BEFORE, "same"),
-        ([1.59, 1.70, 1.75, 1.80, 1.90], "same"),
-        ([1.70, 1.71, 1.72, 1.73, 1.80], "dearer"),
-        ([1.20, 1.25, 1.30, 1.31, 1.32], "cheaper"),
-        ([1.61, 1.61, 1.61, 1.61, 1.61], "same"),
-        ([1.70, 1.80, 1.90], "too few runs"),
+        (QUIET, QUIET, "same"),
+        ([1.01, 1.05, 1.06, 1.07, 1.08], QUIET, "same"),
+        ([1.04, 1.05, 1.06, 1.07, 1.08], QUIET, "dearer"),
+        ([0.90, 0.91, 0.92, 0.93, 0.94], QUIET, "cheaper"),
+        ([1.025, 1.026, 1.027, 1.028, 1.029], QUIET, "same"),
+        ([1.04, 1.05, 1.06, 1.07, 1.08], [0.9, 0.95, 1.0, 1.05, 1.1], "too noisy"),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.4], "same"),
+        ([1.20, 1.21, 1.22], QUIET[:3], "too few rounds"),
     ],
-    ids=["equal", "ranges-overlap", "every-run-above", "every-run-below", "moved-by-less-than-5-percent", "three-runs"],
+    ids=["equal", "overlap", "above", "below", "by-less-than-3-percent", "noise-hides-it", "one-bad-round", "three"],
 )
-def test_a_change_is_told_from_noise_by_the_ranges_of_the_runs(after, state):
-    assert Change("get_one", "cost", BEFORE, after).state == state
+def test_a_change_is_told_from_noise_by_what_the_old_version_shows_beside_itself(now, noise, state):
+    assert change(now, noise=noise).state == state
 
 
-def test_a_slower_machine_changes_nothing():
-    before = results(get_one=BEFORE)["runs"]
-    slower = {
-        "get_one": {name: [{"cost": 3 * run["cost"]} for run in runs] for name, runs in before["get_one"].items()}
-    }
-    (change,) = changes(before, slower)
-    assert change.state == "same"
-    assert change.move == pytest.approx(0)
-
-
-def test_memory_is_compared_too_and_questions_of_one_side_only_are_not():
-    peak = {"stream": {FLOOR: [{"peak_mib": 40.0}] * 5, OURS: [{"peak_mib": 50.0}] * 5}}
-    grown = {"stream": {FLOOR: [{"peak_mib": 40.0}] * 5, OURS: [{"peak_mib": 80.0}] * 5}, "get_one": {}}
-    (change,) = changes(peak, grown)
-    assert (change.question, change.figure, change.state) == ("stream", "peak_mib", "dearer")
+DEARER = [1.10, 1.11, 1.12, 1.13, 1.14]
 
 
 @pytest.mark.parametrize(
-    ("now", "code", "measured"),
+    ("answers", "code", "asked"),
     [
-        ([{"get_one": BEFORE, "decode": BEFORE}], 0, [["get_one", "decode"]]),
-        ([{"get_one": [2.0] * 5, "decode": BEFORE}, {"get_one": [2.1] * 5}], 1, [["get_one", "decode"], ["get_one"]]),
-        ([{"get_one": [2.0] * 5, "decode": BEFORE}, {"get_one": BEFORE}], 0, [["get_one", "decode"], ["get_one"]]),
+        ([[change(QUIET)]], 0, [[]]),
+        ([[change(DEARER), change(QUIET, question="decode")], [change(DEARER)]], 1, [[], ["get_one"]]),
+        ([[change(DEARER)], [change(QUIET)]], 0, [[], ["get_one"]]),
     ],
     ids=["same", "dearer-both-times", "dearer-once"],
 )
-def test_the_comparison_fails_where_a_second_measurement_agrees(tmp_path, monkeypatch, now, code, measured):
-    file = tmp_path / "results.json"
-    file.write_text(json.dumps(results(get_one=BEFORE, decode=BEFORE)), "utf-8")
-    answers, asked = iter(now), []
+def test_the_comparison_fails_where_a_second_measurement_agrees(monkeypatch, answers, code, asked):
+    given, names = iter(answers), []
 
-    def measure(names, *, quick, rounds):
-        asked.append(list(names))
-        return results(**next(answers))["runs"]
+    def measure(old, new, *, only, rounds, slices):
+        names.append(list(only))
+        return next(given)
 
-    monkeypatch.setattr(command, "_measured", measure)
-    monkeypatch.setattr("sys.argv", ["benchmarks", "compare", str(file)])
+    monkeypatch.setattr(command, "installed", lambda commit, folder: str(folder))
+    monkeypatch.setattr(command, "measure", measure)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "compare"])
     assert command.main() == code
-    assert asked == measured
+    assert names == asked
 
 
-def test_the_latest_full_run_is_compared_with_unless_there_is_none():
-    files = {
-        "old": results("2026-01-01T00:00:00Z", get_one=BEFORE),
-        "full": results("2026-02-01T00:00:00Z", get_one=BEFORE),
-        "quick": results("2026-03-01T00:00:00Z", quick=True, get_one=BEFORE),
-        "other": {"when": "2026-04-01T00:00:00Z", "runs": {"bulk": {"dynamap": []}}},
-    }
-    assert newest(files) == "full"
-    assert newest({"quick": files["quick"], "other": files["other"]}) == "quick"
-    with pytest.raises(LookupError, match="no file"):
-        newest({"other": files["other"]})
+def test_every_question_is_answered_without_a_socket():
+    async def ask():
+        loop = asyncio.get_running_loop()
+        subject = Ours()
+        subject.prepare(200)
+        await subject.open(f"http://127.0.0.1:{loop.port}")
+        for work, _ in works(subject).values():
+            await work()
+        assert (await subject.get(7)).user_id == "user-000007"
+        assert loop.stub_ns > 0
+        await subject.close()
+
+    with asyncio.Runner(loop_factory=StubLoop) as runner:
+        runner.run(ask())
 
 
-def test_a_file_without_the_word_is_quick_by_its_command():
-    assert is_quick({"command": "nox -s bench -- --quick --json x.json"})
-    assert not is_quick({"command": "nox -s bench -- --json x.json"})
+class Keeping(asyncio.BufferedProtocol):
+    """Keeps what it is given, ten bytes at a time."""
+
+    def __init__(self):
+        self.kept = b""
+
+    def get_buffer(self, sizehint):
+        self._buffer = bytearray(10)
+        return self._buffer
+
+    def buffer_updated(self, nbytes):
+        self.kept += self._buffer[:nbytes]
+
+
+def test_a_protocol_with_a_buffer_of_its_own_is_answered_too():
+    async def ask():
+        transport, protocol = await asyncio.get_running_loop().create_connection(Keeping, "127.0.0.1", 1)
+        transport.write(b"GET /nothing HTTP/1.1\r\n\r\n")
+        assert protocol.kept == b""
+        await asyncio.sleep(0)
+        assert protocol.kept.endswith(b"{}")
+
+    with asyncio.Runner(loop_factory=StubLoop) as runner:
+        runner.run(ask())

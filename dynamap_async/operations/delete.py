@@ -20,6 +20,7 @@ from dynamap_async.operations.write import (
     Unknown,
     WholeItemWrite,
     checked_returns,
+    old_item,
 )
 from dynamap_async.planning import Context, check_written_by_key, checked_model, stored_conditions
 from dynamap_async.request import Request, Target, identity_of
@@ -186,7 +187,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
         Raises:
             ItemValidationError: it does not fit its model; it was removed all the same.
         """
-        return cast("R", None if self._returns is None else self._old_item(response))
+        return cast("R", None if self._returns is None else old_item(self, response))
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item that was removed, if it was asked for and there was one.
@@ -248,4 +249,4 @@ class Old(Put[M, M | None], Generic[M]):
                     f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "
                     "other writes find is not replaced"
                 )
-            return write.returning(returning)
+            return write._with_members(_returns=checked_returns(returning))  # noqa: SLF001 - of this room

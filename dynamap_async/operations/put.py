@@ -30,6 +30,7 @@ from dynamap_async.operations.write import (
     Unknown,
     WholeItemWrite,
     checked_returns,
+    old_item,
 )
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, checked_model, not_stored, stored_conditions
@@ -241,7 +242,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
             ItemValidationError: the old item does not fit its model; the new one was written all the same.
         """
         self.acknowledged()
-        return cast("R", self._item if self._returns is None else self._old_item(response))
+        return cast("R", self._item if self._returns is None else old_item(self, response))
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the old item, if it was asked for and there was one.

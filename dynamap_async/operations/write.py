@@ -348,17 +348,6 @@ class WholeItemWrite(Write[R_co]):
         """
         return self._with_members(_conditions=(*self._conditions, *conditions))
 
-    def returning(self, returns: Returns) -> Self:
-        """Return the same write with another result.
-
-        Args:
-            returns: ``"old"`` for the item as it was before; None for the usual result.
-
-        Raises:
-            OperationError: there is no such result.
-        """
-        return self._with_members(_returns=checked_returns(returns))
-
     def _request(
         self,
         operation: Literal["PutItem", "DeleteItem"],
@@ -389,23 +378,25 @@ class WholeItemWrite(Write[R_co]):
             write_id=None,  # the item that it left does not tell the one before
         )
 
-    def _old_item(self, response: Body) -> Any:
-        """Return the item as it was before; None where there was none.
 
-        Args:
-            response: the answer's body, as decoded from JSON.
+def old_item(write: Write[Any], response: Body) -> Any:
+    """Return the item as it was before a write; None where there was none.
 
-        Raises:
-            ItemValidationError: it does not fit its model; the write was done all the same.
-        """
-        stored: WireItem | None = response.get("Attributes")
-        if not stored:
-            return None
-        try:
-            return self._definition.items.decode([stored])[0]
-        except ItemValidationError as error:
-            error.add_note(f"the {self.kind} was done; it is the old item that does not fit")
-            raise
+    Args:
+        write: the write.
+        response: the answer's body, as decoded from JSON.
+
+    Raises:
+        ItemValidationError: it does not fit its model; the write was done all the same.
+    """
+    stored: WireItem | None = response.get("Attributes")
+    if not stored:
+        return None
+    try:
+        return write.definition.items.decode([stored])[0]
+    except ItemValidationError as error:
+        error.add_note(f"the {write.kind} was done; it is the old item that does not fit")
+        raise
 
 
 def checked_returns(returns: Returns) -> Returns:

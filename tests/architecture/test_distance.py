@@ -34,7 +34,7 @@ CALLS: dict[str, Callable[[Session], Awaitable[object]]] = {
     "query": lambda session: session.query(Message).where(Message.room == "a").limit(20),
     "put": lambda session: session.put(Message(room="a", number=0, text="hello")),
 }
-FUNCTIONS_AND_FILES = {"get": (86, 31), "query": (126, 42), "put": (103, 33)}
+FUNCTIONS_AND_FILES = {"get": (86, 31), "query": (131, 42), "put": (104, 33)}
 """At most so many; a change that brings a call nearer lowers them. Seven of the functions speak HTTP."""
 
 

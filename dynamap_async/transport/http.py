@@ -17,7 +17,13 @@ from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.credentials import CredentialSource, FixedCredentials
 from dynamap_async.transport.failures import transport_error
 from dynamap_async.transport.pool import Pool
-from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, OWN_CONNECTOR_ARGS, Settings, complete_settings
+from dynamap_async.transport.settings import (
+    DEFAULT_CONNECTIONS,
+    OWN_CONNECTOR_ARGS,
+    Settings,
+    complete_settings,
+    encrypted,
+)
 from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
 from dynamap_async.turns import in_turns
@@ -44,10 +50,12 @@ class _Lookup:
         self._settings: Settings | None = None
 
     async def settings(self) -> Settings:
-        found = self._settings or complete_settings(self.connection)
+        found = self._settings
         if found is None:
-            found = await asyncio.to_thread(look_up, self.connection)
-        self._settings = found
+            found = complete_settings(self.connection)
+            if found is None or found.endpoint.encrypted:
+                found = await asyncio.to_thread(look_up, self.connection, found)
+            self._settings = found
         return found
 
 
@@ -195,12 +203,18 @@ def _without_secrets(message: str, used: Credentials) -> str:
     return message
 
 
-def look_up(connection: Connection) -> Settings:
-    """Look up what the connection leaves open. Blocks: it reads files, and loads aiobotocore where that is not yet.
+def look_up(connection: Connection, complete: Settings | None) -> Settings:
+    """Look up what the connection leaves open. Blocks: it reads files, and may load aiobotocore.
+
+    Args:
+        connection: where DynamoDB is and who asks.
+        complete: what lacks nothing but how to encrypt, if that is so.
 
     Raises:
         ConfigurationError: something is missing, contradictory or unreadable; the message says what to do.
     """
+    if complete is not None and (settings := encrypted(complete)) is not None:
+        return settings
     from dynamap_async.transport.lookup import resolve_settings  # in the thread that this is run in
 
     return resolve_settings(connection)

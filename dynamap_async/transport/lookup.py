@@ -21,6 +21,7 @@ from dynamap_async.transport import aiohttp_channel, session_class, session_cred
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
 from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings
+from dynamap_async.transport.tls import tls_context
 
 _LOADED_BESIDE: Final = (aiohttp_channel, session_class, session_credentials)
 """What a transport takes after a look-up: it is imported here, so that nothing is left to the event loop's thread."""
@@ -105,13 +106,7 @@ def _tls(config: Any, verify: str | bool) -> ssl.SSLContext:
     given: ssl.SSLContext | None = config.connector_args.get("ssl_context")
     if given is not None:
         return given
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks certificate and host name
-    context.load_verify_locations(_httpsession.get_cert_path(verify))
-    if isinstance(config.client_cert, str):
-        context.load_cert_chain(config.client_cert)
-    elif config.client_cert:
-        context.load_cert_chain(*config.client_cert)
-    return context
+    return tls_context(_httpsession.get_cert_path(verify), config.client_cert)
 
 
 _ENVIRONMENT = ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL")

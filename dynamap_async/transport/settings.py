@@ -6,11 +6,13 @@ import re
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
+from dynamap_async.transport.tls import configured_authorities, tls_context
 
 DEFAULT_CONNECTIONS: Final = 64
 """Most simultaneous connections, unless an AioConfig says otherwise."""
@@ -64,9 +66,9 @@ class Settings:
 
 
 def complete_settings(connection: Connection) -> Settings | None:
-    """Return the settings of a connection that says all by itself, as that to a local engine; None for any other.
+    """Return the settings of a connection that says all by itself; None for any other.
 
-    For these aiobotocore is not loaded. Encryption is looked up, since the certificates to trust can be configured.
+    For these aiobotocore is not loaded. Those of an encrypted one still lack ``tls``: see ``encrypted``.
 
     Raises:
         ConfigurationError: the endpoint is not an address.
@@ -77,7 +79,22 @@ def complete_settings(connection: Connection) -> Settings | None:
     if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(_REGION, region):
         return None
     endpoint = to_endpoint(url, region)
-    return None if endpoint.encrypted or _has_proxy("http") else Settings(endpoint=endpoint)
+    return None if _has_proxy("https" if endpoint.encrypted else "http") else Settings(endpoint=endpoint)
+
+
+def encrypted(settings: Settings) -> Settings | None:
+    """Return complete settings with a TLS context; None where a profile may say whom to trust. Blocks: it reads files.
+
+    Raises:
+        ConfigurationError: the certificate authorities cannot be read.
+    """
+    authorities = configured_authorities()
+    if authorities is None:
+        return None
+    try:
+        return replace(settings, tls=tls_context(authorities))
+    except OSError as error:
+        raise ConfigurationError(f"the certificate authorities {authorities!r} cannot be used: {error}") from error
 
 
 def _has_proxy(scheme: str) -> bool:

@@ -124,12 +124,17 @@ def test_no_call_of_a_session_finds_anything_left_to_import() -> None:
     assert not late & {"dynamap_async", "aiohttp", "aiobotocore", "botocore", "anyio", "pydantic", "orjson"}
 
 
-def test_a_session_that_is_told_place_and_credentials_never_loads_aiobotocore() -> None:
-    given = 'endpoint_url="http://127.0.0.1:9", credentials=Credentials(access_key_id="a", secret_access_key="b")'
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_session_that_is_told_place_and_credentials_loads_neither_aiobotocore_nor_aiohttp(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scheme: str
+) -> None:
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    given = f'endpoint_url="{scheme}://127.0.0.1:9", credentials=Credentials(access_key_id="a", secret_access_key="b")'
     before, opened, after = told_by(REFUSED, LOADED, f"asyncio.run(main({given}))", LOADED)
-    assert not packages_of(after) & {"aiobotocore", "botocore"}
-    assert not packages_of(opened - before) & {"dynamap_async", "aiohttp"}
-    assert not packages_of(after - opened) & {"dynamap_async", "aiohttp"}
+    assert not packages_of(after) & {"aiobotocore", "botocore", "aiohttp", "multidict", "yarl"}
+    assert not packages_of(opened - before) & {"dynamap_async"}
+    assert not packages_of(after - opened) & {"dynamap_async"}
 
 
 @pytest.mark.parametrize("settings", ["", 'endpoint_url="http://127.0.0.1:9"'], ids=["AWS", "engine"])

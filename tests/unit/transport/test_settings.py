@@ -36,7 +36,6 @@ def test_a_connection_to_a_local_engine_that_says_all_leaves_nothing_to_look_up(
     "facts",
     [
         {"endpoint_url": None},
-        {"endpoint_url": "https://localhost:8000"},  # the certificates to trust may be configured
         {"region": None},
         {"region": "eu west"},
         {"credentials": None},

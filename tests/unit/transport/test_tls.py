@@ -1,12 +1,23 @@
+import asyncio
+import contextlib
 import datetime
+import gc
 import ssl
+import sys
+from dataclasses import replace
 
 import pytest
+from botocore.httpsession import DEFAULT_CA_BUNDLE, get_cert_path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from dynamap_async.errors import ConnectionFailedError, Outcome
+from dynamap_async.config import Credentials
+from dynamap_async.errors import ConfigurationError, ConnectionFailedError, Outcome
+from dynamap_async.transport import Connection, WireTransport
+from dynamap_async.transport.http import look_up
+from dynamap_async.transport.settings import complete_settings
+from dynamap_async.transport.tls import configured_authorities
 
 
 def self_signed(folder):
@@ -74,3 +85,92 @@ async def test_untrusted_certificate_was_not_sent(server, connect, get_item, ser
         await transport.send(get_item)
     assert raised.value.outcome is Outcome.NOT_SENT
     assert server.requests == []
+
+
+LONE = {"region": "eu-west-1", "credentials": Credentials(access_key_id="AKID", secret_access_key="s")}
+
+
+@pytest.fixture
+def trusted(monkeypatch, certificate):
+    """Return a function that opens a transport which says all by itself, so that nothing is looked up."""
+
+    async def open_transport(port):
+        monkeypatch.setattr("dynamap_async.transport.lookup.resolve_settings", None)
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        transport = WireTransport(Connection(endpoint_url=f"https://localhost:{port}", **LONE))
+        await transport.open()
+        return transport
+
+    return open_transport
+
+
+@pytest.mark.asyncio
+async def test_an_encrypted_endpoint_with_credentials_needs_no_look_up(server, get_item, trusted, server_tls):
+    await server.stop()
+    await server.start(server_tls)
+    transport = await trusted(server.url.rpartition(":")[2])
+    assert [await transport.send(get_item) for _ in range(3)] == [{}] * 3
+    assert server.connections == 1
+    await transport.close()
+
+
+def test_authorities_are_botocores_own_where_nothing_is_configured(monkeypatch):
+    assert configured_authorities() == get_cert_path(True)
+    monkeypatch.setitem(sys.modules, "certifi", None)
+    assert configured_authorities() == DEFAULT_CA_BUNDLE
+
+
+def test_authorities_are_configured_by_the_environment(monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "requests.pem")
+    assert configured_authorities() == "requests.pem"
+    monkeypatch.setenv("AWS_CA_BUNDLE", "aws.pem")
+    assert configured_authorities() == "aws.pem"
+
+
+def test_authorities_of_a_profile_are_found_by_aiobotocore(aws_config_file, certificate):
+    aws_config_file(f"[default]\nca_bundle = {certificate}\n")
+    assert configured_authorities() is None
+    connection = Connection(endpoint_url="https://localhost:1", **LONE)
+    settings = look_up(connection, complete_settings(connection))
+    assert len(settings.tls.get_ca_certs()) == 1
+
+
+def test_authorities_that_cannot_be_read_are_named(monkeypatch):
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such.pem")
+    connection = Connection(endpoint_url="https://localhost:1", **LONE)
+    with pytest.raises(ConfigurationError, match="/no/such.pem"):
+        look_up(connection, complete_settings(connection))
+
+
+@pytest.mark.parametrize("debug", [False, True], ids=["as usual", "debug"])
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_requests_are_encrypted_on_each_event_loop_and_nothing_is_left(
+    loop, debug, get_item, trusted, server_tls, no_aws_environment
+):
+    make = asyncio.new_event_loop
+    if loop == "uvloop":
+        make = pytest.importorskip("uvloop", reason="uvloop does not run on Windows").new_event_loop
+
+    async def program():
+        async def answer(reader, writer):
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
+                while head := (await reader.readuntil(b"\r\n\r\n")).lower():
+                    await reader.readexactly(int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            writer.close()
+            with contextlib.suppress(ConnectionError, ssl.SSLError):
+                await writer.wait_closed()
+
+        server = await asyncio.start_server(answer, "localhost", 0, ssl=server_tls)
+        transport = await trusted(server.sockets[0].getsockname()[1])
+        async with asyncio.TaskGroup() as group:
+            for size in (1, 100_000, 1_000_000) * 4:
+                group.create_task(transport.send(replace(get_item, body={"text": "x" * size})))
+        await transport.close()
+        server.close()
+        while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - only a few turns of the loop
+            await asyncio.sleep(0)
+
+    with asyncio.Runner(loop_factory=make, debug=debug) as runner:
+        runner.run(program())
+    gc.collect()

@@ -1,0 +1,59 @@
+"""How connections are encrypted: whom to trust, as botocore has it, without loading it. Blocks: it reads files."""
+
+import os
+import ssl
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+_FILES: Final = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
+"""Variable that names a file of AWS's configuration, and where the file is otherwise."""
+
+
+def tls_context(authorities: str, certificate: str | tuple[str, str] | None = None) -> ssl.SSLContext:
+    """Return a context that checks the server's certificate and name.
+
+    Args:
+        authorities: path of the certificate authorities to trust.
+        certificate: path of our own certificate with its key, or those of both.
+
+    Raises:
+        OSError: a file is missing, or not what it should be.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(authorities)
+    if isinstance(certificate, str):
+        context.load_cert_chain(certificate)
+    elif certificate:
+        context.load_cert_chain(*certificate)
+    return context
+
+
+def configured_authorities() -> str | None:
+    """Return the path of the certificate authorities to trust; None where it takes botocore to find them.
+
+    That is so where a profile may name them.
+
+    Source: https://docs.aws.amazon.com/sdkref/latest/guide/setting-global-ca_bundle.html
+    """
+    if named := os.environ.get("AWS_CA_BUNDLE"):
+        return named
+    for variable, usual in _FILES.items():
+        try:
+            text = Path(os.environ.get(variable, usual)).expanduser().read_bytes()
+        except OSError:
+            continue
+        if b"ca_bundle" in text:
+            return None
+    return os.environ.get("REQUESTS_CA_BUNDLE") or _default_authorities()
+
+
+def _default_authorities() -> str | None:
+    """Return what botocore trusts: certifi's list where that is installed, and else its own."""
+    try:
+        from certifi import where  # no dependency of ours
+    except ImportError:
+        package = find_spec("botocore")
+        own = None if package is None or package.origin is None else Path(package.origin).with_name("cacert.pem")
+        return str(own) if own is not None and own.exists() else None
+    return where()

@@ -1,8 +1,9 @@
 """An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session.
 
 Each name is imported from its home when it is used first: a program that only declares models does not wait for the
-HTTP client. What a session's calls need comes with ``Session``, and what finds credentials and endpoints when a session
-opens that has to look for them, so that no call finds something left to import.
+HTTP client. What reads, writes, queries and transactions need comes with ``Session``, and what finds credentials and
+endpoints when a session opens that has to look for them, so that none of them finds something left to import. Tables,
+loaders and calls of many items load what is theirs when they are used first.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
@@ -45,21 +45,21 @@ from dynamap_async.planning import checked_model, positive
 from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundUpdate
-from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.hooks import SessionHooks
-from dynamap_async.session.loader import Loader, loader_of
 from dynamap_async.session.numbers import Increment, Numbers
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance, Scope
 from dynamap_async.session.settings import check_settings, declared_limits, to_context, to_transport
 from dynamap_async.session.transaction import Transaction
 from dynamap_async.statistics import Statistics
-from dynamap_async.tables import Tables, check_period, table_in
 from dynamap_async.transport import Connection, Transport
 from dynamap_async.usage import Usage
 
 if TYPE_CHECKING:
+    from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
+    from dynamap_async.session.loader import Loader
+    from dynamap_async.tables import Tables
     from dynamap_async.transport import AioClient, AioConfig, AioSession
 
 R = TypeVar("R")
@@ -86,9 +86,6 @@ class Session:
     Use it as ``async with Session(region="eu-west-1") as session``. It may be entered in one task and left in
     another. A session is used once; the models know nothing of it.
     """
-
-    tables: Tables
-    """Creates, describes and deletes tables."""
 
     def __init__(  # noqa: PLR0913 - each setting is a keyword of its own
         self,
@@ -152,14 +149,28 @@ class Session:
         self._numbers = Numbers(self._executor, context)
         self._conflicts = Conflicts()
         self._use(Runner(self._executor, context, SessionHooks(before_write, after_read), self._numbers))
-        self.tables = Tables(self._executor, context)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._transport!r}>"
 
     def _use(self, runner: Runner) -> None:
         self._runner = runner
-        self._many = ManyItems(runner, self._batching)
+
+    # Not every program changes tables, or has many items in one call: what they need, a sixth of the package's own
+    # modules, is loaded by those that do (benchmarks: cold_start).
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Creates, describes and deletes tables."""
+        from dynamap_async.tables import Tables
+
+        return Tables(self._executor, self._runner.context)
+
+    @property
+    def _many(self) -> ManyItems:
+        from dynamap_async.session.bulk import ManyItems
+
+        return ManyItems(self._runner, self._batching)
 
     async def __aenter__(self) -> Self:
         """Open the session.
@@ -993,6 +1004,8 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
         """
+        from dynamap_async.session.loader import loader_of
+
         settings: dict[str, Any] = {"index": index, "descending": descending, "limit": limit}
         return loader_of(self._runner, model, by, where=where, **settings, consistent_read=consistent_read)
 
@@ -1256,6 +1269,8 @@ class Session:
             OperationError: the period is missing, or superfluous.
             EncodeError: the period is of the wrong type.
         """
+        from dynamap_async.tables import check_period, table_in
+
         check_period((checked_model(model),), period)
         schema = table_in(definition_of(model), "named in a statement", period)
         return schema.prefixed(self._runner.context.table_prefix).name

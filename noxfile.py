@@ -200,7 +200,7 @@ def tests_long(session: nox.Session) -> None:
 
 @nox.session(default=False, python="3.13")
 def bench(session: nox.Session) -> None:
-    """Measure this library beside its peers; `-- --quick` takes two minutes. See benchmarks/README.md."""
+    """Measure this library beside its peers; `-- --quick` is short, `-- publish` writes the tables of the docs."""
     install_benchmarks(session)
     folder = Path(session.virtualenv.location) / "apart"
     python = str(folder / "bin" / "python")

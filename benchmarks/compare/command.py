@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -88,7 +89,8 @@ def measure(old: str, new: str, *, only: Sequence[str], rounds: int, slices: int
     """Return what became of each question.
 
     In each round there are three fresh processes: the old version twice, and the new one. They are asked by turns, some
-    milliseconds each, so that whatever slows the machine slows all three; the least of each is what counts.
+    milliseconds each, and neighbours in time are compared: whatever slows the machine slows both. The median of that
+    bears a busy machine better than the least of each, which is luck.
 
     Args:
         old: the folder of the old version.
@@ -101,19 +103,23 @@ def measure(old: str, new: str, *, only: Sequence[str], rounds: int, slices: int
     for number in range(rounds):
         with ExitStack() as stack:
             versions = [stack.enter_context(_version(folder)) for folder in (old, old, new)]
-            turned = [*versions[number % 3 :], *versions[: number % 3]]
             known = [name for name in versions[0].questions if all(name in each.questions for each in versions)]
             for name in [START, *known]:
                 if only and name not in only:
                     continue
-                for _ in range(1 if name == START else slices):
-                    for version in turned:
+                for at in range(0 if name == START else slices):
+                    for version in (*versions[at % 3 :], *versions[: at % 3]):
                         version.ask(name)
-                first, second, third = (min(version.told[name]) for version in versions)
+                first, second, third = (version.told[name] for version in versions)
                 change = found.setdefault(name, Change(name, [], []))
-                found[name] = Change(name, [*change.noise, second / first], [*change.now, third / first])
+                noise, now = [*change.noise, _ratio(second, first)], [*change.now, _ratio(third, first)]
+                found[name] = Change(name, noise, now)
         print(f"{number + 1} of {rounds} rounds", file=sys.stderr, flush=True)
     return list(found.values())
+
+
+def _ratio(figures: Sequence[float], beside: Sequence[float]) -> float:
+    return statistics.median(each / other for each, other in zip(figures, beside, strict=True))
 
 
 class Version:
@@ -128,11 +134,10 @@ class Version:
 
     def ask(self, name: str) -> None:
         """Measure a question once more."""
-        if name != START:
-            assert self._process.stdin is not None
-            self._process.stdin.write(f"{name}\n")
-            self._process.stdin.flush()
-            self.told.setdefault(name, []).append(self._line())
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{name}\n")
+        self._process.stdin.flush()
+        self.told.setdefault(name, []).append(self._line())
 
     def _line(self) -> Any:
         assert self._process.stdout is not None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 _SLICE_NS = 2_000_000
-"""About how long one measurement takes: so short that many find the machine quiet."""
+"""About how long one measurement takes: so short that neighbours find the machine alike."""
 Work = Callable[[], Awaitable[object]]
 
 

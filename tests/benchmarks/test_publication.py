@@ -1,0 +1,61 @@
+"""The figures that pages tell are those of the newest files of results."""
+
+import pytest
+
+from benchmarks import publication
+
+
+@pytest.mark.parametrize("page", publication.PAGES, ids=lambda page: page.name)
+def test_a_page_tells_the_newest_results(page):
+    text = page.read_text("utf-8")
+    assert publication.filled(text) == text, "write it anew: python benchmarks publish --pages"
+    assert "<!-- figures:" in text
+
+
+def test_a_figure_that_is_changed_by_hand_is_found():
+    page = publication.PAGES[-1].read_text("utf-8")
+    begin, middle, end = page.partition("| get one item")
+    changed = begin + middle + end.replace("1", "7", 1)
+    assert publication.filled(changed) == page != changed
+
+
+FULL = {
+    "when": "2026-11-30T00:00:00Z",
+    "machine": {"cores": 2, "processor": "a processor"},
+    "returns": {"floor": "", "dynamap_async": "", "dynamoxy": "", "aiobotocore": ""},
+    "medians": {
+        "get_one": {
+            "floor": {"cost": 100.0, "rate": 9_000.0},
+            "dynamap_async": {"cost": 150.0, "rate": 6_000.0},
+            "dynamoxy": {"cost": 110.0, "rate": 8_000.0},
+            "aiobotocore": {"cost": 900.0, "rate": 1_000.0},
+        },
+        "query_100": {"floor": {"cost": 500.0}, "dynamap_async": {"cost": 600.0}, "dynamoxy": {"cost": 2_000.0}},
+    },
+}
+
+
+@pytest.fixture
+def full(monkeypatch):
+    monkeypatch.setattr(publication, "newest", lambda kind: ("a-full.json", FULL))
+
+
+def test_what_a_peer_does_for_less_is_told_in_every_place(full):
+    assert "| get one item, 64 callers, not shared | 150 µs | dynamoxy 110 |" in publication._cheaper()
+    assert "query" not in publication._cheaper()
+    summary = publication._summary()
+    assert "| a get alone | 150 µs | 110 µs (dynamoxy) | 900 µs |" in summary
+    assert "Cheaper elsewhere: a get alone." in summary
+
+
+def test_multiples_are_of_the_floor_and_leave_out_what_was_not_asked(full):
+    assert publication._multiples().splitlines() == [
+        "| question | floor | dynamap_async | aiobotocore | dynamoxy |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| get one item, 64 callers, not shared | 100 µs | 1.50 | 9.00 | 1.10 |",
+        "| query a page of 100, 8 callers | 500 µs | 1.20 |  | 4.00 |",
+    ]
+
+
+def test_a_missed_budget_says_by_how_much(full):
+    assert "cost at most 0.55 x floor | 1.50 | floor | **missed by 173%** |" in publication._budgets()

@@ -39,16 +39,15 @@ def main() -> int:
 
 
 def _runs(day: str) -> Iterator[list[str]]:
-    """Yield the command lines of ``python benchmarks``."""
-    charts = PAGES[-1].parent
-    yield ["--json", str(_RESULTS / f"{day}-full.json"), "--svg", str(charts / "performance.svg")]
-    growth = str(_RESULTS / f"{day}-growth.json")
-    yield ["growth", "--json", growth, "--svg", str(charts / "performance-growth.svg")]
-    yield ["web", "--json", str(_RESULTS / f"{day}-web.json")]
+    """Yield the command lines of ``python benchmarks``, with paths from the checkout: they stand in the files."""
+    results, charts = f"benchmarks/results/{day}", "docs/explanation/performance"
+    yield ["--json", f"{results}-full.json", "--svg", f"{charts}.svg"]
+    yield ["growth", "--json", f"{results}-growth.json", "--svg", f"{charts}-growth.svg"]
+    yield ["web", "--json", f"{results}-web.json"]
 
 
 def _fails(run: Sequence[str]) -> bool:
-    return subprocess.run([sys.executable, str(ENTRY), *run], check=False).returncode != 0
+    return subprocess.run([sys.executable, str(ENTRY), *run], cwd=_ROOT, check=False).returncode != 0
 
 
 def newest(kind: str) -> tuple[str, Content] | None:
@@ -84,8 +83,9 @@ def _about(kind: str) -> str:
     if "pythons" in content:
         lines.append(f"- Python {', '.join(content['pythons'])}")
     versions = content["versions"]
-    pairs = versions.items() if kind == "web" else {k: v for each in versions.values() for k, v in each.items()}.items()
-    lines.append("- versions: " + ", ".join(f"{name} {number}" for name, number in sorted(pairs)))
+    of_libraries = [versions] if kind == "web" else versions.values()
+    pairs = {f"{name} {number}" for each in of_libraries for name, number in each.items()}
+    lines.append(f"- versions: {', '.join(sorted(pairs))}")
     return "\n".join(lines)
 
 
@@ -188,7 +188,7 @@ def _summary() -> str:
     """README's: plain times of a few questions, beside the best peer and the AWS client."""
     found = newest("full")
     assert found is not None
-    medians, machine = found[1]["medians"], found[1]["machine"]
+    medians, machine, returns = found[1]["medians"], found[1]["machine"], found[1]["returns"]
     rows = [["CPU for each", "dynamap_async", "best peer", "aiobotocore"]]
     behind = []
     for name, words in _SUMMARY.items():
@@ -198,11 +198,11 @@ def _summary() -> str:
         best = min((each for each in PEERS if each in figures), key=_cost(figures))
         cells = [f"{_number(figures[each]['cost'])} {_unit(name)}" for each in (OURS, best)]
         aws = f"{_number(figures['aiobotocore']['cost'])} {_unit(name)}" if "aiobotocore" in figures else ""
-        rows.append([words, cells[0], f"{cells[1]} ({best})", aws])
+        rows.append([words, cells[0], f"{cells[1]} ({best}: {returns[best]})", aws])
         if figures[best]["cost"] < figures[OURS]["cost"]:
             behind.append(words)
     told = f"Measured on {found[1]['when'][:10]}, {machine['cores']} cores of {machine['processor']}."
-    ahead = f"Cheaper elsewhere: {', '.join(behind)}." if behind else "No peer is cheaper in any of these."
+    ahead = f"Cheaper elsewhere: {'; '.join(behind)}." if behind else "No peer is cheaper in any of these."
     return f"{_table(rows)}\n\n{told}\n{ahead}"
 
 

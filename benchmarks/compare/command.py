@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.compare.judge import Change
-from benchmarks.processes import ENTRY, Programs, pinned
+from benchmarks.processes import ENTRY, Programs, WorkerError, pinned
 from benchmarks.results import git
 
 _ROOT = Path(__file__).parents[2]
@@ -141,7 +141,10 @@ class Version:
 
     def _line(self) -> Any:
         assert self._process.stdout is not None
-        return json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            raise WorkerError("a process ended in the middle of a round; what it said stands above")
+        return json.loads(line)
 
 
 @contextmanager

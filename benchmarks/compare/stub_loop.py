@@ -1,4 +1,4 @@
-"""An event loop whose connections lead to prepared answers in the same process: no sockets, no second process.
+"""An event loop whose connections lead to prepared answers in the same process: no bytes in sockets, no second process.
 
 It takes the place of asyncio's public seam, `loop.create_connection`, so that all that a library does between a call
 and the bytes is measured, whatever its HTTP client is. What the stub takes is counted, so that it can be taken off.
@@ -18,8 +18,9 @@ from benchmarks.server import Exchange
 class StubTransport(asyncio.Transport):
     """One connection: what is written is answered in a later turn of the loop."""
 
-    def __init__(self, loop: "StubLoop", protocol: asyncio.BaseProtocol) -> None:
-        super().__init__({"peername": ("127.0.0.1", loop.port), "sockname": ("127.0.0.1", 1)})
+    def __init__(self, loop: "StubLoop", protocol: asyncio.BaseProtocol, sock: socket.socket) -> None:
+        super().__init__({"socket": sock, "peername": sock.getpeername(), "sockname": sock.getsockname()})
+        self._socket = sock
         self._loop = loop
         self._protocol: Any = protocol
         self._closing = False
@@ -51,6 +52,7 @@ class StubTransport(asyncio.Transport):
         """Say in a later turn that it is closed."""
         if not self._closing:
             self._closing = True
+            self._socket.close()
             self._loop.call_soon(self._protocol.connection_lost, None)
 
     abort = close
@@ -102,7 +104,7 @@ class StubLoop(asyncio.SelectorEventLoop):
         self.answers = Answers(scanned=800)
         self.stub_ns = 0
         """The CPU that the stub took so far."""
-        # aiohttp connects its sockets itself before it hands them over.
+        # Clients connect sockets themselves, and look at whether one has news. None ever has: nobody accepts it.
         self._listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
         self.port: int = self._listening.getsockname()[1]
 
@@ -114,10 +116,8 @@ class StubLoop(asyncio.SelectorEventLoop):
         **__: Any,
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         """Connect with the stub."""
-        if sock is not None:
-            sock.close()
         protocol = protocol_factory()
-        transport = StubTransport(self, protocol)
+        transport = StubTransport(self, protocol, sock or socket.create_connection(("127.0.0.1", self.port)))
         protocol.connection_made(transport)
         return transport, protocol
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.compare import command
 from benchmarks.compare.judge import Change
 from benchmarks.compare.stub_loop import StubLoop
-from benchmarks.compare.worker import works
+from benchmarks.compare.worker import questions_to
 from benchmarks.subjects.ours import Ours
 
 QUIET = [0.99, 1.0, 1.0, 1.01, 1.02]
@@ -67,7 +67,8 @@ def test_every_question_is_answered_without_a_socket():
         subject = Ours()
         subject.prepare(200)
         await subject.open(f"http://127.0.0.1:{loop.port}")
-        for work, _ in works(subject).values():
+        for make in questions_to(subject).values():
+            work, _ = make()
             await work()
         assert (await subject.get(7)).user_id == "user-000007"
         assert loop.stub_ns > 0
@@ -98,6 +99,7 @@ def test_a_protocol_with_a_buffer_of_its_own_is_answered_too():
         assert protocol.kept == b""
         await asyncio.sleep(0)
         assert protocol.kept.endswith(b"{}")
+        transport.close()
 
     with asyncio.Runner(loop_factory=StubLoop) as runner:
         runner.run(ask())

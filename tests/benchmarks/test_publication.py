@@ -1,5 +1,8 @@
 """The figures that pages tell are those of the newest files of results."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from benchmarks import publication
@@ -22,7 +25,7 @@ def test_a_figure_that_is_changed_by_hand_is_found():
 FULL = {
     "when": "2026-11-30T00:00:00Z",
     "machine": {"cores": 2, "processor": "a processor"},
-    "returns": {"floor": "", "dynamap_async": "", "dynamoxy": "", "aiobotocore": ""},
+    "returns": dict.fromkeys(("floor", "dynamap_async", "dynamoxy", "aiobotocore"), "models"),
     "medians": {
         "get_one": {
             "floor": {"cost": 100.0, "rate": 9_000.0},
@@ -40,11 +43,33 @@ def full(monkeypatch):
     monkeypatch.setattr(publication, "newest", lambda kind: ("a-full.json", FULL))
 
 
+@pytest.mark.parametrize(("code", "left"), [(0, "published"), (1, "as it was")], ids=["well", "with-failures"])
+def test_pages_are_written_once_every_run_went_well(tmp_path, monkeypatch, code, left):
+    page, ran = tmp_path / "page.md", []
+    page.write_text("as it was", "utf-8")
+
+    def run(line, *, cwd, check):
+        ran.append(line[2:])
+        return subprocess.CompletedProcess(line, code if "web" in line else 0)
+
+    monkeypatch.setattr(publication.subprocess, "run", run)
+    monkeypatch.setattr(publication, "PAGES", [page])
+    monkeypatch.setattr(publication, "filled", lambda text: "published")
+    monkeypatch.setattr("sys.argv", ["benchmarks", "publish"])
+    assert publication.main() == code
+    assert page.read_text("utf-8") == left
+    kinds = ["full", "growth", "web"]
+    assert [arguments[arguments.index("--json") + 1].split("-")[-1] for arguments in ran] == [
+        f"{k}.json" for k in kinds
+    ]
+    assert not any(Path(argument).is_absolute() for arguments in ran for argument in arguments)
+
+
 def test_what_a_peer_does_for_less_is_told_in_every_place(full):
     assert "| get one item, 64 callers, not shared | 150 µs | dynamoxy 110 |" in publication._cheaper()
     assert "query" not in publication._cheaper()
     summary = publication._summary()
-    assert "| a get alone | 150 µs | 110 µs (dynamoxy) | 900 µs |" in summary
+    assert "| a get alone | 150 µs | 110 µs (dynamoxy: models) | 900 µs |" in summary
     assert "Cheaper elsewhere: a get alone." in summary
 
 

@@ -49,6 +49,12 @@ def find_pythons_of_pyenv() -> None:
 
 find_pythons_of_pyenv()
 
+# What reads or writes items: all else is the same without the native codec.
+PURE_TESTS = (
+    *(f"tests/unit/{room}" for room in ("codec", "models", "native", "transport")),
+    *("tests/property", "tests/contract", "tests/service"),
+)
+
 OPENS_A_SESSION = """
 import asyncio, aioboto3
 from dynamap_async import Session
@@ -63,11 +69,17 @@ asyncio.run(main())
 
 
 @functools.cache
-def built_wheel() -> Path:
-    """Build the wheel once per run of nox: what is tested is what users install."""
+def wheel_built_by(python: str, *, compiler: bool) -> Path:
+    """Build the wheel with a Python, once: with the native codec, if it may find a compiler."""
     folder = tempfile.mkdtemp(prefix="dynamap-wheel-")
-    nox.command.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, "."])
-    return next(Path(folder).glob("*.whl"))
+    environment = {**os.environ, **({} if compiler else {"CC": "false"})}
+    nox.command.run([python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, "."], env=environment)
+    return next(Path(folder).glob("*.whl" if compiler else "*-none-any.whl"))
+
+
+def built_wheel(session: nox.Session, *, compiler: bool = True) -> Path:
+    """Build the wheel for a session: what is tested is what users install."""
+    return wheel_built_by(str(Path(session.bin, "python")), compiler=compiler)
 
 
 def group(name: str) -> list[str]:
@@ -75,9 +87,9 @@ def group(name: str) -> list[str]:
     return nox.project.dependency_groups(PROJECT, name)
 
 
-def install_tests(session: nox.Session, *, pins: Iterable[str] = ()) -> None:
+def install_tests(session: nox.Session, *, pins: Iterable[str] = (), wheel: Path | None = None) -> None:
     """Install the wheel with the extras that tests need, and what runs them."""
-    session.install(f"{built_wheel()}[cli,local]", *pins, *group("test"))
+    session.install(f"{wheel or built_wheel(session)}[cli,local]", *pins, *group("test"))
     # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
     session.env["PYTHONSAFEPATH"] = "1"
     # Containers often turn caches of compiled modules off: then each process compiles every test, and every module that
@@ -113,7 +125,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Both type checkers accept the package, and of tests/typing exactly what is right; every public name is typed."""
-    session.install(f"{built_wheel()}[cli,local]", *group("types"))
+    session.install(f"{built_wheel(session)}[cli,local]", *group("types"))
     session.run("mypy")
     session.run("pyright")
     session.run("pyright", "--verifytypes", "dynamap_async", "--ignoreexternal")
@@ -143,10 +155,18 @@ def tests_minimum(session: nox.Session) -> None:
     run_tests(session, pins=[requirement.replace(">=", "==") for requirement in lowest])
 
 
+@nox.session(python="3.11")
+def tests_pure(session: nox.Session) -> None:
+    """Without a compiler the wheel builds, for any Python, and what reads and writes items passes the same tests."""
+    install_tests(session, wheel=built_wheel(session, compiler=False))
+    session.env["DYNAMAP_NATIVE_CODEC"] = "0"
+    run_pytest(session, *PURE_TESTS, *session.posargs)
+
+
 @nox.session
 def beside(session: nox.Session) -> None:
     """The wheel installs beside the newest aioboto3, which pins an old aiobotocore, and a session opens there."""
-    session.install(str(built_wheel()), "aioboto3")
+    session.install(str(built_wheel(session)), "aioboto3")
     session.run("python", "-m", "pip", "check")
     session.run("python", "-c", OPENS_A_SESSION, env={"PYTHONSAFEPATH": "1"})
 
@@ -219,14 +239,14 @@ def bench_compare(session: nox.Session) -> None:
 
 def install_benchmarks(session: nox.Session) -> None:
     """Install the wheel, as it is now, and the pinned libraries that it is measured beside."""
-    session.install(str(built_wheel()), *group("bench"))
-    session.install("--force-reinstall", "--no-deps", str(built_wheel()))  # the version stays, the code does not
+    session.install(str(built_wheel(session)), *group("bench"))
+    session.install("--force-reinstall", "--no-deps", str(built_wheel(session)))  # the version stays, the code does not
 
 
 @nox.session(default=False)
 def coverage(session: nox.Session) -> None:
     """Report which lines and branches no test runs."""
-    session.install(f"{built_wheel()}[cli,local]", *group("test"))
+    session.install(f"{built_wheel(session)}[cli,local]", *group("test"))
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", *session.posargs, env={"PYTHONSAFEPATH": "1"})
     session.run("coverage", "combine", "--quiet")

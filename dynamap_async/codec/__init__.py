@@ -8,6 +8,7 @@ from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
+from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
 from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.codec.plain import decode_any, encode_any, order_key
@@ -56,6 +57,7 @@ __all__ = [
     "Field",
     "KeyRole",
     "MapKey",
+    "NativeDecode",
     "Nested",
     "Part",
     "StoredForm",
@@ -87,6 +89,7 @@ __all__ = [
     "literal_of",
     "map_key",
     "map_of",
+    "native_decoder",
     "nested_of",
     "null",
     "number_size",

@@ -4,17 +4,16 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from dynamap_async.codec.converter import Converter, Decode, one_deeper, tag_of
+from dynamap_async.codec.converter import Converter, Decode, one_deeper
+from dynamap_async.codec.decoder_forms import Form, described, tag_of
 from dynamap_async.codec.keys import TEXT_KEY, MapKey
 from dynamap_async.codec.part_decoding import list_parts, map_parts, set_parts, with_all
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.scalars import STORED_TEXT, encode_text
-from dynamap_async.codec.straight_decoding import Expressions, written
 from dynamap_async.codec.usual import inline_list, inline_map, inline_set, only_text
 from dynamap_async.errors import EncodeError
 from dynamap_async.wire import AttributeValue, Tag
@@ -247,7 +246,7 @@ def _set_decoder(member: Converter, kind: Callable[[Any], Any], pair: tuple[str,
             return decode_list(value)
         return kind([decode_member({tag: element}) for element in stored_members(value)])
 
-    return decode_texts if member.decode is STORED_TEXT else decode
+    return described(decode_texts, Form("texts", "SS", kind)) if member.decode is STORED_TEXT else decode
 
 
 def _list_encoder(member: Converter, label: str, accepts: tuple[type[Any], ...]) -> Callable[[Any], AttributeValue]:
@@ -282,12 +281,7 @@ def _list_decoder(decode_member: Decode, kind: Callable[[Any], Any]) -> Decode:
     tag = tag_of(decode_member)
     if kind is not list:
         return decode
-    return written(decode if tag is None else decode_tagged, partial(_list_written, decode_member))
-
-
-def _list_written(decode_member: Decode, value: str, expressions: Expressions) -> str:
-    element = expressions.variable()
-    return f"[{expressions.of(decode_member, element)} for {element} in {value}['L']]"
+    return described(decode if tag is None else decode_tagged, Form("list", "L", inner=decode_member))
 
 
 def _tuple_encoder(
@@ -354,9 +348,4 @@ def _map_decoder(key: MapKey, decode_member: Decode, label: str) -> Decode:
         stored = value["M"]
         return with_all({read_key(name): decode_member(member) for name, member in stored.items()}, stored, label)
 
-    return written(decode, partial(_map_written, decode_member)) if read_key is str else decode_keys
-
-
-def _map_written(decode_member: Decode, value: str, expressions: Expressions) -> str:
-    name, member = expressions.variable(), expressions.variable()
-    return f"{{{name}: {expressions.of(decode_member, member)} for {name}, {member} in {value}['M'].items()}}"
+    return described(decode, Form("map", "M", inner=decode_member)) if read_key is str else decode_keys

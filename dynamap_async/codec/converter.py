@@ -1,7 +1,6 @@
 """The contract of a converter: one type's two-way mapping between Python values and attribute values."""
 
 from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from dynamap_async.codec.plain import decode_any
@@ -18,11 +17,6 @@ Decode: TypeAlias = Callable[[AttributeValue], Any]
 
 CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
 """The stored types whose values have parts."""
-
-
-def tag_of(decode: Callable[[AttributeValue], Any]) -> Any:
-    """Return the tag whose content a decoder gives as it is stored; None where it does more than that."""
-    return decode.__reduce__()[1][0] if isinstance(decode, itemgetter) else None  # what it was made of
 
 
 class Usual(NamedTuple):

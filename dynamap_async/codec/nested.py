@@ -5,14 +5,14 @@ Pydantic to validate.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from dynamap_async.codec.converter import Converter, Decode, Inline, Part, Usual, Writer, one_deeper
+from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
-from dynamap_async.codec.straight_decoding import Expressions, StraightPages, written
+from dynamap_async.codec.straight_decoding import StraightPages
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -26,6 +26,10 @@ class Unknown:
 
     def __init__(self) -> None:
         self.count: int = 0
+
+    def add(self, number: int) -> None:
+        """Count members that others left out."""
+        self.count += number
 
 
 UNKNOWN_MEMBERS: Final = Unknown()
@@ -136,8 +140,10 @@ def nested_of(
     decode_parts = _parts_decoder(fields, keep=extras is not None)
     if absent:
         decode, decode_parts = _filled(decode, absent), _filled(decode_parts, absent)
-    if build is None:
-        decode = written(decode, partial(_written, fields, decode))
+    if build is not None:
+        decode = _built(decode, build)
+    members = [(field.stored, field.name, field.converter.decode) for field in fields]
+    form = Form("fields", "M", build, fields=members, absent=absent, drops=extras is None)
     return Nested(
         fields,
         document=document,
@@ -147,7 +153,7 @@ def nested_of(
         tags=_MAP,
         encode=encode,
         inline=_inline(fields, accepts[0]) if in_dict and extras is None else None,
-        decode=decode if build is None else _built(decode, build),
+        decode=described(decode, form),
         decode_parts=decode_parts,
         types=accepts,
     )
@@ -286,16 +292,6 @@ def _decode_each(
             continue
         members[found[0]] = found[1](member)
     return members
-
-
-def _written(fields: Sequence[Field], decode: Decode, value: str, expressions: Expressions) -> str:
-    """Return the expression that decodes a map with all of its members, and no others; it calls for any other map."""
-    found = expressions.variable()
-    members = [
-        f"{each.name!r}: {expressions.of(each.converter.decode, f'{found}[{each.stored!r}]')}" for each in fields
-    ]
-    other = f'{expressions.name(decode)}({{"M": {found}}})'
-    return f"({{{', '.join(members)}}} if len({found} := {value}['M']) == {len(fields)} else {other})"
 
 
 def _filled(decode: Decode, absent: Mapping[str, Callable[[], Any]]) -> Decode:

@@ -14,6 +14,7 @@ from uuid import UUID
 import orjson
 
 from dynamap_async.codec.converter import Converter
+from dynamap_async.codec.decoder_forms import FLOAT_TEXT, INTEGER_TEXT, Form, described
 from dynamap_async.codec.instants import (
     duration_text,
     instant_text,
@@ -34,7 +35,7 @@ from dynamap_async.wire import AttributeValue, Tag
 STORED_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("S")
 """Decodes a text value to its text."""
 
-STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
+_STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
 """Decodes a number to its text."""
 
 _USUAL_INTEGER: Final = 10**18
@@ -83,7 +84,7 @@ def integer(*, exact: bool = True) -> Converter:
         label="int",
         tags=_NUMBER,
         encode=_encode_integer,
-        decode=_decode_integer if exact else STORED_NUMBER,
+        decode=_decode_integer if exact else INTEGER_TEXT,
         types=(int,),
         inline=_INTEGER_INLINE,
     )
@@ -95,7 +96,7 @@ def decimal(*, exact: bool = True) -> Converter:
         label="Decimal",
         tags=_NUMBER,
         encode=_encode_decimal,
-        decode=_decode_decimal if exact else STORED_NUMBER,
+        decode=_decode_decimal if exact else _STORED_NUMBER,
         types=(Decimal, int),
         inline=_DECIMAL_INLINE,
     )
@@ -107,7 +108,7 @@ def floating(*, exact: bool = True) -> Converter:
         label="float",
         tags=_NUMBER,
         encode=_encode_floating,
-        decode=_decode_floating if exact else STORED_NUMBER,
+        decode=_decode_floating if exact else FLOAT_TEXT,
         types=(float, int),
         inline=_FLOAT_INLINE,
     )
@@ -376,4 +377,12 @@ def _parsed_text(parse: Callable[[str], Any]) -> Callable[[AttributeValue], Any]
     def decode(value: Any) -> Any:
         return parse(value["S"])
 
-    return decode
+    return described(decode, Form("text", "S", parse))
+
+
+described(_decode_integer, Form("integer", "N"))
+described(_decode_decimal, Form("text", "N", Decimal))
+described(_decode_floating, Form("floating", "N"))
+described(_decode_binary, Form("text", "B", parse_binary))
+described(_decode_bytearray, Form("text", "B", lambda text: bytearray(parse_binary(text))))
+described(_decode_duration, Form("text", "N", parse_duration))

@@ -5,27 +5,24 @@ page are mostly alike. Where they have the same attributes, one comprehension de
 them, as a reader would write it: ``[{"user_id": stored["user_id"]["S"], ...} for stored in items]``. That takes 40 %
 off what comes before Pydantic (benchmarks: decode, decode_small, decode_deep, query_100, stream).
 
-A decoder of a type with parts says by ``written`` what it does as an expression; any other is called. Where a value
-is not as expected, an expression raises one of ``MISFITS``, as the decoder does, and each attribute is decoded alone.
+What a decoder of a type with parts does is known from its form; any other is called. Where a value is not as expected,
+an expression raises one of ``MISFITS``, as the decoder does, and each attribute is decoded alone.
 
 Written are names, by their ``repr``, and the tags of values; nothing that was stored.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from dynamap_async.codec.converter import MISFITS, tag_of
+from dynamap_async.codec.converter import MISFITS
+from dynamap_async.codec.decoder_forms import Form, form_of, tag_of
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.wire import AttributeValue
 
-_DecodeT = TypeVar("_DecodeT", bound=Callable[[Any], Any])
+_DecodeValue: TypeAlias = Callable[[Any], Any]
 _Item: TypeAlias = Mapping[str, AttributeValue]
 _Decode: TypeAlias = Callable[[Sequence[_Item]], list[dict[str, Any]]]
 
-Write: TypeAlias = "Callable[[str, Expressions], str]"
-"""The expression of an attribute value, a name or a part of one -> the expression that decodes it."""
-
-_WRITE: Final = "__write__"
 _DEEPEST: Final = 16
 """How many expressions stand inside each other; Python parses no more than some 100 brackets."""
 _MOST: Final = 400
@@ -34,12 +31,6 @@ _LONGEST: Final = 4_000
 """How many characters the names of attributes may have together, where some are unknown: users may have made those."""
 _VARIANTS: Final = 32
 """For how many sets of attributes an expression is made: items of many optional fields have many, in many orders."""
-
-
-def written(decode: _DecodeT, write: Write) -> _DecodeT:
-    """Say what a decoder does as an expression, and return it."""
-    vars(decode)[_WRITE] = write
-    return decode
 
 
 class Expressions:
@@ -62,14 +53,20 @@ class Expressions:
         deferred = getattr(decode, "__self__", None)
         if isinstance(deferred, Deferred):
             decode = deferred.target.decode
-        write: Write | None = getattr(decode, _WRITE, None)
+        write = _WRITERS.get((form := form_of(decode)).kind)
         self._parts += 1
         # A type that contains itself is called where it does.
-        if write is None or id(decode) in self._within or len(self._within) >= _DEEPEST or self._parts > _MOST:
+        if (
+            write is None
+            or form.function is not None
+            or id(decode) in self._within
+            or len(self._within) >= _DEEPEST
+            or self._parts > _MOST
+        ):
             return f"{self.name(decode)}({value})"
         self._within.append(id(decode))
         try:
-            return write(value, self)
+            return write(self, form, decode, value)
         finally:
             self._within.pop()
 
@@ -83,6 +80,42 @@ class Expressions:
         """Return the name of a variable that nothing else uses."""
         self._variables += 1
         return f"part_{self._variables}"
+
+
+def _list(expressions: Expressions, form: Form, _: _DecodeValue, value: str) -> str:
+    element = expressions.variable()
+    return f"[{expressions.of(_inner(form), element)} for {element} in {value}['L']]"
+
+
+def _map(expressions: Expressions, form: Form, _: _DecodeValue, value: str) -> str:
+    name, member = expressions.variable(), expressions.variable()
+    return f"{{{name}: {expressions.of(_inner(form), member)} for {name}, {member} in {value}['M'].items()}}"
+
+
+def _fields(expressions: Expressions, form: Form, decode: _DecodeValue, value: str) -> str:
+    """Return the expression that decodes a map with all of its members, and no others; it calls for any other map."""
+    found = expressions.variable()
+    members = [f"{name!r}: {expressions.of(each, f'{found}[{stored!r}]')}" for stored, name, each in form.fields]
+    other = f'{expressions.name(decode)}({{"M": {found}}})'
+    return f"({{{', '.join(members)}}} if len({found} := {value}['M']) == {len(members)} else {other})"
+
+
+def _optional(expressions: Expressions, form: Form, _: _DecodeValue, value: str) -> str:
+    found = expressions.variable()
+    return f"(None if 'NULL' in ({found} := {value}) else {expressions.of(_inner(form), found)})"
+
+
+def _inner(form: Form) -> _DecodeValue:
+    assert form.inner is not None, f"{form.kind} has no inner form"  # noqa: S101 - whoever describes it gives one
+    return form.inner
+
+
+_WRITERS: Final[Mapping[str, Callable[[Expressions, Form, _DecodeValue, str], str]]] = {
+    "list": _list,
+    "map": _map,
+    "fields": _fields,
+    "optional": _optional,
+}
 
 
 class _Straight(NamedTuple):

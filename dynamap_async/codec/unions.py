@@ -11,11 +11,11 @@ from enum import Enum
 from typing import Any, Final
 
 from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Decode, Inline, Usual, Writer, deepest
+from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.codec.refusals import refusal
-from dynamap_async.codec.straight_decoding import Expressions, written
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -91,17 +91,13 @@ def optional(inner: Converter) -> Converter:
     def decode(value: Any) -> Any:
         return None if "NULL" in value else decode_inner(value)
 
-    def write(value: str, expressions: Expressions) -> str:
-        found = expressions.variable()
-        return f"(None if 'NULL' in ({found} := {value}) else {expressions.of(decode_inner, found)})"
-
     return Union(
         (inner,),
         shared_tags=inner.shared_tags if isinstance(inner, Union) else frozenset(),
         label=f"{inner.label} | None",
         tags=inner.tags | _NULL,
         encode=encode,
-        decode=written(decode, write),
+        decode=described(decode, Form("optional", inner=decode_inner)),
         types=(*inner.types, type(None)),
         inline=_inline_optional(inner),
     )

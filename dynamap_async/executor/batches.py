@@ -31,6 +31,7 @@ from dynamap_async.limits import (
     ITEM_SIZE_BYTES,
     PAGE_BYTES,
 )
+from dynamap_async.native import JSON_ITEM, json_bytes
 from dynamap_async.request import PartOfAnswer, Request, Target, about_tables, identity_of, tables_of
 from dynamap_async.wire import Body, WireItem
 
@@ -100,7 +101,7 @@ def unread(requests: Sequence[Request], answer: Body) -> Leftovers:
     if not left:
         return Leftovers(left, left)
     responses: Mapping[str, Sequence[WireItem]] = answer.get("Responses") or {}
-    sizes = {table: [len(orjson.dumps(item)) for item in items] for table, items in responses.items()}
+    sizes = {table: [json_bytes(item) for item in items] for table, items in responses.items()}
     if sum(map(sum, sizes.values())) >= BATCH_ANSWER_BYTES - ITEM_SIZE_BYTES:
         return Leftovers(left, frozenset())
     by_partition: dict[tuple[str, str], int] = {}
@@ -137,7 +138,7 @@ def written_bytes(request: Request) -> int:
     target = request.target
     size = 0 if target is None else target.json_bytes
     if not size and "Item" in request.body:
-        size = len(orjson.dumps(request.body["Item"]))
+        size = json_bytes(request.body["Item"])
     return ENTRY_BYTES + size
 
 
@@ -222,9 +223,9 @@ class Sizes:
         self.known[table] = int(max(average, known + (average - known) / _FALL))
 
 
-def _json_bytes(item: WireItem) -> int:
+def _json_bytes(item: Any) -> int:
     try:
-        return min(len(orjson.dumps(item)), ITEM_SIZE_BYTES)
+        return min(item.json_bytes if type(item) is JSON_ITEM else len(orjson.dumps(item)), ITEM_SIZE_BYTES)
     except TypeError:  # it is nested so deep that its readers will refuse it
         return ITEM_SIZE_BYTES
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TypeAlias, TypeVar
 
-import orjson
-
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, Outcome, ServiceError, TransportError
@@ -22,6 +20,7 @@ from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, Estimate
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.executor.pacing.line import Ticket
 from dynamap_async.limits import READ_UNIT_BYTES
+from dynamap_async.native import json_bytes
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import Body, WireItem
@@ -349,7 +348,7 @@ Measure = Callable[[WireItem], int]
 
 def json_size(item: WireItem) -> int:
     """Return the length of an item's JSON, which is in about the same proportion to others' as its size."""
-    return len(orjson.dumps(item))
+    return json_bytes(item)
 
 
 @dataclass(slots=True, eq=False)

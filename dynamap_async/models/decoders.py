@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
-from dynamap_async.codec import MISFITS, Decode, StraightPages, decode_any
+from dynamap_async.codec import (
+    MISFITS,
+    UNKNOWN_MEMBERS,
+    Decode,
+    NativeDecode,
+    StraightPages,
+    decode_any,
+    native_decoder,
+)
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.keys.computed import read_back
 from dynamap_async.models.keys.shards import ShardedKeys
+from dynamap_async.native import JSON_ITEM, plain
 from dynamap_async.wire import AttributeValue, WireItem
 
 _NULL: Final[AttributeValue] = {"NULL": True}
@@ -51,16 +61,37 @@ class FieldDecoders:
 
     def values(self, items: Sequence[WireItem]) -> list[dict[str, Any]]:
         """Return of each item field name -> value; raises DecodeError for a malformed one."""
-        plain: Sequence[Mapping[str, AttributeValue]] = items
-        if self._shards.of:
-            plain = [self._shards.removed(item) for item in items]
-        page = self._straight.decode(plain)
+        page: list[dict[str, Any]] | None = None
+        if items and type(items[0]) is JSON_ITEM:
+            if (decode := self._native) is not None:
+                found, unknown = decode(items)
+                if unknown:
+                    UNKNOWN_MEMBERS.add(unknown)
+                pairs = zip(items, found, strict=True)
+                page = [self._alone(plain(item)) if values is None else values for item, values in pairs]
+            else:
+                items = list(map(plain, items))
         if page is None:
-            page = [self._alone(item) for item in plain]
+            page = self._of_wire(items)
         for each in self._read_back:
             for values in page:
                 values.update(each.of(values.get(each.key)))
         return page
+
+    def _of_wire(self, items: Sequence[WireItem]) -> list[dict[str, Any]]:
+        stored: Sequence[Mapping[str, AttributeValue]] = items
+        if self._shards.of:
+            stored = [self._shards.removed(item) for item in items]
+        page = self._straight.decode(stored)
+        return [self._alone(item) for item in stored] if page is None else page
+
+    @cached_property
+    def _native(self) -> NativeDecode | None:
+        if self._shards.of:
+            return None
+        members = {stored: (name, decode, field.of_null) for stored, (name, decode, field) in self.fields.items()}
+        absent = [(name, make) for name, _, make in self._absent]
+        return native_decoder(members, absent, drops=not self._takes_extras)
 
     def _alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""

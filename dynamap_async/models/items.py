@@ -29,6 +29,7 @@ from dynamap_async.models.keys.computed import reading
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.state import Snapshots
+from dynamap_async.native import plain
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -222,7 +223,7 @@ class ItemCodec(Generic[M]):
     def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:
         fitting: list[M] = []
         failures: list[ItemValidationError] = []
-        for item in items:
+        for item in map(plain, items):  # errors quote what the decoders in Python give
             try:
                 unknown = UNKNOWN_MEMBERS.count
                 values = self.values(item)
@@ -252,7 +253,7 @@ class ItemCodec(Generic[M]):
             f"the stored item {key} does not fit {self._name}: {faults}",
             model=self._name,
             key=key,
-            item=item,
+            item=plain(item),
             validation_error=error,
         )
 

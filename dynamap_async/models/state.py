@@ -23,13 +23,13 @@ from itertools import repeat
 from operator import add, attrgetter, itemgetter
 from typing import Any, Final, cast
 
-import orjson
 from pydantic import BaseModel
 
 from dynamap_async.errors import OperationError
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.mutability import Mutability
+from dynamap_async.native import json_of, plain
 from dynamap_async.wire import WireItem
 
 SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__", "__dynamap_unvalidated__")
@@ -95,7 +95,8 @@ class Snapshots:
         except KeyError:  # a field that the session gives a value has none
             _each(self._set_values, page, _by_name(attributes, self.fixed))
         if self.shared:
-            own, shared = _by_name(values, self.own), _by_name(items, [field.stored for field in self.shared])
+            own = _by_name(values, self.own)
+            shared = _by_name(list(map(plain, items)), [field.stored for field in self.shared])
             _each(self._set_parts, page, map(_joined, own, shared) if self.own else shared)
         elif self.own:
             try:
@@ -235,7 +236,7 @@ def present(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _compacted(stored: WireItem) -> bytes:
-    return _small(orjson.dumps(stored))
+    return _small(json_of(stored))
 
 
 def _small(text: bytes) -> bytes:

@@ -27,6 +27,7 @@ from dynamap_async.models import (
     kind_error,
     name_of,
 )
+from dynamap_async.native import plain
 from dynamap_async.planning.context import stored_path
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -62,7 +63,10 @@ def keep_invalid(decode: Decode) -> Decode:
         except ItemValidationError as error:
             failed = {id(failure.item): failure for failure in error.failures}
             fitting = iter(error.items)
-            return [next(fitting) if (failure := failed.get(id(item))) is None else _invalid(failure) for item in items]
+            return [
+                next(fitting) if (failure := failed.get(id(plain(item)))) is None else _invalid(failure)
+                for item in items
+            ]
 
     return decoded
 
@@ -172,7 +176,7 @@ class SelectionDecoder:
             f"the stored item {key} does not fit {text}",
             model=self._model.__name__,
             key=key,
-            item=item,
+            item=plain(item),
             validation_error=fault,
         )
 
@@ -325,7 +329,7 @@ class TargetDecoder:
                 f"the stored item {key} does not fit {self._target.__name__}: {faults_of(error)}",
                 model=self._target.__name__,
                 key=key,
-                item=item,
+                item=plain(item),
                 validation_error=error,
             ) from error
         return made
@@ -397,5 +401,5 @@ class CollectionDecoder:
         if model is not None and issubclass(model, self._models):
             return definition_of(model).items
         if self._unknown == "raw":
-            return UnknownItem(None if kind is None or isinstance(kind, Unmarked) else kind, item)
+            return UnknownItem(None if kind is None or isinstance(kind, Unmarked) else kind, plain(item))
         return kind_error(self._table, item, self._key(item), [each.__name__ for each in self._models])

@@ -53,7 +53,9 @@ def to_context(
         raise ConfigurationError(
             f"clock={clock!r} is no plain function that returns epoch seconds; write clock=time.time, or lambda: 0.0"
         )
-    splices = type(transport) is WireTransport  # what is derived from it may look at bodies
+    splices = type(transport) is WireTransport  # what is derived from it may look at bodies, and at answers
+    if type(transport) is WireTransport:
+        transport.leave_items()
     secret = _to_secret(cursor_secret)
     return Context(table_prefix=table_prefix, cursor_secret=secret, clock=clock, splices=splices)
 

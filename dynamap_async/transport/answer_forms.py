@@ -19,6 +19,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
 )
 from dynamap_async.limits import NESTING_LEVELS
+from dynamap_async.native import JSON_ITEM
 from dynamap_async.request import Request, canonical
 from dynamap_async.transport.failures import damaged
 from dynamap_async.wire import Body
@@ -26,6 +27,9 @@ from dynamap_async.wire import Body
 UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, StopIteration)
 """What reading an item raises whose values are of no known form. Errors of data, and of users' validators, are among
 them: see ``unreadable``."""
+
+_OBJECTS: Final = {dict, JSON_ITEM}
+"""The types of the items of an answer."""
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([Ee][+-]?[0-9]+)?")
 
@@ -103,7 +107,8 @@ def _fault_of_item(name: str, item: Any, key: Mapping[str, Any]) -> str | None:
     if not _is_object(item):
         return f"its {name} is no JSON object"
     # At one go, as it is on the way of every get; nearly all are right (benchmarks: get_one).
-    if item.items() >= key.items() or all(_same_value(item.get(each), value) for each, value in key.items()):
+    covered = item.holds(key) if type(item) is JSON_ITEM else item.items() >= key.items()
+    if covered or all(_same_value(item.get(each), value) for each, value in key.items()):
         return None
     return f"its {name} has another key than the one asked for"
 
@@ -260,7 +265,7 @@ def _described(member: str, *, needed: bool) -> "Judge":
 
 
 def _is_object(value: Any) -> bool:
-    return issubclass(type(value), dict)
+    return issubclass(type(value), dict) or type(value) is JSON_ITEM
 
 
 def _is_list(value: Any) -> bool:
@@ -268,7 +273,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _are_objects(values: Any) -> bool:
-    return _is_list(values) and set(map(type, values)) <= {dict}
+    return _is_list(values) and set(map(type, values)) <= _OBJECTS
 
 
 def _listed(names: Iterable[str]) -> str:

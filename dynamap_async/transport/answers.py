@@ -10,15 +10,24 @@ from dynamap_async.errors import DynamapError
 from dynamap_async.request import Request
 from dynamap_async.transport.channel import Answer
 from dynamap_async.transport.failures import damaged
-from dynamap_async.transport.pieces import parse_in_pieces
+from dynamap_async.transport.pieces import leave_items, leave_items_in_pieces, parse_in_pieces
 from dynamap_async.transport.translate import error_code, service_error
 from dynamap_async.wire import Body
 
 _CHECKED_BYTES: Final = 2**18
 
 
-def read_answer(request: Request, answer: Answer) -> Body:
+_WITH_ITEMS: Final = frozenset(("BatchGetItem", "GetItem", "Query", "Scan"))
+"""The operations whose answers bring items to be decoded, and nothing else that is large."""
+
+
+def read_answer(request: Request, answer: Answer, *, leaves_items: bool = False) -> Body:
     """Return the answer's JSON object.
+
+    Args:
+        request: what was asked.
+        answer: what came back.
+        leaves_items: whether stored items are left as their JSON, where the native codec can decode that.
 
     Raises:
         ServiceError: the answer is an error.
@@ -27,14 +36,23 @@ def read_answer(request: Request, answer: Answer) -> Body:
     body = answer.body
     _check(request, answer, zlib.crc32(body))
     try:
-        content = orjson.loads(body)
+        content = None
+        if leaves_items and request.operation in _WITH_ITEMS:
+            content = leave_items(body)
+        if content is None:
+            content = orjson.loads(body)
     except ValueError:
         content = None
     return _content(request, answer, content)
 
 
-def read_in_pieces(request: Request, answer: Answer) -> Generator[None, None, Body]:
+def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = False) -> Generator[None, None, Body]:
     """Do the same with a large answer, in less than 1 ms at a time; see ``parse_in_pieces``.
+
+    Args:
+        request: what was asked.
+        answer: what came back.
+        leaves_items: whether stored items are left as their JSON, where the native codec can decode that.
 
     Yields:
         None: after each piece.
@@ -45,7 +63,11 @@ def read_in_pieces(request: Request, answer: Answer) -> Generator[None, None, Bo
         yield
     _check(request, answer, checksum)
     try:
-        content = yield from parse_in_pieces(answer.body)
+        content = None
+        if leaves_items and request.operation in _WITH_ITEMS:
+            content = yield from leave_items_in_pieces(answer.body)
+        if content is None:
+            content = yield from parse_in_pieces(answer.body)
     except ValueError:
         content = None
     return _content(request, answer, content)

@@ -110,6 +110,7 @@ class WireTransport:
         self._clock = ServerClock()
         self._opened: _Opened | None = None
         self._max_connections = DEFAULT_CONNECTIONS
+        self._leaves_items = False
 
     @property
     def max_connections(self) -> int:
@@ -120,6 +121,13 @@ class WireTransport:
         opened = self._opened
         way = "not open" if opened is None else f"to {opened.url} over {opened.channel.name}"
         return f"<{type(self).__name__} {way}>"
+
+    def leave_items(self) -> None:
+        """Leave the items of answers as their JSON from now on, where the native codec can decode that.
+
+        They are mappings all the same. A session asks for it, unless its transport is one that may look at them.
+        """
+        self._leaves_items = True
 
     def another(self) -> Self:
         """Return another transport of the same connection, for another event loop too; what is known is not looked up.
@@ -174,8 +182,8 @@ class WireTransport:
                 raise transport_error(error, request) from error
             try:
                 if len(answer.body) < _LARGE_BYTES:
-                    return read_answer(request, answer)
-                return await in_turns(read_in_pieces(request, answer))
+                    return read_answer(request, answer, leaves_items=self._leaves_items)
+                return await in_turns(read_in_pieces(request, answer, leaves_items=self._leaves_items))
             except CredentialsRejectedError as error:
                 if remedied or not await self._remedied(opened, error, answer, used):
                     error.args = tuple(_without_secrets(str(each), used) for each in error.args)

@@ -7,13 +7,46 @@ from typing import Any, Final, cast
 
 import orjson
 
+from dynamap_async.native import NATIVE
+
 _PIECE_BYTES: Final = 32 * 2**10
 """What is parsed in less than 1 ms, whatever it is."""
+_PIECE_LEFT_BYTES: Final = 256 * 2**10
+"""What is checked in less than 1 ms, where items are left as their JSON."""
 _ARRAY: Final = re.compile(rb'"[^"\\]{3,}"\s*:\s*\[')
 """Where an array begins that can hold items. Inside of items the names before arrays are L, SS, NS and BS."""
 _BETWEEN_ITEMS: Final = re.compile(rb'\}\s*(,)\s*\{\s*"(?!M")[^"\\]*"\s*:\s*\{')
 """Where one item ends and the next begins: with a name, and the object that is its value. What is nested in a list
 begins with its type, and of those only M is followed by an object."""
+
+
+def leave_items(text: bytes) -> Any:
+    """Parse an answer's JSON, its items left as they are; None where that cannot be done, or it is no JSON object."""
+    if NATIVE is None:
+        return None
+    reader = NATIVE.answer_reader(text, orjson.loads)
+    try:
+        reader.read(len(text))
+    except ValueError:
+        return None
+    return reader.answer
+
+
+def leave_items_in_pieces(text: bytes) -> Generator[None, None, Any]:
+    """Do the same with a large answer, in less than 1 ms at a time.
+
+    Yields:
+        None: after each piece.
+    """
+    if NATIVE is None:
+        return None
+    reader = NATIVE.answer_reader(text, orjson.loads)
+    try:
+        while not reader.read(_PIECE_LEFT_BYTES):
+            yield
+    except ValueError:
+        return None
+    return reader.answer
 
 
 def parse_in_pieces(text: bytes) -> Generator[None, None, Any]:

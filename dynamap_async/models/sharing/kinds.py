@@ -14,6 +14,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked, begins
+from dynamap_async.native import plain
 from dynamap_async.wire import AttributeValue, WireItem
 
 M = TypeVar("M", bound=BaseModel)
@@ -94,7 +95,7 @@ def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequen
         )
     fault = ValueError(problem)
     error = ItemKindError(
-        f"the stored item {key} {problem}", model=wanted[0], key=key, item=item, validation_error=fault
+        f"the stored item {key} {problem}", model=wanted[0], key=key, item=plain(item), validation_error=fault
     )
     error.kind = None if kind is None or isinstance(kind, Unmarked) else kind
     return error
@@ -190,7 +191,7 @@ def _spread(
     failed = {id(failure.item): failure for failure in error.failures}
     fitting = iter(error.items)
     for position in positions:
-        failure = failed.get(id(items[position]))
+        failure = failed.get(id(plain(items[position])))
         if failure is None:
             made[position] = next(fitting)
         else:

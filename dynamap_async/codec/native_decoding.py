@@ -1,0 +1,73 @@
+"""Native decoding: what the decoders of a model are for the native codec, made of their forms."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from dynamap_async.codec.decoder_forms import OTHER, form_of
+from dynamap_async.codec.deferred import Deferred
+from dynamap_async.native import NATIVE
+
+NativeDecode: TypeAlias = Callable[[Sequence[Any]], tuple[list[dict[str, Any] | None], int]]
+"""Items that are still their JSON -> of each name -> value, and how many members of nested values were left out."""
+
+_DEEPEST: Final = 16
+"""How many forms stand inside each other; what is deeper is decoded by a call."""
+_MOST: Final = 400
+"""How many forms a model has; models in models multiply."""
+_WITH_NULL: Final = ("optional", "other")
+"""What takes NULL, or is asked whether it does."""
+
+
+def native_decoder(
+    members: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[], Any]]],
+    absent: Iterable[tuple[str, Callable[[], Any]]],
+    *,
+    drops: bool,
+) -> NativeDecode | None:
+    """Return what decodes the items of a model from their JSON; None where there is no native codec.
+
+    It gives None in the place of an item that is unusual or not as expected, which is left to the decoders. How many
+    members of nested values were left out is to be added to ``UNKNOWN_MEMBERS``.
+
+    Args:
+        members: stored name -> the name in Python, the decoder, and what makes the value of a stored NULL.
+        absent: the name in Python, and what makes the value of an item without the attribute.
+        drops: whether attributes that are unknown are left out, and nobody has to know.
+    """
+    if NATIVE is None:
+        return None
+    forms = _Forms()
+    fields: list[Any] = []
+    for stored, (name, decode, of_null) in members.items():
+        form = forms.of(decode)
+        fields.append((stored, name, form, None if form[0] in _WITH_NULL else of_null))
+    return NATIVE.item_decoder((tuple(fields), tuple(absent), drops)).decode
+
+
+class _Forms:
+    """Describes decoders as the extension takes them."""
+
+    def __init__(self) -> None:
+        self._within: list[int] = []
+        self._number = 0
+
+    def of(self, decode: Callable[[Any], Any]) -> tuple[Any, ...]:
+        """Return (kind, tag, function, inner form, fields, whether unusual numbers are kept)."""
+        deferred = getattr(decode, "__self__", None)
+        if isinstance(deferred, Deferred):
+            decode = deferred.target.decode
+        self._number += 1
+        form = form_of(decode)
+        # A type that contains itself is called where it does.
+        if form is OTHER or id(decode) in self._within or len(self._within) >= _DEEPEST or self._number > _MOST:
+            return ("other", "", decode, None, None, False)
+        self._within.append(id(decode))
+        try:
+            inner = None if form.inner is None else self.of(form.inner)
+            fields = None
+            if form.kind == "fields":
+                of = tuple([(stored, name, self.of(each), None) for stored, name, each in form.fields])
+                fields = (of, tuple((form.absent or {}).items()), form.drops)
+        finally:
+            self._within.pop()
+        return (form.kind, form.tag, form.function, inner, fields, form.keeps)

@@ -1,0 +1,72 @@
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
+from typing import Any, final
+
+from dynamap_async.wire import AttributeValue, WireItem
+
+@final
+class JsonItem:
+    """An item of an answer, as its JSON; it becomes a dict in wire form when somebody looks into it."""
+
+    @property
+    def json(self) -> bytes:
+        """The JSON."""
+
+    @property
+    def json_bytes(self) -> int:
+        """The length of the JSON."""
+
+    def wire(self) -> WireItem:
+        """Return the item in wire form, always the same dict."""
+
+    def get(self, name: str, otherwise: Any = None, /) -> Any:
+        """Return an attribute value, or something else where there is none."""
+
+    def holds(self, attributes: dict[str, AttributeValue], /) -> bool:
+        """Return whether the item has all of some attributes, with their values."""
+
+    def keys(self) -> KeysView[str]:
+        """Return the attribute names."""
+
+    def values(self) -> ValuesView[AttributeValue]:
+        """Return the attribute values."""
+
+    def items(self) -> ItemsView[str, AttributeValue]:
+        """Return the attribute names and values."""
+
+    def __getitem__(self, name: str, /) -> AttributeValue: ...
+    def __contains__(self, name: object, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class AnswerReader:
+    """Reads the JSON object of an answer, and leaves each item in it as a ``JsonItem``."""
+
+    def __new__(cls, text: bytes, loads: Callable[[bytes], Any]) -> AnswerReader: ...
+    @property
+    def answer(self) -> dict[str, Any] | None:
+        """The JSON object; None until all of it is read."""
+
+    def read(self, most: int, /) -> bool:
+        """Read about so many bytes more; return whether all are read.
+
+        Raises:
+            ValueError: it is no JSON object, or one of an unusual form.
+        """
+
+@final
+class ItemDecoder:
+    """Decodes the items of one model from JSON to what Pydantic validates."""
+
+    def __new__(cls, fields: tuple[Any, ...]) -> ItemDecoder: ...
+    def decode(self, items: Sequence[Any], /) -> tuple[list[dict[str, Any] | None], int]:
+        """Return of each item name -> value, and how many members of nested values were left out.
+
+        Args:
+            items: a list or tuple.
+
+        Returns:
+            None in the place of what is no ``JsonItem``, or is unusual.
+        """

@@ -1,0 +1,694 @@
+/* ItemDecoder: the items of one model, from JSON to what Pydantic validates, in one pass.
+
+   It is made of the forms that `dynamap_async.codec` describes its decoders by, and gives what they give. Whatever it
+   does not know, or is not as expected, makes it leave the whole item to them: it gives None in its place. So no error
+   is judged here twice, and what is judged here is what is usual. */
+
+#include "parts.h"
+
+typedef enum {
+    TEXT,      /* text, as it is or through a function */
+    INTEGER,   /* a number; a text that is none of the usual form is left to be judged */
+    FLOATING,  /* the same */
+    BOOLEAN,   /* true or false */
+    TEXTS,     /* a set of texts, as a list or through a function */
+    LIST,      /* a list of one form */
+    MAP,       /* a map with any names */
+    FIELDS,    /* a map with known names, as it is or through a function */
+    OPTIONAL,  /* NULL, or another form */
+    OTHER,     /* what only a function knows, which is given the attribute value */
+} Kind;
+
+typedef struct Fields Fields;
+
+typedef struct Form {
+    Kind kind;
+    char tag[8];
+    int keeps;           /* whether a number of another form is given as its text, or is not usual */
+    PyObject *function;  /* NULL without one */
+    struct Form *inner;  /* of LIST, MAP and OPTIONAL */
+    Fields *fields;      /* of FIELDS */
+} Form;
+
+typedef struct {
+    PyObject *name;      /* in Python */
+    PyObject *stored;
+    Text text;           /* the stored name in UTF-8 */
+    Py_ssize_t length;
+    Form form;
+    PyObject *of_null;   /* what makes the value of a stored NULL that the form does not know; NULL for none */
+    Py_ssize_t follower; /* which field came after this one, when that was looked up last */
+} Field;
+
+typedef struct {
+    PyObject *name;
+    PyObject *make;
+} Absent;
+
+struct Fields {
+    Py_ssize_t number;
+    Field *of;
+    Py_ssize_t absent_number;
+    Absent *absent;      /* fields without a default, and what makes the value of those that an item does not have */
+    int drops;           /* whether unknown members are left out */
+    Py_ssize_t first;    /* which field came first, when that was looked up last */
+};
+
+#define CACHED 512
+#define LONGEST_CACHED 24
+
+typedef struct {
+    PyObject_HEAD
+    Fields fields;
+    Py_ssize_t unknown;       /* how many members of nested values were left out, ever */
+    PyObject *texts[CACHED];  /* short texts that were met last: many repeat, and are kept once */
+} ItemDecoder;
+
+/* What readers return beside a value: NULL with an error set is an error, NULL without one that all is left to others. */
+#define UNUSUAL NULL
+
+/* ---- making a decoder ---- */
+
+static int make_form(Form *form, PyObject *described);
+
+static void
+free_form(Form *form);
+
+static void
+free_fields(Fields *fields)
+{
+    for (Py_ssize_t i = 0; i < fields->number; i++) {
+        Field *field = &fields->of[i];
+        Py_XDECREF(field->name);
+        Py_XDECREF(field->stored);
+        Py_XDECREF(field->of_null);
+        free_form(&field->form);
+    }
+    for (Py_ssize_t i = 0; i < fields->absent_number; i++) {
+        Py_XDECREF(fields->absent[i].name);
+        Py_XDECREF(fields->absent[i].make);
+    }
+    PyMem_Free(fields->of);
+    PyMem_Free(fields->absent);
+    fields->of = NULL;
+    fields->absent = NULL;
+    fields->number = fields->absent_number = 0;
+}
+
+static void
+free_form(Form *form)
+{
+    Py_CLEAR(form->function);
+    if (form->inner != NULL) {
+        free_form(form->inner);
+        PyMem_Free(form->inner);
+        form->inner = NULL;
+    }
+    if (form->fields != NULL) {
+        free_fields(form->fields);
+        PyMem_Free(form->fields);
+        form->fields = NULL;
+    }
+}
+
+/* Take (stored name, name, form, what makes the value of NULL or None). */
+static int
+make_field(Field *field, PyObject *described)
+{
+    PyObject *form, *of_null;
+    if (!PyArg_ParseTuple(described, "UUOO", &field->stored, &field->name, &form, &of_null)) {
+        field->stored = field->name = NULL;
+        return -1;
+    }
+    Py_INCREF(field->stored);
+    Py_INCREF(field->name);
+    PyUnicode_InternInPlace(&field->name);
+    if (of_null != Py_None) {
+        Py_INCREF(of_null);
+        field->of_null = of_null;
+    }
+    field->text = PyUnicode_AsUTF8AndSize(field->stored, &field->length);
+    return field->text == NULL ? -1 : make_form(&field->form, form);
+}
+
+/* Take (fields, absent, whether unknown members are left out). */
+static int
+make_fields(Fields *fields, PyObject *described)
+{
+    PyObject *of, *absent;
+    if (!PyArg_ParseTuple(described, "O!O!p", &PyTuple_Type, &of, &PyTuple_Type, &absent, &fields->drops)) {
+        return -1;
+    }
+    fields->of = PyMem_Calloc((size_t)PyTuple_GET_SIZE(of) + 1, sizeof(Field));
+    fields->absent = PyMem_Calloc((size_t)PyTuple_GET_SIZE(absent) + 1, sizeof(Absent));
+    if (fields->of == NULL || fields->absent == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(of); i++) {
+        fields->number = i + 1;
+        fields->of[i].follower = i + 1;
+        if (make_field(&fields->of[i], PyTuple_GET_ITEM(of, i)) < 0) {
+            return -1;
+        }
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(absent); i++) {
+        Absent *each = &fields->absent[i];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(absent, i), "UO", &each->name, &each->make)) {
+            each->name = each->make = NULL;
+            return -1;
+        }
+        Py_INCREF(each->name);
+        Py_INCREF(each->make);
+        fields->absent_number = i + 1;
+    }
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    Kind kind;
+} KINDS[] = {
+    {"text", TEXT}, {"integer", INTEGER}, {"floating", FLOATING}, {"boolean", BOOLEAN}, {"texts", TEXTS},
+    {"list", LIST}, {"map", MAP},         {"fields", FIELDS},     {"optional", OPTIONAL}, {"other", OTHER},
+};
+
+/* Take (kind, tag, function or None, inner form or None, fields or None, whether other texts are kept). */
+static int
+make_form(Form *form, PyObject *described)
+{
+    const char *kind, *tag;
+    PyObject *function, *inner, *fields;
+    int found = -1;
+    if (!PyTuple_Check(described)) {
+        PyErr_SetString(PyExc_TypeError, "a form is described by a tuple");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(described, "ssOOOp", &kind, &tag, &function, &inner, &fields, &form->keeps)) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
+        if (strcmp(kind, KINDS[i].name) == 0) {
+            form->kind = KINDS[i].kind;
+            found = 0;
+        }
+    }
+    if (found < 0 || strlen(tag) >= sizeof(form->tag)) {
+        PyErr_Format(PyExc_ValueError, "%s of %s is no form", kind, tag);
+        return -1;
+    }
+    strcpy(form->tag, tag);
+    if (function != Py_None) {
+        Py_INCREF(function);
+        form->function = function;
+    }
+    if (inner != Py_None) {
+        form->inner = PyMem_Calloc(1, sizeof(Form));
+        if (form->inner == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        if (make_form(form->inner, inner) < 0) {
+            return -1;
+        }
+    }
+    if (fields != Py_None) {
+        form->fields = PyMem_Calloc(1, sizeof(Fields));
+        if (form->fields == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        return make_fields(form->fields, fields);
+    }
+    return 0;
+}
+
+/* ---- reading values ---- */
+
+static PyObject *read_content(ItemDecoder *self, Form *form, Text *at, Text end);
+static PyObject *read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested);
+
+/* Return what a function gives, or UNUSUAL where it raises: the decoder in Python raises the same again. */
+static PyObject *
+through(PyObject *function, PyObject *given)
+{
+    if (given == NULL) {
+        return NULL;
+    }
+    PyObject *made = PyObject_CallOneArg(function, given);
+    Py_DECREF(given);
+    if (made == NULL && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();
+    }
+    return made;
+}
+
+/* Return a text, and move after its closing quote. The place is that of its opening one. */
+static PyObject *
+read_text(ItemDecoder *self, Text *at, Text end)
+{
+    int holds;
+    Text begin = *at + 1;
+    Text close = text_end(begin, end, &holds, 1);
+    *at = close + 1;
+    size_t length = (size_t)(close - begin);
+    if (holds != PLAIN || length > LONGEST_CACHED || length == 0) {
+        return make_text(begin, close, holds);
+    }
+    size_t hash = length;
+    for (size_t i = 0; i < length; i++) {
+        hash = hash * 31 + (unsigned char)begin[i];
+    }
+    PyObject **cached = &self->texts[hash % CACHED], *known = *cached;
+    if (known != NULL && (size_t)PyUnicode_GET_LENGTH(known) == length &&
+        memcmp(PyUnicode_DATA(known), begin, length) == 0) {
+        Py_INCREF(known);
+        return known;
+    }
+    PyObject *made = make_text(begin, close, holds);
+    if (made != NULL) {
+        Py_INCREF(made);
+        Py_XSETREF(*cached, made);
+    }
+    return made;
+}
+
+/* Return a number of the usual form between two quotes as an int; UNUSUAL for another one. */
+static PyObject *
+usual_integer(Text at, Text close)
+{
+    int negative = *at == '-';
+    at += negative;
+    if (at == close || close - at > 18) {
+        return UNUSUAL;
+    }
+    long long value = 0;
+    for (; at < close; at++) {
+        if (*at < '0' || *at > '9') {
+            return UNUSUAL;
+        }
+        value = value * 10 + (*at - '0');
+    }
+    return PyLong_FromLongLong(negative ? -value : value);
+}
+
+/* Return a number of the usual form as a float; UNUSUAL for another one.
+
+   Of up to 15 digits, with up to 22 after the point, the digits and the power of ten are exact as floats, so that their
+   quotient is the nearest float. */
+static PyObject *
+usual_float(Text at, Text close)
+{
+    static const double POWERS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    int negative = *at == '-', digits = 0, whole = 0, decimals = -1;
+    long long value = 0;
+    for (at += negative; at < close; at++) {
+        if (*at == '.' && decimals < 0 && whole > 0) {
+            decimals = 0;
+            continue;
+        }
+        if (*at < '0' || *at > '9') {
+            return UNUSUAL;
+        }
+        value = value * 10 + (*at - '0');
+        digits += value > 0;
+        whole += decimals < 0;
+        decimals += decimals >= 0;
+        if (digits > 15 || decimals > 22 || whole > 18) {
+            return UNUSUAL;
+        }
+    }
+    if (whole == 0 || decimals == 0) {
+        return UNUSUAL;
+    }
+    double result = (double)value / POWERS[decimals < 0 ? 0 : decimals];
+    return PyFloat_FromDouble(negative ? -result : result);
+}
+
+static PyObject *
+read_number(ItemDecoder *self, Form *form, Text *at, Text end)
+{
+    int holds;
+    Text begin = *at + 1;
+    Text close = text_end(begin, end, &holds, 1);
+    PyObject *made = form->kind == INTEGER ? usual_integer(begin, close) : usual_float(begin, close);
+    if (made == UNUSUAL && form->keeps && !PyErr_Occurred()) {
+        return read_text(self, at, end);
+    }
+    *at = close + 1;
+    return made;
+}
+
+static PyObject *
+read_texts(ItemDecoder *self, Text *at, Text end)
+{
+    PyObject *made = PyList_New(0);
+    Text here;
+    while (made != NULL && (here = next_part(at, ']')) != NULL) {
+        *at = here;
+        PyObject *each = *here == '"' ? read_text(self, at, end) : UNUSUAL;
+        if (each == NULL || PyList_Append(made, each) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(each);
+    }
+    return made;
+}
+
+/* Return whether an attribute value is NULL, and move after it if it is. */
+static int
+skip_null(Text *at)
+{
+    Text here = **at == '{' ? skip_space(*at + 1) : *at;
+    if (strncmp(here, "\"NULL\"", 6) != 0) {
+        return 0;
+    }
+    here = after_name(here + 5);
+    if (*here != 't') {
+        return 0;
+    }
+    here = skip_space(here + 4);
+    if (*here != '}') { /* a second type */
+        return 0;
+    }
+    *at = here + 1;
+    return 1;
+}
+
+/* Return the value of a form, given the place of an attribute value, and move after it. */
+static PyObject *
+read_value(ItemDecoder *self, Form *form, Text *at, Text end)
+{
+    if (form->kind == OTHER) {
+        return through(form->function, make_value(at, end));
+    }
+    Text here = *at;
+    if (*here != '{') {
+        return UNUSUAL;
+    }
+    here = skip_space(here + 1);
+    if (*here != '"') {
+        return UNUSUAL;
+    }
+    here++;
+    if (form->kind == OPTIONAL) {
+        if (skip_null(at)) {
+            Py_RETURN_NONE;
+        }
+        return read_value(self, form->inner, at, end);
+    }
+    Text tag = form->tag;
+    while (*tag && *tag == *here) {
+        tag++;
+        here++;
+    }
+    if (*tag || *here != '"') {
+        return UNUSUAL;
+    }
+    here = after_name(here);
+    PyObject *made = read_content(self, form, &here, end);
+    if (made == NULL) {
+        return NULL;
+    }
+    here = skip_space(here);
+    if (*here != '}') { /* a second type */
+        Py_DECREF(made);
+        return UNUSUAL;
+    }
+    *at = here + 1;
+    return made;
+}
+
+static PyObject *
+read_list(ItemDecoder *self, Form *form, Text *at, Text end)
+{
+    PyObject *made = PyList_New(0);
+    Text here;
+    while (made != NULL && (here = next_part(at, ']')) != NULL) {
+        *at = here;
+        PyObject *each = read_value(self, form->inner, at, end);
+        if (each == NULL || PyList_Append(made, each) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(each);
+    }
+    return made;
+}
+
+static PyObject *
+read_map(ItemDecoder *self, Form *form, Text *at, Text end)
+{
+    PyObject *made = PyDict_New();
+    Text here;
+    while (made != NULL && (here = next_part(at, '}')) != NULL) {
+        Text after = here;
+        PyObject *name = read_text(self, &after, end);
+        *at = after_name(after - 1);
+        PyObject *each = name == NULL ? NULL : read_value(self, form->inner, at, end);
+        if (each == NULL || PyDict_SetItem(made, name, each) < 0) {
+            Py_CLEAR(made);
+        }
+        Py_XDECREF(name);
+        Py_XDECREF(each);
+    }
+    return made;
+}
+
+/* Return the value of a form, given the place of what stands after the type, and move after it. */
+static PyObject *
+read_content(ItemDecoder *self, Form *form, Text *at, Text end)
+{
+    PyObject *made;
+    switch (form->kind) {
+    case BOOLEAN:
+        if (**at != 't' && **at != 'f') {
+            return UNUSUAL;
+        }
+        return make_value(at, end);
+    case INTEGER:
+    case FLOATING:
+        return **at == '"' ? read_number(self, form, at, end) : UNUSUAL;
+    case TEXT:
+        made = **at == '"' ? read_text(self, at, end) : UNUSUAL;
+        break;
+    case TEXTS:
+        made = **at == '[' ? read_texts(self, at, end) : UNUSUAL;
+        break;
+    case LIST:
+        made = **at == '[' ? read_list(self, form, at, end) : UNUSUAL;
+        break;
+    case MAP:
+        made = **at == '{' ? read_map(self, form, at, end) : UNUSUAL;
+        break;
+    default:
+        made = **at == '{' ? read_fields(self, form->fields, at, end, 1) : UNUSUAL;
+        break;
+    }
+    return form->function == NULL ? made : through(form->function, made);
+}
+
+/* Return the field of a stored name; NULL for an unknown one. The items of a page are alike, mostly, so that it is
+   the one which came at this place before. */
+static Field *
+find_field(Fields *fields, Py_ssize_t *expected, Text name, Py_ssize_t length)
+{
+    if (*expected < fields->number) {
+        Field *field = &fields->of[*expected];
+        if (field->length == length && memcmp(field->text, name, (size_t)length) == 0) {
+            return field;
+        }
+    }
+    for (Py_ssize_t i = 0; i < fields->number; i++) {
+        Field *field = &fields->of[i];
+        if (field->length == length && memcmp(field->text, name, (size_t)length) == 0) {
+            *expected = i;
+            return field;
+        }
+    }
+    return NULL;
+}
+
+static int
+add_absent(Fields *fields, PyObject *values)
+{
+    for (Py_ssize_t i = 0; i < fields->absent_number; i++) {
+        Absent *each = &fields->absent[i];
+        int found = PyDict_Contains(values, each->name);
+        if (found < 0) {
+            return -1;
+        }
+        if (!found) {
+            PyObject *value = PyObject_CallNoArgs(each->make);
+            if (value == NULL || PyDict_SetItem(values, each->name, value) < 0) {
+                Py_XDECREF(value);
+                return -1;
+            }
+            Py_DECREF(value);
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested)
+{
+    PyObject *values = PyDict_New();
+    Py_ssize_t *expected = &fields->first;
+    Text here;
+    while (values != NULL && (here = next_part(at, '}')) != NULL) {
+        int holds;
+        Text close = text_end(here + 1, end, &holds, 1);
+        *at = after_name(close);
+        Field *field = holds & ESCAPES ? NULL : find_field(fields, expected, here + 1, close - here - 1);
+        if (field == NULL) {
+            if (holds & ESCAPES || !fields->drops) {
+                Py_DECREF(values);
+                return UNUSUAL;
+            }
+            self->unknown += nested;
+            *at = skip_checked(*at, end);
+            continue;
+        }
+        expected = &field->follower;
+        PyObject *value = read_value(self, &field->form, at, end);
+        if (value == NULL && field->of_null != NULL && !PyErr_Occurred() && skip_null(at)) {
+            value = PyObject_CallNoArgs(field->of_null);
+        }
+        if (value == NULL || PyDict_SetItem(values, field->name, value) < 0) {
+            Py_CLEAR(values);
+        }
+        Py_XDECREF(value);
+    }
+    if (values != NULL && PyDict_GET_SIZE(values) < fields->number && add_absent(fields, values) < 0) {
+        Py_CLEAR(values);
+    }
+    return values;
+}
+
+/* ---- the type ---- */
+
+static PyObject *
+decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"fields", NULL};
+    PyObject *fields;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:ItemDecoder", names, &PyTuple_Type, &fields)) {
+        return NULL;
+    }
+    ItemDecoder *self = (ItemDecoder *)type->tp_alloc(type, 0);
+    if (self != NULL && make_fields(&self->fields, fields) < 0) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+static int visit_fields(Fields *fields, visitproc visit, void *arg);
+
+static int
+visit_form(Form *form, visitproc visit, void *arg)
+{
+    Py_VISIT(form->function);
+    if (form->inner != NULL && visit_form(form->inner, visit, arg)) {
+        return 1;
+    }
+    return form->fields == NULL ? 0 : visit_fields(form->fields, visit, arg);
+}
+
+static int
+visit_fields(Fields *fields, visitproc visit, void *arg)
+{
+    for (Py_ssize_t i = 0; i < fields->number; i++) {
+        Py_VISIT(fields->of[i].of_null);
+        if (visit_form(&fields->of[i].form, visit, arg)) {
+            return 1;
+        }
+    }
+    for (Py_ssize_t i = 0; i < fields->absent_number; i++) {
+        Py_VISIT(fields->absent[i].make);
+    }
+    return 0;
+}
+
+static int
+decoder_traverse(ItemDecoder *self, visitproc visit, void *arg)
+{
+    return visit_fields(&self->fields, visit, arg);
+}
+
+static int
+decoder_clear(ItemDecoder *self)
+{
+    free_fields(&self->fields);
+    return 0;
+}
+
+static void
+decoder_dealloc(ItemDecoder *self)
+{
+    PyObject_GC_UnTrack(self);
+    free_fields(&self->fields);
+    for (int i = 0; i < CACHED; i++) {
+        Py_XDECREF(self->texts[i]);
+    }
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Return the values of an item; None where it is left to others; NULL for an error. */
+static PyObject *
+decode_item(ItemDecoder *self, PyObject *item)
+{
+    if (Py_TYPE(item) != &JsonItemType) {
+        Py_RETURN_NONE;
+    }
+    Text at = ((JsonItem *)item)->begin;
+    PyObject *values = read_fields(self, &self->fields, &at, ((JsonItem *)item)->end, 0);
+    if (values == NULL) {
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
+    }
+    return values;
+}
+
+static PyObject *
+decoder_decode(ItemDecoder *self, PyObject *items)
+{
+    if (!PyList_Check(items) && !PyTuple_Check(items)) {
+        PyErr_SetString(PyExc_TypeError, "a list or tuple of items expected");
+        return NULL;
+    }
+    Py_ssize_t before = self->unknown;
+    PyObject *page = PyList_New(0);
+    for (Py_ssize_t i = 0; page != NULL && i < PySequence_Fast_GET_SIZE(items); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+        Py_INCREF(item); /* functions are called, which may do anything */
+        PyObject *values = decode_item(self, item);
+        Py_DECREF(item);
+        if (values == NULL || PyList_Append(page, values) < 0) {
+            Py_CLEAR(page);
+        }
+        Py_XDECREF(values);
+    }
+    return page == NULL ? NULL : Py_BuildValue("Nn", page, self->unknown - before);
+}
+
+static PyMethodDef decoder_methods[] = {
+    {"decode", (PyCFunction)decoder_decode, METH_O,
+     "Return of each item name -> value, or None where the item is left to others; and how many members of nested "
+     "values were left out."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject ItemDecoderType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dynamap_async.native._codec.ItemDecoder",
+    .tp_doc = "Decodes the items of one model from JSON to what Pydantic validates.",
+    .tp_basicsize = sizeof(ItemDecoder),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = decoder_new,
+    .tp_dealloc = (destructor)decoder_dealloc,
+    .tp_traverse = (traverseproc)decoder_traverse,
+    .tp_clear = (inquiry)decoder_clear,
+    .tp_methods = decoder_methods,
+};

@@ -1,0 +1,346 @@
+"""Laws of the native codec: what it reads is what the codec in Python reads, and what that refuses is refused alike."""
+
+import enum
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Literal, Optional
+from uuid import UUID
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
+
+from dynamap_async import Model, PartitionKey
+from dynamap_async.errors import DynamapError
+from dynamap_async.models import definition_of
+from dynamap_async.models.changes import known
+from dynamap_async.models.state import state_of
+from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE
+
+pytestmark = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
+laws = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+
+PIECES = ("é", "🦊", "\u2028", "\\", '"', "\n", "\x7f", "ß" * 9, "plain text of some length", "0123456789abcdef" * 2)
+TEXTS = st.lists(
+    st.sampled_from(PIECES) | st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=3
+).map("".join)
+NUMBERS = st.one_of(
+    st.integers(-(10**38), 10**38).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.decimals(allow_nan=False, allow_infinity=False, places=5).map(str),
+    st.from_regex(r"-?[0-9]{0,20}\.?[0-9]{0,24}([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+    st.sampled_from(
+        ["", "-", "-0", "007", "1_000", " 7", "+5", "٣", "NaN", "Infinity", "1.", ".5", "9" * 38, "1" * 5000]
+    ),
+)
+ISO = st.sampled_from(
+    ["2026-11-23T00:00:00.000000Z", "2026-11-23", "12:30:00", "0b5d7c0e-7a3e-4e5b-9d3e-000000000001", "eA==", "eA="]
+)
+ANY_TEXT = TEXTS | ISO | st.sampled_from(["red", "blue", "a", "low"])
+LEAVES = st.one_of(
+    ANY_TEXT.map(lambda text: {"S": text}),
+    NUMBERS.map(lambda number: {"N": number}),
+    st.booleans().map(lambda value: {"BOOL": value}),
+    st.just({"NULL": True}),
+    ISO.map(lambda text: {"B": text}),
+    st.lists(ANY_TEXT, max_size=3).map(lambda texts: {"SS": texts}),
+    st.lists(NUMBERS, max_size=3).map(lambda texts: {"NS": texts}),
+    st.sampled_from(
+        [
+            {"NULL": False},
+            {"BOOL": "true"},
+            {"S": 1},
+            {"N": 1},
+            {"S": None},
+            {"SS": [1]},
+            {"SS": "a"},
+            {"L": {}},
+            {"M": []},
+            {},
+            {"S": "a", "N": "1"},
+            {"X": "a"},
+            "a",
+            None,
+            True,
+            [],
+            {"SS": [["a"]]},
+            {"M": {"": {}}},
+            {"N": True},
+        ]
+    ),
+)
+NAMES = st.sampled_from(["city", "zip", "Stored Name", "marks", "inner", "x"]) | TEXTS
+VALUES = st.recursive(
+    LEAVES,
+    lambda values: (
+        st.lists(values, max_size=3).map(lambda each: {"L": each})
+        | st.dictionaries(NAMES, values, max_size=3).map(lambda each: {"M": each})
+    ),
+    max_leaves=6,
+)
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Place(BaseModel):
+    city: str
+    zip: int = 7
+    marks: list[int] = []
+    inner: Optional["Place"] = None
+
+
+class Loose(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    city: str
+
+
+class Item(Model, table="items"):
+    id: PartitionKey[str]
+    text: str = "-"
+    integer: int = 0
+    number: float = 0.0
+    decimal: Decimal = Decimal(0)
+    flag: bool = False
+    data: bytes = b""
+    instant: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    day: date = date(2026, 1, 1)
+    moment: time = time(12)
+    length: timedelta = timedelta(0)
+    uuid: UUID = UUID(int=0)
+    color: Color = Color.RED
+    level: Level = Level.LOW
+    choice: Literal["a", "b"] = "a"
+    tags: set[str] = set()
+    frozen: frozenset[str] = frozenset()
+    numbers: set[int] = set()
+    texts: list[str] = []
+    integers: list[int] = []
+    floats: list[float] = []
+    lists: list[list[int]] = []
+    pair: tuple[int, str] = (0, "")
+    mapping: dict[str, int] = {}
+    by_number: dict[int, str] = {}
+    maybe: int | None = None
+    maybe_place: Place | None = None
+    required_maybe: str | None
+    place: Place | None = None
+    places: list[Place] = []
+    by_name: dict[str, Place] = {}
+    loose: Loose | None = None
+    either: int | str = 0
+    anything: Any = None
+
+
+class StrictItem(Item, table="strict"):
+    model_config = ConfigDict(strict=True)
+
+
+class LooseItem(Item, table="loose"):
+    model_config = ConfigDict(extra="allow")
+
+
+ATTRIBUTES = sorted(Item.model_fields)
+MODELS = st.sampled_from([Item, StrictItem, LooseItem])
+USUAL: dict[str, Any] = {
+    "id": {"S": "a"},
+    "text": {"S": "text"},
+    "integer": {"N": "12"},
+    "number": {"N": "98.5"},
+    "decimal": {"N": "1.50"},
+    "flag": {"BOOL": True},
+    "tags": {"SS": ["a", "b"]},
+    "integers": {"L": [{"N": "1"}, {"N": "2"}]},
+    "mapping": {"M": {"a": {"N": "1"}}},
+    "maybe": {"NULL": True},
+    "place": {"M": {"city": {"S": "é"}, "zip": {"N": "1"}, "inner": {"M": {"city": {"S": "x"}, "more": {"S": "y"}}}}},
+    "places": {"L": [{"M": {"city": {"S": "x"}}}]},
+}
+NUMERIC = ("integer", "number", "decimal", "length", "level", "maybe", "either", "anything")
+
+
+@st.composite
+def items(draw) -> dict[str, Any]:
+    """Draw an item: a usual one, of which some attributes are replaced."""
+    item = {name: value for name, value in USUAL.items() if name == "id" or draw(st.booleans())}
+    for name in draw(st.lists(st.sampled_from(ATTRIBUTES) | NAMES, max_size=3)):
+        item[name] = draw(VALUES)
+    for name in draw(st.lists(st.sampled_from(NUMERIC), max_size=2)):
+        item[name] = {"N": draw(NUMBERS)}
+    return {name: item[name] for name in draw(st.permutations(list(item)))}
+
+
+WRITERS: list[Callable[[Any], str]] = [
+    lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    lambda value: json.dumps(value, ensure_ascii=True),
+    lambda value: json.dumps(value, ensure_ascii=False, indent=1),
+]
+
+
+@st.composite
+def damaged(draw, text: bytes) -> bytes:
+    """Draw a text that differs from another in a few places."""
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.integers(0, len(text)))
+        till = min(len(text), at + draw(st.integers(0, 6)))
+        put = draw(
+            st.sampled_from(
+                [
+                    b"",
+                    b'"',
+                    b"\\",
+                    b"\\u00e9",
+                    b"\\ud83e\\udd8a",
+                    b"\\ud800",
+                    b"\\udc00",
+                    b"\xff",
+                    b"\xc3",
+                    b"\xed\xa0\x80",
+                    b"\x00",
+                    b"{",
+                    b"}",
+                    b"[",
+                    b"]",
+                    b",",
+                    b":",
+                    b"1",
+                    b"null",
+                    b"tru",
+                    b" ",
+                    b"\n",
+                    b"\x01",
+                    b"\xf0\x9f\xa6\x8a",
+                    b'"id":{"S":"again"},',
+                    b"\\/",
+                    b"\\x",
+                    b'{"S":"a"}',
+                    b"[" * 200,
+                    b'{"a":' * 200,
+                ]
+            )
+        )
+        text = text[:at] + put + text[till:]
+    return text
+
+
+@st.composite
+def answers(draw) -> bytes:
+    """Draw the JSON of an answer, now and then damaged."""
+    found = draw(st.lists(items(), max_size=3))
+    content = draw(
+        st.sampled_from(
+            [
+                {"Items": found, "Count": len(found), "ScannedCount": len(found)},
+                {
+                    "Count": 2,
+                    "Items": found,
+                    "LastEvaluatedKey": {"id": {"S": "a"}},
+                    "ConsumedCapacity": {"Units": 1.5},
+                },
+                {"Responses": {"one": found, "two": found[:1]}, "UnprocessedKeys": {}},
+                {"Item": found[0] if found else None, "more": [1, {"a": "}"}, None]},
+            ]
+        )
+    )
+    return draw(damaged(draw(st.sampled_from(WRITERS))(content).encode()))
+
+
+def read(text: bytes, most: int) -> Any:
+    """Return what the native codec reads; None where it leaves that to others."""
+    assert NATIVE is not None
+    reader = NATIVE.answer_reader(text, orjson.loads)
+    try:
+        while not reader.read(most):
+            assert reader.answer is None
+    except ValueError:
+        return None
+    return reader.answer
+
+
+def loaded(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        return None
+
+
+def items_of(answer: Any) -> list[Any]:
+    found = [*answer.get("Items", ()), *([answer["Item"]] if "Item" in answer else [])]
+    return [*found, *(item for each in (answer.get("Responses") or {}).values() for item in each)]
+
+
+@given(answers(), st.integers(1, 400))
+@laws
+def test_an_answer_is_read_as_orjson_reads_it_or_left_to_it(text: bytes, most: int) -> None:
+    answer = read(text, most)
+    if answer is None:
+        return
+    whole = loaded(text)
+    assert answer == whole
+    assert list(answer) == list(whole)
+    for item, expected in zip(items_of(answer), items_of(whole), strict=True):
+        if type(item) is JSON_ITEM:
+            assert orjson.loads(item.json) == expected
+            assert [item.get(name) for name in (*expected, "absent")] == [*expected.values(), None]
+            assert list(item.items()) == list(expected.items())
+            assert bool(item) == bool(expected)
+
+
+@given(st.lists(items(), max_size=3), st.sampled_from(WRITERS), st.integers(1, 10_000))
+@laws
+def test_an_answer_of_dynamodbs_form_is_never_left_to_others(found: list[Any], write: Any, most: int) -> None:
+    found = [item for item in found if not has_bare_number(item)]
+    text = write({"Items": found, "Count": len(found)}).encode()
+    assert read(text, most) == {"Items": found, "Count": len(found)}
+
+
+def has_bare_number(value: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return type(value) is int or any(map(has_bare_number, parts))
+
+
+def outcome(model: type[Any], stored: Any) -> Any:
+    """Return all that can be told of a page that was decoded, or of its error."""
+    try:
+        page = definition_of(model).items.decode(stored)
+    except DynamapError as error:
+        return (
+            type(error),
+            str(error),
+            error.items,
+            [(type(each), str(each), each.item, str(each.validation_error)) for each in error.failures],
+        )
+    return [(repr(item), item, item.model_fields_set, item.__pydantic_extra__, state_meaning(item)) for item in page]
+
+
+def state_meaning(item: Any) -> Any:
+    assert state_of(item)[0] is not None
+    return known(item, definition_of(type(item)))
+
+
+@given(answers(), MODELS)
+@laws
+def test_a_page_becomes_what_the_codec_in_python_makes_of_it(text: bytes, model: type[Any]) -> None:
+    answer = read(text, 10_000)
+    if answer is None or {JSON_ITEM} < set(map(type, items_of(answer))):
+        return
+    native, plain = items_of(answer), items_of(orjson.loads(text))
+    try:
+        expected = outcome(model, plain)
+    except Exception as error:  # noqa: BLE001 - what is no value of DynamoDB's raises what it likes
+        with pytest.raises(type(error)):
+            outcome(model, native)
+        return
+    assert repr(outcome(model, native)) == repr(expected)
+    assert outcome(model, native) == expected or "nan" in repr(expected).lower()

@@ -1,0 +1,200 @@
+"""The native codec: when it is in use, what it is given, and that it leaves nothing behind."""
+
+import copy
+import gc
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+
+from dynamap_async import Model, PartitionKey
+from dynamap_async.codec import UNKNOWN_MEMBERS
+from dynamap_async.errors import ItemValidationError
+from dynamap_async.models import definition_of
+from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE, VARIABLE, json_bytes, json_of, plain
+
+native = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
+
+
+class Part(Model):
+    name: str
+    size: int = 0
+
+
+class Thing(Model, table="things"):
+    id: PartitionKey[str]
+    number: int
+    score: float
+    tags: set[str]
+    parts: list[Part]
+    by_name: dict[str, Part]
+    maybe: int | None
+
+
+STORED: dict[str, Any] = {
+    "id": {"S": "a"},
+    "number": {"N": "12"},
+    "score": {"N": "98.5"},
+    "tags": {"SS": ["a", "b"]},
+    "parts": {"L": [{"M": {"name": {"S": "é\n"}, "size": {"N": "3"}}}]},
+    "by_name": {"M": {"first": {"M": {"name": {"S": "x"}}}}},
+    "maybe": {"NULL": True},
+}
+
+
+def items_in(*stored: Any) -> list[Any]:
+    assert NATIVE is not None
+    reader = NATIVE.answer_reader(json.dumps({"Items": stored}).encode(), orjson.loads)
+    assert reader.read(2**30)
+    assert reader.answer is not None
+    return reader.answer["Items"]
+
+
+def run(program: str, **environment: str) -> str:
+    found = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    return subprocess.check_output([sys.executable, "-c", program], env={**found, **environment}, text=True).strip()
+
+
+@native
+def test_it_is_turned_off_by_an_environment_variable() -> None:
+    program = "from dynamap_async.native import ACTIVE; print(ACTIVE)"
+    assert run(program) == "True"
+    assert run(program, **{VARIABLE: "0"}) == "False"
+
+
+@pytest.mark.skipif(os.environ.get("CI") != "true", reason="only CI is sure to have a compiler")
+def test_the_wheel_that_is_tested_has_it_unless_it_is_turned_off() -> None:
+    assert (os.environ.get(VARIABLE) != "0") == ACTIVE
+
+
+@native
+def test_an_item_is_a_mapping_that_becomes_one_dict() -> None:
+    [item] = items_in(STORED)
+    assert isinstance(item, Mapping)
+    assert (item["id"], item.get("none"), "number" in item, "none" in item) == ({"S": "a"}, None, True, False)
+    assert (item == STORED, item == STORED, len(item), list(item), {**item}) == (True, True, 7, list(STORED), STORED)
+    assert plain(item) is plain(item)
+    assert type(plain(item)) is dict
+    with pytest.raises(KeyError, match="none"):
+        _ = item["none"]
+
+
+@native
+def test_copies_of_an_item_are_plain() -> None:
+    [item] = items_in(STORED)
+    for copied in (copy.copy(item), copy.deepcopy(item), pickle.loads(pickle.dumps(item))):
+        assert type(copied) is dict
+        assert copied == STORED
+
+
+@native
+def test_an_item_holds_attributes_only_with_their_values() -> None:
+    [item] = items_in(STORED)
+    assert item.holds({"id": {"S": "a"}, "number": {"N": "12"}})
+    assert not item.holds({"id": {"S": "b"}})
+    assert not item.holds({"none": {"S": "a"}})
+
+
+@native
+def test_the_last_of_two_attributes_of_one_name_counts() -> None:
+    assert NATIVE is not None
+    reader = NATIVE.answer_reader(b'{"Item":{"a":{"S":"1"},"a":{"S":"2"}}}', orjson.loads)
+    assert reader.read(100)
+    assert reader.answer is not None
+    item = reader.answer["Item"]
+    assert (item["a"], plain(item)) == ({"S": "2"}, {"a": {"S": "2"}})
+
+
+def test_the_json_of_plain_items_is_that_of_orjson() -> None:
+    assert (json_of(STORED), json_bytes(STORED)) == (orjson.dumps(STORED), len(orjson.dumps(STORED)))
+
+
+@native
+def test_the_json_of_an_item_is_as_it_arrived() -> None:
+    [item] = items_in(STORED)
+    assert json_of(item) == json.dumps(STORED).encode()
+    assert json_bytes(item) == len(json.dumps(STORED).encode())
+
+
+@native
+def test_members_that_a_nested_model_does_not_know_are_counted() -> None:
+    before = UNKNOWN_MEMBERS.count
+    part = {"name": {"S": "x"}, "more": {"L": [{"S": "]}"}]}}
+    [thing] = definition_of(Thing).items.decode(items_in({**STORED, "parts": {"L": [{"M": part}]}}))
+    assert thing.parts == [Part(name="x")]
+    assert UNKNOWN_MEMBERS.count == before + 1
+
+
+@native
+def test_errors_hold_plain_items() -> None:
+    with pytest.raises(ItemValidationError) as caught:
+        definition_of(Thing).items.decode(items_in(STORED, {**STORED, "number": {"S": "x"}}))
+    [failure] = caught.value.failures
+    assert type(failure.item) is dict
+    assert failure.item["number"] == {"S": "x"}
+
+
+@native
+def test_what_a_converter_in_python_raises_is_left_to_the_decoders() -> None:
+    stored = {**STORED, "parts": {"L": [{"M": {"name": {"S": "x"}, "size": {"N": "one"}}}]}}
+    assert NATIVE is not None
+    found, _ = definition_of(Thing).items.decoders._native(items_in(stored))
+    assert found == [{**found[0], "parts": [{"name": "x", "size": "one"}]}] or found == [None]
+
+
+@native
+def test_reading_leaves_no_memory_behind() -> None:
+    decode = definition_of(Thing).items.decode
+    odd = {**STORED, "number": {"N": "12.0"}, "tags": {"L": []}, "more\\": {"S": "x"}}
+
+    def read_pages() -> None:
+        for _ in range(20):
+            items = items_in(STORED, odd, STORED)
+            assert len(decode(items)) == 3
+            assert [item["id"] for item in items] == [{"S": "a"}] * 3
+            for text in (b'{"Items":[{"a":{"S":"x"}},', b'{"Items":[1]}', b'{"Responses":{"t":[{}]}}x'):
+                with pytest.raises(ValueError, match="unusual form"):
+                    NATIVE.answer_reader(text, orjson.loads).read(100)  # type: ignore[union-attr]
+
+    read_pages()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        read_pages()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            read_pages()
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 4_000
+    finally:
+        tracemalloc.stop()
+
+
+@native
+@pytest.mark.parametrize("stored", [STORED, {**STORED, "id": {"N": "1"}}])
+def test_reference_counts_are_as_before(stored: Any) -> None:
+    decoder: Any = definition_of(Thing).items.decoders._native
+    text = json.dumps({"Items": [stored] * 10}).encode()
+    things = [text, orjson.loads, None, True, "id", JSON_ITEM]
+
+    def counts() -> list[int]:
+        return [sys.getrefcount(thing) for thing in things]
+
+    def read() -> None:
+        reader = NATIVE.answer_reader(text, orjson.loads)  # type: ignore[union-attr]
+        reader.read(2**30)
+        decoder(reader.answer["Items"])  # type: ignore[index]
+
+    read()
+    before = counts()
+    for _ in range(100):
+        read()
+    assert all(abs(now - was) <= 2 for now, was in zip(counts(), before, strict=True))

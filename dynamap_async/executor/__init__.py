@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave
+from dynamap_async.executor.anyio_scopes import deadline_now, shielded
 from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages
 from dynamap_async.executor.executor import Executor
@@ -20,11 +21,13 @@ __all__ = [
     "Pages",
     "RawPage",
     "SegmentPages",
+    "deadline_now",
     "enter",
     "innermost",
     "is_async",
     "leave",
     "name_of",
     "own_instance",
+    "shielded",
     "together",
 ]

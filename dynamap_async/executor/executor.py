@@ -15,14 +15,12 @@ from contextvars import Context
 from types import EllipsisType
 from typing import Any, Final
 
-import anyio
-import anyio.lowlevel
-
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import SessionClosedError, SessionStateError
 from dynamap_async.events import Observer
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission, Declared
+from dynamap_async.executor.anyio_scopes import deadline_source, shielded
 from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
 from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
 from dynamap_async.executor.lanes import Lane
@@ -111,18 +109,14 @@ class Executor:
         if self._loop is not None or self._closed:
             raise SessionStateError("the session was opened or closed before; make a new Session for each use")
         self._loop = _running_loop()
-        # Loads anyio's backend, which takes some 20 ms: not in the middle of the first request. Asking it at once takes
-        # half of what asking anyio takes, which asks it (benchmarks: concurrent_gets_400).
-        # Before 4.11 anyio's token does not name its backend, which spares each request the look-up of it.
-        backend: Any = getattr(anyio.lowlevel.current_token(), "backend_class", anyio)
         for lane in (self._reads, self._writes):
-            lane.start(backend.current_effective_deadline)
+            lane.start(deadline_source())
         try:
             await self._transport.open()
             self._slots.open(self._transport.max_connections)
         except BaseException:
             self._closed = True
-            with anyio.CancelScope(shield=True), contextlib.suppress(Exception):
+            with shielded(), contextlib.suppress(Exception):
                 await self._transport.close()
             raise
 
@@ -186,7 +180,7 @@ class Executor:
         """Wait until no read is under way that nobody waits for; it was broken off when its last waiter left."""
         tasks = [task for task, batch in self._reads.tasks.items() if not any(each.wanted for each in batch)]
         if tasks:
-            with anyio.CancelScope(shield=True):
+            with shielded():
                 await asyncio.wait(tasks)
 
     def _recall(self, table: str) -> None:
@@ -294,8 +288,9 @@ class Executor:
         try:
             self._reads.abandon()
             self._singles.interrupt(writes=False)
-            with anyio.move_on_after(timeout_seconds):
-                await self._until_idle()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(timeout_seconds):
+                    await self._until_idle()
             self._writes.abandon()
             self._singles.interrupt(writes=True)
             self._admission.close()
@@ -316,7 +311,7 @@ class Executor:
 async def _to_its_end(task: asyncio.Task[None]) -> None:
     """Wait for a task whatever happens to the caller; its cancellation is passed on afterwards."""
     cancelled: asyncio.CancelledError | None = None
-    with anyio.CancelScope(shield=True):  # against anyio's cancellation, which would be delivered again and again
+    with shielded():  # against anyio's cancellation, which would be delivered again and again
         while not task.done():
             try:
                 await asyncio.wait((task,))

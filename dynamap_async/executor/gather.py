@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Sequence
-from typing import Any, Final
-
-import anyio
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.errors import OperationError
+
+if TYPE_CHECKING:
+    import anyio
 
 
 async def together(awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
@@ -27,6 +28,8 @@ async def together(awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
     Raises:
         OperationError: one of them cannot be awaited; then none was.
     """
+    import anyio  # not every program does several things at once
+
     _check(awaitables)
     waiting = _Waiting(len(awaitables))
     async with anyio.create_task_group() as group:

@@ -26,12 +26,11 @@ from contextvars import Context
 from functools import partial
 from typing import Final
 
-import anyio
-
 from dynamap_async.config import BatchPolicy, Priority
 from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.accounts import Account
 from dynamap_async.executor.admission import Admission
+from dynamap_async.executor.anyio_scopes import deadline_now
 from dynamap_async.executor.batches import NO_LEFTOVERS, Leftovers, Queues, Rules, parts_of_refused
 from dynamap_async.executor.calls import Apart, Call, Chunk, Waiter
 from dynamap_async.executor.ledger import Exchange, Ledger
@@ -302,7 +301,7 @@ class Lane:
         self._backoffs: Final = Backoffs(retries, self._again, self._close_one)
         self._recalled: Final[deque[Call]] = deque()
         """What was queued, and is asked for anew because its table needs units now."""
-        self._deadline: Callable[[], float] = anyio.current_effective_deadline
+        self._deadline: Callable[[], float] = deadline_now
         self._held: Final[dict[asyncio.Task[None], Priority]] = {}
         """The slots of those tasks whose exchanges are not over."""
         self.open: Final[set[Call]] = set()

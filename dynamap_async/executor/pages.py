@@ -17,12 +17,12 @@ from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import Any, Final, Generic, Protocol, TypeAlias
 
-import anyio
 from typing_extensions import TypeVar
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.executor.accounts import bare_context
+from dynamap_async.executor.anyio_scopes import shielded
 from dynamap_async.executor.gather import together
 from dynamap_async.request import Positions, Request
 from dynamap_async.transport import UNREADABLE, unreadable
@@ -147,7 +147,7 @@ class Pages:
         """End the prefetch, and return when it has ended."""
         self.close()
         if self._ending:
-            with anyio.CancelScope(shield=True):
+            with shielded():
                 await asyncio.wait(self._ending)
 
     def __del__(self) -> None:
@@ -381,7 +381,7 @@ class SegmentPages:
         self._closed = self.ended = True
         self._cancel()
         if self._ending:
-            with anyio.CancelScope(shield=True):
+            with shielded():
                 await asyncio.wait(self._ending)
 
     def __del__(self) -> None:

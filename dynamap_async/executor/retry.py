@@ -19,8 +19,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
-import anyio
-
 from dynamap_async.config import RetryPolicy
 from dynamap_async.errors import (
     AccessDeniedError,
@@ -39,6 +37,7 @@ from dynamap_async.errors import (
     UnprocessedError,
 )
 from dynamap_async.executor.accounts import OUT_OF_REQUESTS
+from dynamap_async.executor.anyio_scopes import deadline_now
 from dynamap_async.executor.calls import Call, own_instance
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
@@ -117,7 +116,7 @@ class Retries:
         if not self.worth_another(error, call):
             return None
         delay = self.delay(call.attempts)
-        if note := _not_sent_again(call, self, anyio.current_time() + delay):
+        if note := _not_sent_again(call, self, asyncio.get_running_loop().time() + delay):
             error.add_note(note)
             return None
         self.retried([(call, error)], delay)
@@ -132,7 +131,7 @@ def _not_sent_again(call: Call, retries: Retries, at: float) -> str | None:
     """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
     if call.attempts >= retries.policy.max_attempts:
         return f"not sent again: {call.attempts} attempts are all that RetryPolicy allows"
-    if at > min(anyio.current_effective_deadline(), call.waiters[0].deadline):
+    if at > min(deadline_now(), call.waiters[0].deadline):
         return "not sent again: the caller's deadline is too near"
     if call.is_too_late(at):
         return TOO_LATE
@@ -149,7 +148,7 @@ def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
     by_token = call.request.resendable_seconds is not None
     if by_token or not isinstance(error, RequestTimeoutError) or call.first_sent is None:
         return False
-    return anyio.current_time() - call.first_sent >= MUTE_SECONDS
+    return asyncio.get_running_loop().time() - call.first_sent >= MUTE_SECONDS
 
 
 def _may_have_written(request: Request, error: ServiceError | TransportError) -> bool:

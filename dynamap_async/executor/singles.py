@@ -11,8 +11,6 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, Final
 
-import anyio
-
 from dynamap_async.config import Priority
 from dynamap_async.errors import ServiceError, TransportError
 from dynamap_async.executor.admission import Admission
@@ -167,7 +165,7 @@ class Singles:
                 else:
                     self._retries.succeeded(call.attempts)
                     return answer
-                await anyio.sleep(delay)
+                await asyncio.sleep(delay)
         except BaseException as error:
             own = given_up(call) if self._is_interrupted(call, error) else error
             failure = type(own)

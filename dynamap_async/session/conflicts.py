@@ -9,8 +9,6 @@ from contextvars import ContextVar
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
-import anyio
-
 from dynamap_async.errors import TransactionCanceledError, VersionConflictError
 from dynamap_async.models import Model, definition_of
 from dynamap_async.request import identity_of
@@ -70,7 +68,7 @@ async def _repeat(change: Callable[[], Awaitable[R]], attempts: int) -> R:
         except _CONFLICTS as error:
             if not _may_try_again(error):
                 raise
-        await anyio.sleep(random.uniform(0, pause))  # noqa: S311 - it keeps no secret
+        await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 - it keeps no secret
         pause = min(2 * pause, _LONGEST_SECONDS)
     try:
         return await change()

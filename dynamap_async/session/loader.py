@@ -12,8 +12,6 @@ from functools import partial
 from math import inf
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-import anyio
-
 from dynamap_async.errors import (
     BatchError,
     DynamapError,
@@ -22,7 +20,7 @@ from dynamap_async.errors import (
     OperationError,
     SessionStateError,
 )
-from dynamap_async.executor import Account, innermost, own_instance
+from dynamap_async.executor import Account, innermost, own_instance, shielded
 from dynamap_async.expressions import Condition, Expr, path_of
 from dynamap_async.models import Index, Key, Model
 from dynamap_async.operations import Find, Query
@@ -278,7 +276,7 @@ def _limited(payer: Account | None) -> bool:
 async def _ended(broken_off: Sequence[asyncio.Task[Any]]) -> None:
     """Return when readings that were broken off have ended, so that nothing goes on behind the caller's back."""
     if broken_off:
-        with anyio.CancelScope(shield=True):
+        with shielded():
             await asyncio.wait(broken_off)
     for task in broken_off:
         if not task.cancelled():

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from math import inf, isfinite
 from types import TracebackType
-from typing import Final, Self
-
-import anyio
+from typing import TYPE_CHECKING, Final, Self
 
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
 from dynamap_async.executor import Account, Executor, Limits, enter, leave
 from dynamap_async.usage import Usage
+
+if TYPE_CHECKING:
+    import anyio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,8 @@ class Scope:
         deadline = inf
         if self._timeout is not None:
             deadline = asyncio.get_running_loop().time() + self._timeout
+            import anyio  # not every scope has a timeout
+
             self._cancelling = anyio.CancelScope(deadline=deadline)
             self._cancelling.__enter__()
         ledger = self._executor.ledger

@@ -59,7 +59,25 @@ async def main(**settings):
             await session.find(Thing, "a")
 """
 """A session over HTTP, whose requests nobody answers."""
+GIVEN = """
+place = dict(endpoint_url="http://127.0.0.1:9", credentials=Credentials(access_key_id="a", secret_access_key="b"))
+asyncio.run(main(**place))
+"""
+"""Opens it with region, endpoint and credentials given, as a Lambda function or a program's first lines do."""
 LOADED = "import sys; print(*sys.modules)"
+TRACKED = "import gc; gc.collect(); print(len(gc.get_objects()))"
+
+OWN_MODULES = 193
+"""Those of the package that a first session loads."""
+TRACKED_OBJECTS = 14_000
+"""What a first session adds for a full garbage collection to walk, about 13,000, to what FastAPI has loaded."""
+UNNEEDED = {
+    *("aiobotocore", "botocore", "boto3", "aiohttp", "yarl", "multidict", "attr", "anyio", "sniffio", "uvloop"),
+    *("httpx", "requests", "urllib3", "typer", "click", "rich", "moto", "flask", "pytest", "hypothesis", "fastapi"),
+    *("starlette", "opentelemetry", "jinja2", "griffe", "email_validator"),
+}
+"""What others install beside the library, and what it needs in some sessions only."""
+UNNEEDED_ROOMS = {"capacity", "cli", "integrations", "mypy", "pytest_plugin", "tables", "testing"}
 
 
 def told_by(*parts: str) -> list[set[str]]:
@@ -151,6 +169,21 @@ def test_what_finds_credentials_is_loaded_in_a_thread_when_the_session_opens(
     assert "MainThread" not in thread
     assert "aiobotocore" in packages_of(opened)
     assert not packages_of(after - opened) & {"dynamap_async", "aiobotocore", "botocore", "aiohttp"}
+
+
+def test_a_first_session_loads_few_modules_and_no_rooms_that_it_does_not_enter() -> None:
+    after = told_by(REFUSED, GIVEN, LOADED)[-1]
+    own = {name for name in after if name.partition(".")[0] == "dynamap_async"}
+    assert not packages_of(after) & UNNEEDED
+    assert not {name.split(".")[1] for name in own if "." in name} & UNNEEDED_ROOMS
+    assert not own & {f"dynamap_async.session.{name}" for name in ("bulk", "loader", "sequential_reads")}
+    assert len(own) <= OWN_MODULES
+
+
+def test_a_first_session_adds_few_objects_for_the_garbage_collector_to_walk() -> None:
+    counts = told_by("import asyncio, fastapi", TRACKED, REFUSED, GIVEN, TRACKED)
+    before, after = (int(*counts[each]) for each in (0, -1))
+    assert after - before <= TRACKED_OBJECTS
 
 
 def test_aiobotocores_classes_are_loaded_by_who_names_them() -> None:

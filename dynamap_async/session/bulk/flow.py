@@ -13,10 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, cast
 
-import anyio
-
 from dynamap_async.errors import DynamapError
-from dynamap_async.executor import Account, Executor
+from dynamap_async.executor import Account, Executor, deadline_now
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest, Origin
@@ -153,7 +151,7 @@ class Flow(Generic[R]):
 
     def origin(self) -> Origin:
         """Return the deadline and the scope of the current task."""
-        return anyio.current_effective_deadline(), self.executor.ledger.payer()
+        return deadline_now(), self.executor.ledger.payer()
 
     def _prepare(self, asked: ItemRequest[R] | ChunkPart, size: int, origin: Origin) -> None:
         prepared = self._prepared

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-import anyio
-
 from dynamap_async.config import BatchPolicy
 from dynamap_async.errors import BatchError, DynamapError, ItemFailure
-from dynamap_async.executor import own_instance
+from dynamap_async.executor import deadline_now, own_instance
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.operations import SingleRequest
 from dynamap_async.request import Request
@@ -98,7 +96,7 @@ class ManyReads:
         self._places.setdefault(_place(request), []).append(ItemRequest(position, subject, find, request))
 
     async def _ask_in_chunks(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]]) -> None:
-        deadline, payer = anyio.current_effective_deadline(), self._executor.ledger.payer()
+        deadline, payer = deadline_now(), self._executor.ledger.payer()
         together = self._flow.together
         for chunk in book.chunks(together, partial(self._alone, book, operation)):
             if self._flow.full:

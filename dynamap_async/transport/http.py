@@ -22,7 +22,6 @@ from dynamap_async.transport.settings import (
     OWN_CONNECTOR_ARGS,
     Settings,
     complete_settings,
-    encrypted,
 )
 from dynamap_async.transport.signing import Signer
 from dynamap_async.transport.translate import CLOCK_CODES, EXPIRED_CODES
@@ -221,9 +220,11 @@ def look_up(connection: Connection, complete: Settings | None) -> Settings:
     Raises:
         ConfigurationError: something is missing, contradictory or unreadable; the message says what to do.
     """
+    from dynamap_async.transport.tls import encrypted  # in the thread that this is run in, like what follows
+
     if complete is not None and (settings := encrypted(complete)) is not None:
         return settings
-    from dynamap_async.transport.lookup import resolve_settings  # in the thread that this is run in
+    from dynamap_async.transport.lookup import resolve_settings
 
     return resolve_settings(connection)
 

@@ -20,6 +20,9 @@ from dynamap_async.transport.settings import Settings
 _KEPT_SECONDS: Final = 12.0
 """How long a connection stays open without a request, unless the settings say otherwise."""
 
+_BUFFER_BYTES: Final = 2**18
+"""Most that is read at one go."""
+
 
 class Pool:
     """Sends over connections of its own.
@@ -44,6 +47,7 @@ class Pool:
         self._head: Final = (
             f"POST {endpoint.target} HTTP/1.1\r\nUser-Agent: {settings.user_agent}\r\nAccept-Encoding: identity\r\n"
         )
+        self._buffer: Final = memoryview(bytearray(_BUFFER_BYTES))
         self._idle: Final[list[Http1Connection]] = []
         """Those that can be used, the last one that was used at the end."""
         self._open: Final[set[Http1Connection]] = set()
@@ -89,6 +93,7 @@ class Pool:
         loop = asyncio.get_running_loop()
         connection = Http1Connection(
             loop,
+            buffer=self._buffer,
             read_seconds=self._read_seconds,
             idle_seconds=self._idle_seconds,
             idle=self._idle.append,

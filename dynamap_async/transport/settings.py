@@ -1,18 +1,15 @@
 """Everything that has to be known before the first request, except credentials, which change."""
 
 import os
-import platform
 import re
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
-from dynamap_async.transport.tls import configured_authorities, tls_context
 
 DEFAULT_CONNECTIONS: Final = 64
 """Most simultaneous connections, unless an AioConfig says otherwise."""
@@ -20,7 +17,7 @@ DEFAULT_CONNECTIONS: Final = 64
 OWN_CONNECTOR_ARGS: Final = frozenset({"keepalive_timeout", "ssl_context"})
 """Connector arguments of an AioConfig that our own connections understand; for any other aiohttp is used."""
 
-_USER_AGENT: Final = "dynamap_async Python/" + platform.python_version()
+_USER_AGENT: Final = "dynamap_async Python/{}.{}.{}".format(*sys.version_info)
 _REGION: Final = r"[a-z][a-z0-9-]{0,61}[a-z0-9]"
 
 
@@ -68,7 +65,7 @@ class Settings:
 def complete_settings(connection: Connection) -> Settings | None:
     """Return the settings of a connection that says all by itself; None for any other.
 
-    For these aiobotocore is not loaded. Those of an encrypted one still lack ``tls``: see ``encrypted``.
+    For these aiobotocore is not loaded. Those of an encrypted one still lack how to encrypt.
 
     Raises:
         ConfigurationError: the endpoint is not an address.
@@ -80,21 +77,6 @@ def complete_settings(connection: Connection) -> Settings | None:
         return None
     endpoint = to_endpoint(url, region)
     return None if _has_proxy("https" if endpoint.encrypted else "http") else Settings(endpoint=endpoint)
-
-
-def encrypted(settings: Settings) -> Settings | None:
-    """Return complete settings with a TLS context; None where a profile may say whom to trust. Blocks: it reads files.
-
-    Raises:
-        ConfigurationError: the certificate authorities cannot be read.
-    """
-    authorities = configured_authorities()
-    if authorities is None:
-        return None
-    try:
-        return replace(settings, tls=tls_context(authorities))
-    except OSError as error:
-        raise ConfigurationError(f"the certificate authorities {authorities!r} cannot be used: {error}") from error
 
 
 def _has_proxy(scheme: str) -> bool:

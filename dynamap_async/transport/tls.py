@@ -2,9 +2,13 @@
 
 import os
 import ssl
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.transport.settings import Settings
 
 _FILES: Final = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
 """Variable that names a file of AWS's configuration, and where the file is otherwise."""
@@ -27,6 +31,21 @@ def tls_context(authorities: str, certificate: str | tuple[str, str] | None = No
     elif certificate:
         context.load_cert_chain(*certificate)
     return context
+
+
+def encrypted(settings: Settings) -> Settings | None:
+    """Return settings with how to encrypt; None where a profile may say whom to trust.
+
+    Raises:
+        ConfigurationError: the certificate authorities cannot be read.
+    """
+    authorities = configured_authorities()
+    if authorities is None:
+        return None
+    try:
+        return replace(settings, tls=tls_context(authorities))
+    except OSError as error:
+        raise ConfigurationError(f"the certificate authorities {authorities!r} cannot be used: {error}") from error
 
 
 def configured_authorities() -> str | None:

@@ -34,8 +34,8 @@ CALLS: dict[str, Callable[[Session], Awaitable[object]]] = {
     "query": lambda session: session.query(Message).where(Message.room == "a").limit(20),
     "put": lambda session: session.put(Message(room="a", number=0, text="hello")),
 }
-FUNCTIONS_AND_FILES = {"get": (86, 31), "query": (131, 42), "put": (104, 33)}
-"""At most so many; a change that brings a call nearer lowers them. Seven of the functions speak HTTP."""
+FUNCTIONS_AND_FILES = {"get": (87, 31), "query": (131, 42), "put": (105, 33)}
+"""At most so many; a change that brings a call nearer lowers them. Eight of the functions speak HTTP."""
 
 
 async def answer(request: web.Request) -> web.Response:

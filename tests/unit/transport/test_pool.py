@@ -251,6 +251,18 @@ async def test_an_end_that_the_event_loop_has_not_told_yet_is_seen(to_server, ge
     assert server.connections == 2
 
 
+def connection_on(loop, **seconds):
+    """Return a connection without a pool."""
+    buffer = memoryview(bytearray(100))
+    return http1.Http1Connection(loop, buffer=buffer, idle=lambda _: None, lost=lambda _: None, **seconds)
+
+
+def received(connection, data):
+    """Do what an event loop does with what came."""
+    connection.get_buffer(-1)[: len(data)] = data
+    connection.buffer_updated(len(data))
+
+
 class FailingTransport:
     """A transport whose connection ended before anybody said so: the first write finds out."""
 
@@ -268,7 +280,7 @@ class FailingTransport:
 
 async def test_nothing_was_sent_where_the_system_took_nothing():
     loop = asyncio.get_running_loop()
-    connection = http1.Http1Connection(loop, read_seconds=1, idle_seconds=1, idle=lambda _: None, lost=lambda _: None)
+    connection = connection_on(loop, read_seconds=1, idle_seconds=1)
     connection.connection_made(FailingTransport())
     assert connection.begin(b"head", b"body") is None
     assert connection.begin(b"head", b"body") is None  # known to be closing now
@@ -402,7 +414,7 @@ class Transport:
 def timed():
     """A connection with 10 seconds for each read, open for 4 without use: (loop, transport, connection)."""
     loop, transport = StandingLoop(), Transport()
-    connection = http1.Http1Connection(loop, read_seconds=10, idle_seconds=4, idle=lambda _: None, lost=lambda _: None)
+    connection = connection_on(loop, read_seconds=10, idle_seconds=4)
     connection.connection_made(transport)
     return loop, transport, connection
 
@@ -412,7 +424,7 @@ async def test_an_answer_may_take_its_time_for_as_long_as_something_comes(timed)
     waiter = connection.begin(b"", b"")
     for number, byte in enumerate(OK, start=1):
         loop.go_on_to(number * 9.0)
-        connection.data_received(bytes([byte]))
+        received(connection, bytes([byte]))
     assert (await waiter).body == b"{}"
 
 
@@ -420,7 +432,7 @@ async def test_a_request_that_nothing_comes_for_times_out(timed):
     loop, transport, connection = timed
     waiter = connection.begin(b"", b"")
     loop.go_on_to(9.0)
-    connection.data_received(OK[:9])
+    received(connection, OK[:9])
     loop.go_on_to(18.9)
     assert not waiter.done()
     loop.go_on_to(19.0)
@@ -433,11 +445,20 @@ async def test_a_connection_without_use_closes_in_time_although_its_answer_could
     loop, transport, connection = timed
     connection.begin(b"", b"")
     loop.go_on_to(1.0)
-    connection.data_received(OK)
+    received(connection, OK)
     loop.go_on_to(4.9)
     assert not transport.closed
     loop.go_on_to(5.0)
     assert transport.closed
+
+
+async def test_a_connection_that_took_long_to_make_is_new_all_the_same():
+    # What a TLS server sends after the handshake is no end of the connection.
+    loop = StandingLoop()
+    connection = connection_on(loop, read_seconds=10, idle_seconds=4)
+    loop.now = 30.0
+    connection.connection_made(Transport())
+    assert connection.begin(b"", b"") is not None
 
 
 async def test_a_connection_has_one_timer_for_all_its_requests(to_server, get_item):

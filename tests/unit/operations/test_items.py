@@ -19,6 +19,7 @@ from dynamap_async import (
     SortKey,
     TransactWrite,
     Update,
+    Version,
     attr,
 )
 from dynamap_async.errors import (
@@ -31,6 +32,7 @@ from dynamap_async.errors import (
     OperationError,
     Outcome,
     RequestTimeoutError,
+    VersionConflictError,
 )
 from dynamap_async.planning import Context
 
@@ -55,6 +57,15 @@ class Cart(Model, table="carts"):
 
     def __len__(self):
         return len(self.lines)
+
+
+class Job(Model, table="jobs"):
+    id: PartitionKey[str]
+    version: Version[int] = attr(default=0)
+
+
+class Ticket(Model, table="tickets"):
+    number: PartitionKey[int] = attr(autoincrement=True)
 
 
 class Loose(Model):
@@ -276,3 +287,32 @@ def test_a_save_of_a_deleted_item_says_whether_it_may_have_been_saved_before(ans
         answered(save_what_is_gone, {"Item": stored}, *[timeout] * lost, refusal)
     assert caught.value.outcome_unknown is lost
     assert any("may have been saved before" in note for note in getattr(caught.value, "__notes__", [])) is lost
+
+
+@pytest.mark.parametrize("write", [Put(NOTE, returning="old"), Delete(Note, "ada", 0, returning="old")])
+def test_a_write_gives_the_old_item_or_none_where_there_was_none(executed, write):
+    assert executed(write, {"Attributes": {**KEY, "body": {"S": "before"}}}) == Note(
+        owner="ada", number=0, text="before"
+    )
+    assert executed(write, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "found"),
+    [
+        (None, "there is no such item"),
+        ({"id": {"S": "a"}}, "the stored one has no version"),
+        ({"id": {"S": "a"}, "version": {"N": "7"}}, "the stored one has version 7"),
+    ],
+)
+def test_a_version_conflict_says_what_is_stored(executed, stored, found):
+    refusal = ConditionalCheckFailedError("no", service_code="No", operation="PutItem", table="jobs", status=400)
+    refusal.wire_item = stored
+    with pytest.raises(VersionConflictError, match=f"it is based on version 3, but {found}"):
+        executed(Put(Job(id="a", version=3)), refusal)
+
+
+def test_only_an_instance_without_its_number_needs_one():
+    assert Put(Ticket()).needs_number
+    assert not Put(Ticket(number=5)).needs_number
+    assert not Put(NOTE).needs_number

@@ -128,6 +128,18 @@ def test_where_nobody_signs_nothing_is_inflated_beyond_what_a_cursor_can_hold(sp
             decode()
 
 
+@pytest.mark.parametrize(("spaces", "fits"), [(64_000, True), (66_000, False), (1_000_000, False)])
+def test_the_positions_of_several_queries_are_inflated_no_further_than_they_can_hold(spaces, fits):
+    state = {"total": 2, "begun": 1, "at": {"0": POSITION}}
+    forged = signed(zlib.compress(orjson.dumps([1, state])[:-1] + b" " * spaces + b"]", 9), "binding")
+    decode = partial(decode_positions, forged, "binding", None, total=2, keys=keys_of(POSITION))
+    if fits:
+        assert decode() == Positions(1, {0: POSITION})
+    else:
+        with pytest.raises(CursorError, match="damaged"):
+            decode()
+
+
 def test_a_body_that_goes_on_after_its_end_is_refused():
     forged = signed(zlib.compress(orjson.dumps([1, POSITION])) + b"more", "binding")
     with pytest.raises(CursorError, match="damaged"):

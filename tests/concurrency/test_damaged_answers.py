@@ -191,9 +191,9 @@ async def test_whatever_an_answer_holds_every_error_is_one_of_ours(transport, on
     items = [
         {**ITEM, name: value} for name in ("pk", "sk", "n", "counts", "version", "email") for value in ODD.values()
     ]
-    for answer in (*answers, *(lambda request, item=item: right(request, item) for item in items)):
-        transport.otherwise = (lambda request, answer=answer: answer) if isinstance(answer, dict) else answer
-        async with once() as session:
+    async with once() as session:
+        for answer in (*answers, *(lambda request, item=item: right(request, item) for item in items)):
+            transport.otherwise = (lambda request, answer=answer: answer) if isinstance(answer, dict) else answer
             await ended_well(call(session))
 
 

@@ -219,3 +219,9 @@ def test_a_large_item_is_refused_however_its_names_are():
     item = {f"a{number}": {"S": "x" * 100} for number in range(4500)}
     with pytest.raises(ItemTooLargeError):
         item_json(item, "Thing", shallow=True)
+
+
+def test_a_name_may_be_as_long_as_dynamodb_takes_it():
+    assert check_item({"a" * 65_535: {"S": "x"}}) == 65_536
+    with pytest.raises(EncodeError, match="has 65,536 bytes; use 1 to 65,535"):
+        check_item({"a" * 65_536: {"S": "x"}})

@@ -13,7 +13,7 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from dynamap_async import Attr, Model, PartitionKey, attr
-from dynamap_async.errors import OperationError
+from dynamap_async.errors import ItemValidationError, OperationError
 from dynamap_async.models import (
     REMOVED,
     Known,
@@ -24,6 +24,7 @@ from dynamap_async.models import (
     is_remembered,
     remember,
 )
+from dynamap_async.models.state import state_of
 from dynamap_async.operations import Put, Save
 from dynamap_async.planning import Context
 
@@ -425,3 +426,14 @@ def test_states_cost_at_most_10_mib_for_10_000_items():
     _bytes_of(100, remembers=True)
     extra = _bytes_of(1000, remembers=True) - _bytes_of(1000, remembers=False)
     assert extra * 10 < 10 * 2**20
+
+
+@pytest.mark.parametrize("unknown", [{}, {"colour": {"S": "red"}}])
+def test_an_instance_that_is_read_beside_an_invalid_one_remembers_what_it_would_alone(unknown):
+    items = definition_of(Shop).items
+    stored = items.encode(Shop(pk="a", names={"x": Street(name="High")}))
+    stored["names"]["M"]["x"]["M"].update(unknown)
+    with pytest.raises(ItemValidationError) as caught:
+        items.decode([{**stored, "rating": {"S": "many"}}, stored])
+    [beside], [alone] = caught.value.items, items.decode([stored])
+    assert state_of(beside) == state_of(alone)

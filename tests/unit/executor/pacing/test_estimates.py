@@ -107,3 +107,12 @@ def test_items_of_a_load_share_one_estimate_until_the_next_answer():
     estimates.learn(again, {TABLE: 4.0})
     assert estimates.of(put(1000)).units[TABLE] == pytest.approx(5 / 3, rel=0.02)
     assert first.units == {TABLE: 1.0}
+
+
+def test_what_was_learned_fades_by_a_sixty_fourth_with_each_answer():
+    estimates = Estimates()
+    for units in (1.0, 3.0):
+        for _ in range(64):
+            estimates.learn([estimates.of(put(100))], {TABLE: units})
+    faded = (63 / 64) ** 64
+    assert estimates.of(put(100)).units[TABLE] == pytest.approx((faded * 1.0 + 3.0) / (faded + 1))

@@ -16,18 +16,18 @@ def main() -> int:
     """Serve until the process is ended; the port is printed."""
     parser = argparse.ArgumentParser()
     parser.add_argument("serving")
-    parser.add_argument("library", choices=HANDLERS)
+    parser.add_argument("handler", choices=HANDLERS)
     parser.add_argument("--endpoint", required=True)
     options = parser.parse_args()
-    uvloop.run(_serve(options.library, options.endpoint))
+    uvloop.run(_serve(options.handler, options.endpoint))
     return 0
 
 
-async def _serve(library: str, endpoint: str) -> None:
+async def _serve(handler: str, endpoint: str) -> None:
     before = _tracked()
-    async with HANDLERS[library](endpoint) as (model, read):
+    async with HANDLERS[handler](endpoint) as (model, read):
         app = FastAPI()
-        app.add_api_route("/posts/{user_id}", _handler(read), response_model=model)
+        app.add_api_route("/posts/{user_id}", _route(read), response_model=model)
         tracked = _tracked() - before
 
         @app.get("/usage")
@@ -46,11 +46,11 @@ async def _serve(library: str, endpoint: str) -> None:
         await server.serve(sockets=[listening])
 
 
-def _handler(read: Read) -> Read:
-    async def handler(user_id: str) -> object:
+def _route(read: Read) -> Read:
+    async def route(user_id: str) -> object:
         return await read(user_id)
 
-    return handler
+    return route
 
 
 def _tracked() -> int:

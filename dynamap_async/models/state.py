@@ -29,7 +29,7 @@ from dynamap_async.errors import OperationError
 from dynamap_async.models.assigned import PRESENCE
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.mutability import Mutability
-from dynamap_async.native import json_of, plain
+from dynamap_async.native import JSON_ITEM, json_of
 from dynamap_async.wire import WireItem
 
 SLOTS: Final = ("__dynamap_values__", "__dynamap_parts__", "__dynamap_unvalidated__")
@@ -95,8 +95,7 @@ class Snapshots:
         except KeyError:  # a field that the session gives a value has none
             _each(self._set_values, page, _by_name(attributes, self.fixed))
         if self.shared:
-            own = _by_name(values, self.own)
-            shared = _by_name(list(map(plain, items)), [field.stored for field in self.shared])
+            own, shared = _by_name(values, self.own), _stored(items, [field.stored for field in self.shared])
             _each(self._set_parts, page, map(_joined, own, shared) if self.own else shared)
         elif self.own:
             try:
@@ -256,6 +255,12 @@ def _each(setter: Callable[[BaseModel, Any], None], page: Sequence[BaseModel], s
 
 def _by_name(sources: Sequence[dict[str, Any]], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
     return zip(*(map(_GET, sources, repeat(name), repeat(_Mark.MISSING)) for name in names), strict=True)
+
+
+def _stored(items: Sequence[WireItem], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    if type(items[0]) is not JSON_ITEM:
+        return _by_name(items, names)
+    return [tuple([item.get(name, _Mark.MISSING) for name in names]) for item in items]
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[dict[str, Any]], tuple[Any, ...]]:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -65,8 +65,17 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def installed(commit: str | None, folder: Path) -> str:
-    """Build a version, with whatever it compiles, and return the folder that it is installed in.
+class Installed(NamedTuple):
+    """A version that can be asked."""
+
+    package: str
+    """The folder that it is installed in."""
+    subject: str
+    """Its own `ours.py`, which knows the names of that time."""
+
+
+def installed(commit: str | None, folder: Path) -> Installed:
+    """Build a version, with whatever it compiles.
 
     Args:
         commit: which; None for the files as they are.
@@ -82,10 +91,10 @@ def installed(commit: str | None, folder: Path) -> str:
     line = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--compile", "--target", package, source]
     subprocess.run(line, check=True)
     print(f"{folder.name}: {git('log', '-1', '--format=%h %s', commit) if commit else 'the files as they are'}")
-    return str(package)
+    return Installed(str(package), str(source / "benchmarks" / "subjects" / "ours.py"))
 
 
-def measure(old: str, new: str, *, only: Sequence[str], rounds: int, slices: int) -> list[Change]:
+def measure(old: Installed, new: Installed, *, only: Sequence[str], rounds: int, slices: int) -> list[Change]:
     """Return what became of each question.
 
     In each round there are three fresh processes: the old version twice, and the new one. They are asked by turns, some
@@ -93,8 +102,8 @@ def measure(old: str, new: str, *, only: Sequence[str], rounds: int, slices: int
     bears a busy machine better than the least of each, which is luck.
 
     Args:
-        old: the folder of the old version.
-        new: that of the new one.
+        old: the old version.
+        new: the new one.
         only: the questions; none for all.
         rounds: how many.
         slices: how often each process is asked a question in a round.
@@ -102,7 +111,7 @@ def measure(old: str, new: str, *, only: Sequence[str], rounds: int, slices: int
     found: dict[str, Change] = {}
     for number in range(rounds):
         with ExitStack() as stack:
-            versions = [stack.enter_context(_version(folder)) for folder in (old, old, new)]
+            versions = [stack.enter_context(_version(each)) for each in (old, old, new)]
             known = [name for name in versions[0].questions if all(name in each.questions for each in versions)]
             for name in [START, *known]:
                 if only and name not in only:
@@ -148,11 +157,11 @@ class Version:
 
 
 @contextmanager
-def _version(folder: str) -> Iterator[Version]:
+def _version(asked: Installed) -> Iterator[Version]:
     """Start a process that knows one version; end it afterwards."""
     # Hashes decide where things lie in memory: they are the same for all. Compiled modules are kept.
     env = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
-    line = [sys.executable, str(ENTRY), "comparing", folder]
+    line = [sys.executable, str(ENTRY), "comparing", *asked]
     with pinned(Programs.found().client_cores):
         process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
     with process:

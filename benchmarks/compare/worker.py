@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, cast
 
 from benchmarks.shapes import Shape
@@ -18,13 +19,13 @@ Work = Callable[[], Awaitable[object]]
 
 def main() -> int:
     """Answer until there are no more questions."""
-    sys.path.insert(0, sys.argv[2])  # the version that is asked for, before the one that is installed
+    _mode, _word, package, source = sys.argv
+    sys.path.insert(0, package)  # the version that is asked for, before the one that is installed
     from benchmarks.compare.stub_loop import StubLoop
-    from benchmarks.subjects.ours import Ours
 
     with asyncio.Runner(loop_factory=StubLoop) as runner:
         loop = cast("StubLoop", runner.get_loop())
-        subject = Ours()
+        subject = _subject(source)
         subject.prepare(200)
         runner.run(subject.open(f"http://127.0.0.1:{loop.port}"))
         runner.run(subject.get(0))
@@ -36,7 +37,7 @@ def main() -> int:
                 runner.run(_measured(*asked[name], loop, {}, name))
             except Exception as error:  # noqa: BLE001 - another version may have no such thing
                 asked.pop(name, None)
-                print(f"{name} cannot be asked of {sys.argv[2]}: {error!r}", file=sys.stderr)
+                print(f"{name} cannot be asked of {package}: {error!r}", file=sys.stderr)
         print(json.dumps({"start": started, "questions": list(asked)}), flush=True)
         counts: dict[str, int] = {}
         for line in sys.stdin:
@@ -45,6 +46,17 @@ def main() -> int:
             print(json.dumps(told), flush=True)
         runner.run(subject.close())
     return 0
+
+
+def _subject(source: str) -> Any:
+    """Return this library as a subject, as its own version knows it."""
+    spec = spec_from_file_location("ours", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["ours"] = module  # where the annotations of its models are looked up
+    spec.loader.exec_module(module)
+    return module.Ours()
 
 
 async def _measured(work: Work, per: int, loop: Any, counts: dict[str, int], name: str) -> float:

@@ -1,5 +1,7 @@
 """Python value <-> attribute value, and how many bytes DynamoDB counts. Pure: no Pydantic, no I/O, no event loop."""
 
+from __future__ import annotations
+
 from dynamap_async.codec.anything import anything, through
 from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of

@@ -1,5 +1,7 @@
 """Converters of values that nothing is known of: anything at all, and what only Pydantic knows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Final
 

@@ -1,5 +1,7 @@
 """Converters of types with a fixed number of values: enums and literals."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from enum import Enum, Flag
 from typing import Any, cast

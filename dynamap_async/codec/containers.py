@@ -3,6 +3,8 @@
 ``decode`` gives members that are all as expected; ``decode_parts`` looks at each one alone.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter

@@ -1,5 +1,7 @@
 """The contract of a converter: one type's two-way mapping between Python values and attribute values."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -44,15 +46,15 @@ class Writer(Protocol):
         """Return the name of a variable for the members of a list or map."""
         ...
 
-    def of(self, converter: "Converter", value: str) -> str:
+    def of(self, converter: Converter, value: str) -> str:
         """Return the expression that encodes a value, given the name of its variable."""
         ...
 
-    def usual(self, converter: "Converter", value: str) -> Usual | None:
+    def usual(self, converter: Converter, value: str) -> Usual | None:
         """Return how a converter's usual values are encoded; None where it has none."""
         ...
 
-    def function(self, parts: Sequence["Part"]) -> str:
+    def function(self, parts: Sequence[Part]) -> str:
         """Return the name of the function that encodes the values of a mapping; the parts are told by identity."""
         ...
 
@@ -145,7 +147,7 @@ class Converter:
     def _other_type(self, value: AttributeValue) -> DecodeError:
         return DecodeError(f"{self.label} is stored as {' or '.join(sorted(self.tags))}, not as {'/'.join(value)}")
 
-    def step(self, part: str | int) -> "tuple[str | int, Converter] | None":
+    def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the stored path element and the converter of one part of the value, or None if it has no such part.
 
         Args:
@@ -154,7 +156,7 @@ class Converter:
         return None
 
     @property
-    def member(self) -> "Converter | None":
+    def member(self) -> Converter | None:
         """The converter of a set's or list's members; None where the type has none."""
         return None
 

@@ -4,6 +4,8 @@ A decoder of a type that stored values have a form for carries its description. 
 have one, it is known only that it can be called.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar

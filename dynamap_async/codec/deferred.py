@@ -1,5 +1,7 @@
 """A converter that does not exist yet: how recursive types refer to themselves."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Final
 

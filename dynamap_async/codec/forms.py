@@ -1,5 +1,7 @@
 """Other stored forms for a field, for tables that hold them already: ``attr(stored_as=...)``."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from datetime import datetime

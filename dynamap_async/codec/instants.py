@@ -4,6 +4,8 @@ An aware datetime is stored in UTC in a fixed width, so that the order of the by
 it was written in is not kept. A naive one is stored as it is, without the ``Z``.
 """
 
+from __future__ import annotations
+
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final

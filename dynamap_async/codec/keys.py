@@ -3,6 +3,8 @@
 Not to be mistaken for the key attributes of an item, which keep their stored type.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal

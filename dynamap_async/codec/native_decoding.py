@@ -1,5 +1,7 @@
 """Native decoding: what the decoders of a model are for the native codec, made of their forms."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 

@@ -4,6 +4,8 @@ Owns no class of the user's: a nested value is described by its fields, and give
 Pydantic to validate.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -66,7 +68,7 @@ class Nested(Converter):
         *,
         keeps: bool,
         document: bool = False,
-        whole: "Nested | None" = None,
+        whole: Nested | None = None,
         **contract: Any,
     ) -> None:
         super().__init__(**contract)

@@ -5,6 +5,8 @@ comes back is an int or a Decimal.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
 """
 
+from __future__ import annotations
+
 from decimal import Decimal, InvalidOperation
 from typing import Final
 

@@ -4,6 +4,8 @@ A part whose content is not as expected is given plain, for Pydantic to judge; o
 refused, with its place.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from itertools import chain, repeat
 from typing import Any, Final

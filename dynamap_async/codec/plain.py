@@ -4,6 +4,8 @@ The stored form of a datetime, UUID, enum or tuple says nothing of its type: ``d
 bytes, sets, lists and dicts only.
 """
 
+from __future__ import annotations
+
 import binascii
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -3,6 +3,8 @@
 Owns wording only; the path to the value is added by the containers around it.
 """
 
+from __future__ import annotations
+
 import reprlib
 from typing import Any, Final
 

@@ -4,6 +4,8 @@
 parses it, which is faster: never inside unions, sets or strict models.
 """
 
+from __future__ import annotations
+
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
@@ -126,7 +128,7 @@ def boolean() -> Converter:
     )
 
 
-def binary(kind: type[bytes] | type[bytearray] = bytes) -> Converter:
+def binary(kind: type[bytes | bytearray] = bytes) -> Converter:
     """Return the converter of bytes or bytearray; it takes either.
 
     Args:

@@ -3,6 +3,8 @@
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias

@@ -11,6 +11,8 @@ an expression raises one of ``MISFITS``, as the decoder does, and each attribute
 Written are names, by their ``repr``, and the tags of values; nothing that was stored.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 

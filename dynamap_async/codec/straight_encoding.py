@@ -15,6 +15,8 @@ is encoded more than twice, however deep it is.
 Written are names, by their ``repr``, and what converters say of their types; nothing of values.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 

@@ -5,6 +5,8 @@ told apart on reading: ``shared_tags`` names these types, and the plain value is
 models are told apart by the names of their members as far as those differ.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum

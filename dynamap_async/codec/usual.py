@@ -1,5 +1,7 @@
 """How the usual values of types are encoded in an expression: see ``codec.straight_encoding``."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

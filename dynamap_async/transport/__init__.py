@@ -4,6 +4,8 @@ aiobotocore costs 100 ms and 10 MiB (benchmarks: import_time, stream), so it is 
 by who names one of its classes here, or by a transport that has to look something up, in a thread, when it is opened.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 

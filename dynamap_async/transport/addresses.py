@@ -3,6 +3,8 @@
 Source: https://www.rfc-editor.org/rfc/rfc8305
 """
 
+from __future__ import annotations
+
 import asyncio
 import socket
 from typing import Any, Final

@@ -1,5 +1,7 @@
 """aiobotocore's own classes, by the names that the library gives them. Importing this loads aiobotocore."""
 
+from __future__ import annotations
+
 from typing import TypeAlias
 
 import aiobotocore.client

@@ -1,5 +1,7 @@
 """HTTP exchanges over aiohttp, for the connector arguments that only it knows."""
 
+from __future__ import annotations
+
 import io
 from typing import Final
 

@@ -6,6 +6,8 @@ cannot be read, ``unreadable`` finds out whether the answer is at fault.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Operations_Amazon_DynamoDB.html
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
@@ -254,7 +256,7 @@ def _fault_of_responses(number: int, answer: Body) -> str | None:
     return None if len(responses) == number else f"it has {len(responses)} Responses for {number} parts"
 
 
-def _described(member: str, *, needed: bool) -> "Judge":
+def _described(member: str, *, needed: bool) -> Judge:
     def judge(_request: Request, answer: Body) -> str | None:
         described = answer.get(member)
         if described is None:

@@ -1,5 +1,7 @@
 """An HTTP answer -> the JSON object it carries, or the error it stands for."""
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Generator
 from typing import Any, Final

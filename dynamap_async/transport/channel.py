@@ -1,5 +1,7 @@
 """One HTTP exchange: bytes out, bytes in. Knows nothing of DynamoDB; errors are those of the HTTP client."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 

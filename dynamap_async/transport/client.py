@@ -1,5 +1,7 @@
 """The transport that calls a user's own aiobotocore client, for programs whose instrumentation hooks botocore."""
 
+from __future__ import annotations
+
 import base64
 from typing import Any
 

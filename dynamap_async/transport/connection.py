@@ -3,10 +3,11 @@
 from __future__ import annotations  # aiobotocore, which the annotations name, is not loaded here
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import Credentials
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.credentials import checked_credentials
 

@@ -1,5 +1,7 @@
 """Who asks: what every source of credentials offers, what can be one's, and the one of a fixed access key."""
 
+from __future__ import annotations
+
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable

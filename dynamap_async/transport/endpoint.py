@@ -1,10 +1,12 @@
 """Addresses that take DynamoDB requests."""
 
+from __future__ import annotations
+
 import re
-from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
 
 _SECRETS = re.compile(r"^(https?://)?.*(?=@)|([?#]).*", re.IGNORECASE | re.DOTALL)

@@ -6,6 +6,8 @@ connection that broke after the request was read as EndpointConnectionError, lik
 The errors of aiohttp, botocore and httpx are known by name: none need be loaded.
 """
 
+from __future__ import annotations
+
 import socket
 from typing import Any, Final
 

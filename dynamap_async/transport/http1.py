@@ -4,6 +4,8 @@ Invariant: at most one exchange is under way, and whoever waits for it is told i
 which anything came that nobody asked for is never used again. It has one timer, however many requests it carries.
 """
 
+from __future__ import annotations
+
 import asyncio
 import select
 import sys
@@ -41,8 +43,8 @@ class Http1Connection(asyncio.BufferedProtocol):
         buffer: memoryview,
         read_seconds: float,
         idle_seconds: float,
-        idle: "Callable[[Http1Connection], None]",
-        lost: "Callable[[Http1Connection], None]",
+        idle: Callable[[Http1Connection], None],
+        lost: Callable[[Http1Connection], None],
     ) -> None:
         """Create it without a transport.
 
@@ -85,7 +87,7 @@ class Http1Connection(asyncio.BufferedProtocol):
 
     # What the pool calls.
 
-    def begin(self, head: bytes, body: bytes) -> "asyncio.Future[Answer] | None":
+    def begin(self, head: bytes, body: bytes) -> asyncio.Future[Answer] | None:
         """Begin to send a request; return what its answer will be in. None: nothing was sent, and nothing can be.
 
         Args:
@@ -106,7 +108,7 @@ class Http1Connection(asyncio.BufferedProtocol):
         waiter = self._waiter = self._loop.create_future()
         return waiter
 
-    async def write_rest(self, body: bytes, waiter: "asyncio.Future[Answer]") -> None:
+    async def write_rest(self, body: bytes, waiter: asyncio.Future[Answer]) -> None:
         """Write what ``begin`` left of a body, no faster than the peer takes it; an answer that is here ends it.
 
         Args:
@@ -126,7 +128,7 @@ class Http1Connection(asyncio.BufferedProtocol):
             self._due = self._loop.time() + self._read_seconds
         self._writing = False
 
-    def give_up(self, waiter: "asyncio.Future[Answer]") -> None:
+    def give_up(self, waiter: asyncio.Future[Answer]) -> None:
         """End an exchange that nobody waits for any more, and with it the connection, unless it has ended by itself."""
         if self._waiter is waiter:
             self._waiter = None

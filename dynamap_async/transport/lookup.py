@@ -3,6 +3,8 @@
 Looking it up reads files and may load botocore's data, so it is done in a thread, and this imported there.
 """
 
+from __future__ import annotations
+
 import asyncio
 import os
 import ssl

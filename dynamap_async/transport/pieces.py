@@ -1,5 +1,7 @@
 """A large answer's JSON, parsed piece by piece: the same result as at one go, with room for others in between. Pure."""
 
+from __future__ import annotations
+
 import gc
 import re
 from collections.abc import Generator, Iterator

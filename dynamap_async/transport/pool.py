@@ -5,6 +5,8 @@ has one exchange, or is being made. In a session nobody waits here: the executor
 and a connection is idle again before the slot of its exchange is. When ``close`` returns, none is left.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections import deque
 from contextvars import Context

@@ -1,5 +1,7 @@
 """The seam between what is asked and how it travels: one method wide."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from dynamap_async.request import Request

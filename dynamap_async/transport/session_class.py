@@ -1,5 +1,7 @@
 """HTTP exchanges through a session class of aiobotocore."""
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import aiohttp

@@ -1,5 +1,7 @@
 """Who asks, found by aiobotocore's chain with its refreshes."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -6,6 +6,8 @@ derived once a day and the date written once a second make it 15 times faster th
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import time

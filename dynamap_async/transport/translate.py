@@ -7,6 +7,8 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Cance
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -64,7 +64,9 @@ class Alone:
 
 def classes() -> list[type]:
     names = [found.name for found in pkgutil.walk_packages(dynamap_async.__path__, "dynamap_async.")]
-    modules = [import_module(name) for name in names if not name.startswith("dynamap_async.mypy")]
+    # What mypy's plugin and the build hook extend is not installed here; the codec in C may not have been built.
+    left_out = ("dynamap_async.mypy", "dynamap_async.native.build_hook", "dynamap_async.native._codec")
+    modules = [import_module(name) for name in names if not name.startswith(left_out)]
     found = {cls for module in modules for cls in vars(module).values() if inspect.isclass(cls)}
     ours = [cls for cls in found if "__dataclass_fields__" in vars(cls) and cls.__module__.startswith("dynamap_async")]
     return sorted(ours, key=lambda cls: f"{cls.__module__}.{cls.__qualname__}")

@@ -363,7 +363,11 @@ def _decode_binary(value: Any) -> bytes:
 
 
 def _decode_bytearray(value: Any) -> bytearray:
-    return bytearray(parse_binary(value["B"]))
+    return _parse_bytearray(value["B"])
+
+
+def _parse_bytearray(text: str) -> bytearray:
+    return bytearray(parse_binary(text))
 
 
 def _decode_null(value: Any) -> None:
@@ -386,5 +390,5 @@ described(_decode_integer, Form("integer", "N"))
 described(_decode_decimal, Form("text", "N", Decimal))
 described(_decode_floating, Form("floating", "N"))
 described(_decode_binary, Form("text", "B", parse_binary))
-described(_decode_bytearray, Form("text", "B", lambda text: bytearray(parse_binary(text))))
+described(_decode_bytearray, Form("text", "B", _parse_bytearray))
 described(_decode_duration, Form("text", "N", parse_duration))

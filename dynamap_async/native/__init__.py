@@ -6,8 +6,9 @@ Everything works without it. The decoders of ``codec`` are the reference, and wh
 from __future__ import annotations  # _codec, which they name, may not be there
 
 import os
+from abc import ABCMeta
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import orjson
 
@@ -35,7 +36,7 @@ def _load() -> Native | None:
         from dynamap_async.native import _codec
     except ImportError:  # it was not built, or is another Python's
         return None
-    Mapping.register(_codec.JsonItem)
+    cast("ABCMeta", Mapping).register(_codec.JsonItem)
     return Native(_codec.AnswerReader, _codec.ItemDecoder, _codec.JsonItem)
 
 

@@ -9,10 +9,11 @@ import asyncio
 import socket
 from typing import Any, Final
 
-from aiohappyeyeballs import start_connection
+import aiohappyeyeballs
 
 from dynamap_async.transport.credentials import OneForAll
 
+_happy_eyeballs: Any = aiohappyeyeballs  # partly unannotated
 _NEXT_AFTER_SECONDS: Final = 0.25
 """How long an address has before the next is tried beside it."""
 
@@ -42,9 +43,12 @@ class Addresses:
         """
         found = await self._looking.run(self._look_up)
         try:
-            return await start_connection(found, happy_eyeballs_delay=_NEXT_AFTER_SECONDS, interleave=1)
+            connected: socket.socket = await _happy_eyeballs.start_connection(
+                found, happy_eyeballs_delay=_NEXT_AFTER_SECONDS, interleave=1
+            )
         except RuntimeError as error:  # uvloop's, for addresses that it cannot connect to
             raise OSError(str(error)) from error
+        return connected
 
     async def _look_up(self) -> list[_Address]:
         try:

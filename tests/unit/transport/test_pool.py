@@ -19,7 +19,7 @@ from dynamap_async.errors import (
     RequestRejectedError,
     RequestTimeoutError,
 )
-from dynamap_async.transport import AioConfig, Connection, WireTransport, addresses, http1
+from dynamap_async.transport import AioConfig, Connection, WireTransport, http1
 
 pytestmark = pytest.mark.asyncio
 
@@ -522,7 +522,7 @@ async def test_a_request_that_is_cancelled_while_it_connects_leaves_nothing(get_
         entered.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(addresses, "start_connection", connect)
+    monkeypatch.setattr("aiohappyeyeballs.start_connection", connect)
     transport = WireTransport(
         Connection(region="eu-west-1", endpoint_url="http://127.0.0.1:1", credentials=CREDENTIALS)
     )
@@ -540,7 +540,7 @@ async def test_connecting_that_takes_too_long_was_not_sent(get_item, monkeypatch
     async def connect(*_arguments, **_settings):
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(addresses, "start_connection", connect)
+    monkeypatch.setattr("aiohappyeyeballs.start_connection", connect)
     connection = Connection(region="eu-west-1", endpoint_url="http://127.0.0.1:1", credentials=CREDENTIALS)
     transport = WireTransport(connection, attempt_timeout_seconds=0.02)
     await transport.open()

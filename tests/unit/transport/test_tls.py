@@ -7,13 +7,14 @@ import sys
 from dataclasses import replace
 
 import pytest
+import pytest_asyncio
 from botocore.httpsession import DEFAULT_CA_BUNDLE, get_cert_path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from dynamap_async.config import Credentials
-from dynamap_async.errors import ConfigurationError, ConnectionFailedError, Outcome
+from dynamap_async.errors import ConfigurationError, ConnectionFailedError, Outcome, RequestTimeoutError
 from dynamap_async.transport import Connection, WireTransport
 from dynamap_async.transport.http import look_up
 from dynamap_async.transport.settings import complete_settings
@@ -85,6 +86,60 @@ async def test_untrusted_certificate_was_not_sent(server, connect, get_item, ser
         await transport.send(get_item)
     assert raised.value.outcome is Outcome.NOT_SENT
     assert server.requests == []
+
+
+@pytest_asyncio.fixture
+async def mute():
+    """A server that accepts connections and never says anything; its port."""
+    ended = asyncio.Event()
+
+    async def accept(reader, writer):
+        await ended.wait()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(accept, "localhost", 0)
+    yield server.sockets[0].getsockname()[1]
+    ended.set()
+    server.close()
+    await server.wait_closed()
+
+
+@pytest.mark.asyncio
+async def test_a_handshake_that_takes_too_long_was_not_sent(connect, get_item, mute):
+    transport = await connect(endpoint_url=f"https://localhost:{mute}", config={"connect_timeout": 0.05})
+    with pytest.raises(RequestTimeoutError) as raised:
+        await transport.send(get_item)
+    assert raised.value.outcome is Outcome.NOT_SENT
+
+
+@pytest.mark.asyncio
+async def test_a_request_that_is_cancelled_during_the_handshake_leaves_nothing(connect, get_item, mute):
+    transport = await connect(endpoint_url=f"https://localhost:{mute}")
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(transport.send(get_item))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert {each.get_coro().__name__ for each in asyncio.all_tasks() - before} <= {"accept"}
+
+
+@pytest.mark.asyncio
+async def test_an_encrypted_connection_that_ends_while_it_is_idle_is_replaced(
+    server, connect, get_item, certificate, server_tls, monkeypatch
+):
+    await server.stop()
+    await server.start(server_tls)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    transport = await connect(endpoint_url=server.url.replace("127.0.0.1", "localhost"))
+    for number in (1, 2, 3):
+        server.then(then="close")
+        assert await transport.send(get_item) == {}
+        async with asyncio.timeout(30):
+            while server.open_connections:  # noqa: ASYNC110 - only a few turns of the loop
+                await asyncio.sleep(0)
+        assert server.connections == number
 
 
 LONE = {"region": "eu-west-1", "credentials": Credentials(access_key_id="AKID", secret_access_key="s")}

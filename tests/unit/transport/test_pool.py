@@ -492,7 +492,8 @@ async def test_a_cancelled_request_ends_its_connection_and_makes_room(to_server,
     second = asyncio.create_task(transport.send(get_item))
     await turns()
     first.cancel()
-    assert await second == {}
+    async with asyncio.timeout(30):
+        assert await second == {}
     assert first.cancelled()
     assert server.connections == 2
 
@@ -513,6 +514,23 @@ async def test_a_request_that_is_cancelled_in_line_leaves_its_place_to_the_next(
     go_on.set()
     await asyncio.wait(tasks)
     assert [task.cancelled() for task in tasks] == [False, True, False, False]
+
+
+async def test_a_request_that_is_cancelled_when_its_turn_comes_leaves_it_to_the_next(to_server, get_item, monkeypatch):
+    transport, server = await to_server(answering(), {"max_pool_connections": 1})
+    pool = transport._opened.channel
+    wake = pool._wake
+
+    def wake_and_cancel():
+        wake()
+        tasks[1].cancel()  # before it has gone on
+
+    monkeypatch.setattr(pool, "_wake", wake_and_cancel)
+    tasks = [asyncio.create_task(transport.send(get_item)) for _ in range(3)]
+    async with asyncio.timeout(30):
+        assert await tasks[2] == {}
+    assert tasks[1].cancelled()
+    assert server.connections == 1
 
 
 async def test_a_request_that_is_cancelled_while_it_connects_leaves_nothing(get_item, monkeypatch):

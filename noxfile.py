@@ -232,7 +232,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(default=False, python="3.13")
 def bench_compare(session: nox.Session) -> None:
-    """Fail if this library is dearer by more than 3 % than at a commit, HEAD or `-- NAME`; a few minutes."""
+    """Fail if this library is dearer by more than 3 % than at a commit, HEAD or `-- NAME`; about two minutes."""
     install_benchmarks(session)
     session.run("python", "benchmarks", "compare", *session.posargs)
 

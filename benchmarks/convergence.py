@@ -135,10 +135,10 @@ class Process:
         """Settle an answer, and ask for what comes next."""
         now = self.events.now
         self.under_way -= 1
-        self.governor.settle([each for each in served if each.number], {PLACE: float(len(served))}, now)
+        self.governor.settle([each for each in served if each.number], {PLACE: float(len(served))}, len(served), now)
         if left:
             tickets = [each for each in left if each.number]
-            if self.governor.refuse(tickets, [PLACE], now, partly=bool(served)):
+            if self.governor.refuse(tickets, [PLACE], len(left), now):
                 queued, self.ready = self.ready, []
                 self.ask_again(queued)
             self.events.at(now + self.random.uniform(*BACKOFF_SECONDS), partial(self.ask_again, left))

@@ -41,7 +41,9 @@ class RetryPolicy:
     """
 
     max_attempts: int = 8
-    """Most times that one request is sent, the first included; 1 turns retries off."""
+    """Most times that one request is sent, the first included; 1 turns retries off.
+
+    A refusal for want of capacity does not count while the table serves others: in the last ``max_delay_seconds``."""
 
     base_delay_seconds: float = 0.05
     """Upper bound of the wait before the second attempt."""
@@ -126,7 +128,8 @@ _LIMITS: Final = ("throttles", "describe", "declared")
 class CapacityPolicy:
     """How fast units are spent, on each table and each global index, for reads and for writes apart.
 
-    A table whose limit is not known and that never throttled is not held up at all.
+    A table whose limit is not known and that did not throttle much is not held up at all, and single interactive calls
+    are held up by nothing but throttling.
     """
 
     limits: Literal["throttles", "describe", "declared"] | Throughput = "throttles"
@@ -140,9 +143,6 @@ class CapacityPolicy:
 
     share: float = 1.0
     """Which part of a known limit is this session's, where several processes share a table: ``1 / 8`` for eight."""
-
-    burst_seconds: float = 300.0
-    """How many seconds' worth of units that this session did not use it may spend later at once; DynamoDB keeps 300."""
 
     hot_partition_units_per_second: float | None = None
     """From which rate on the observer is told of a partition key, in read or write units a second; None for never.
@@ -161,5 +161,3 @@ class CapacityPolicy:
             value: Any = getattr(self, name)
             if not 0 < value <= 1:
                 raise ValueError(f"CapacityPolicy({name}={value}): it is a part, above 0 and up to 1")
-        if self.burst_seconds < 1:
-            raise ValueError(f"CapacityPolicy(burst_seconds={self.burst_seconds}): at least 1 second is needed")

@@ -137,6 +137,8 @@ class Verdict:
     """What took no units because there were none."""
     short: list[Place] = field(default_factory=list[Place])
     """Where there were none."""
+    guessed: bool = False
+    """Whether the answer did not say where: it may have been an index."""
     hot: Partition | None = None
     """The partition that had none, where its table may have had some."""
 
@@ -176,6 +178,7 @@ def _answered(settlement: Settlement) -> Verdict:
         returned=[each for each in settlement.left_over if each not in refused],
         refused=settlement.throttled,
         short=[Place(table, None, writes) for table in {each.request.table for each in refused}],
+        guessed=True,
     )
 
 
@@ -213,6 +216,7 @@ class Admission:
         recall: Callable[[str], None],
         tell: Callable[[Event], None],
         declared: Declared = lambda _: {},
+        backoff: Callable[[int], float] = lambda attempts: 0.0,
     ) -> None:
         """Create it with nothing known.
 
@@ -223,7 +227,9 @@ class Admission:
                 all.
             tell: called with what observers are to be told of.
             declared: returns what models declare of a table.
+            backoff: draws how many seconds a request waits after so many refusals.
         """
+        self._backoff: Final = backoff
         self.governor: Final = Governor(policy)
         self.describing: Final = Describing(send, self._described, self._forget)
         self._recall: Final = recall
@@ -260,14 +266,14 @@ class Admission:
         """Whether nothing is done about an answer but to count what it delivered."""
         return self._only_learns and not self.governor.governed
 
-    def delivered(self, spent: Sequence[Spending]) -> None:
-        """Count the units that an answer reported, where nothing is paced."""
+    def delivered(self, spent: Sequence[Spending], requests: int) -> None:
+        """Count the units that an answer to so many requests reported, where nothing is paced."""
         if not self._policy.enabled:
             return
         governor, now = self.governor, _now()
         for each in spent:
             place = Place(each.table, None if each.local else each.index, each.writes)
-            governor.bucket(place, now).pace.delivered.add(each.halves / 2, now)
+            governor.bucket(place, now).pace.served(each.halves / 2, requests, None, now)
         if governor.tables > self._most_tables:
             self._make_room(now)
 
@@ -276,14 +282,21 @@ class Admission:
         """Whether it is told of partitions that take much, which is done item by item."""
         return self._policy.hot_partition_units_per_second is not None
 
-    def is_free(self, request: Request) -> bool:
-        """Return whether a request needs no units. Of tables that never refused any, that is one look-up."""
+    def is_free(self, request: Request, call: Call | None = None) -> bool:
+        """Return whether a request needs no units. Of tables that never refused any, that is one look-up.
+
+        Args:
+            request: what is to be sent.
+            call: who asks for it: one that is urgent is held back by nothing but refusals. None for any.
+        """
         if self._knows and is_metered(request):
             for table in tables_of(request):
                 if table not in self._met:
                     self._meet(table)
         governor = self.governor
-        return not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request)
+        if not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request):
+            return True
+        return call is not None and _is_urgent(call) and not governor.is_short(tables_of(request))
 
     def ask(self, call: Call, priority: Priority, admitted: Callable[[], None]) -> bool:
         """Ask for the units of a request that is not free; return whether it has them now.
@@ -301,13 +314,32 @@ class Admission:
         if ticket.queue is None:
             del self._waiting[ticket]
         self._let_go(each for each in at_once if each is not ticket)
-        if ticket.queue is not None and (self._timer is None or ticket.is_first):
+        if ticket.queue is None:
+            return True
+        if _is_urgent(call):
+            until = now + self._backoff(max(1, call.attempts))
+            call.patience = asyncio.get_running_loop().call_at(until, self._go_anyway, ticket, context=Context())
+        if self._timer is None or ticket.is_first:
             self._set_timer(now)
-        return ticket.queue is None
+        return False
+
+    def _go_anyway(self, ticket: Ticket) -> None:
+        """Let go whoever has waited for as long as the backoff after a refusal takes."""
+        if ticket.queue is not None:
+            self.governor.let_go(ticket, _now())
+            self._let_go((ticket,))
+
+    def holds(self, request: Request) -> bool:
+        """Return whether what is refused waits for units, by which it is sent again at the right time."""
+        return self.governor.is_short(tables_of(request))
+
+    def delivers(self, request: Request, seconds: float) -> bool:
+        """Return whether the tables of a request have delivered anything in so many seconds."""
+        return _now() - self.governor.delivered_at(tables_of(request)) < seconds
 
     async def admitted(self, call: Call) -> None:
         """Wait until a request has its units. Whoever gives up waiting calls ``leave``."""
-        if self.is_free(call.request):
+        if self.is_free(call.request, call):
             return
         units: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if not self.ask(call, call.priority, partial(_set, units)):
@@ -327,6 +359,9 @@ class Admission:
     def leave(self, call: Call) -> None:
         """Let go of a request that is not sent, or not any more."""
         ticket, call.ticket = call.ticket, None
+        if call.patience is not None:
+            call.patience.cancel()
+            call.patience = None
         if ticket is not None and not ticket.is_spent:
             self._waiting.pop(ticket, None)
             self.governor.leave(ticket, _now())
@@ -348,15 +383,16 @@ class Admission:
             if call.ticket is not None:
                 governor.leave(call.ticket, now)
         spent = None if settlement.spent is None else spent_units(settlement.spent)
-        governor.settle(_tickets(verdict.spent), spent, now)
+        governor.settle(_tickets(verdict.spent), spent, _number(verdict.spent), now)
         if verdict.hot is not None:
             ticket = verdict.refused[0].ticket
             self._refused(governor.refuse_partition(verdict.hot, ticket, now), ())
         if self._policy.hot_partition_units_per_second is not None and spent is not None:
             self._tell_of_hot(verdict.spent, sum(spent.values()), now)
         if verdict.short:
-            refused = _tickets(verdict.refused)
-            new = governor.refuse(refused, verdict.short, now, partly=bool(verdict.spent))
+            refused = verdict.refused
+            short = governor.blamed(verdict.short, spent or {}) if verdict.guessed else verdict.short
+            new = governor.refuse(_tickets(refused), short, _number(refused or verdict.spent), now)
             self._refused(new, verdict.short)
 
     def _missing(self, tables: Sequence[str]) -> None:
@@ -476,8 +512,16 @@ class Admission:
             self.describing.refresh(self.governor.tables_waited_for())
 
 
+def _is_urgent(call: Call) -> bool:
+    return not call.patient and call.priority is Priority.INTERACTIVE
+
+
 def _tickets(calls: Iterable[Call]) -> list[Ticket]:
     return [call.ticket for call in calls if call.ticket is not None]
+
+
+def _number(calls: Iterable[Call]) -> int:
+    return sum([call.parts for call in calls])
 
 
 def _set(units: asyncio.Future[None]) -> None:

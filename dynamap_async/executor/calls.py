@@ -125,6 +125,12 @@ class Call:
     """Whether it may have more than one part or waiter."""
     ticket: Ticket | None = None
     """Its right to be sent, where units are counted; None where they are not."""
+    patient: bool = False
+    """Whether it is a part of a call for many items, which waits for units for as long as it takes."""
+    patience: asyncio.TimerHandle | None = None
+    """When it is sent though its units have not come; None where it waits for them for as long as it takes."""
+    uncounted: int = 0
+    """How many of its attempts were refused for want of capacity while others were served: it waited, no more."""
     task: asyncio.Task[None] | None = None
     """The task that carries it, or carried it last."""
     urgency: Priority = Priority.INTERACTIVE
@@ -193,6 +199,7 @@ class Call:
         part.attempts, part.on_the_wire, part.task = self.attempts, self.on_the_wire, self.task
         part.exchange_id, part.first_sent = self.exchange_id, self.first_sent
         part.coalesced, part.idle_since = self.coalesced, self.idle_since
+        part.patient, part.uncounted = self.patient, self.uncounted
         return part
 
     def join(self, waiter: Waiter) -> None:

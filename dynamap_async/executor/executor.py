@@ -63,10 +63,21 @@ class Executor:
         self._transport: Final = transport
         observers = Observers(observer)
         self._admission: Final = Admission(
-            capacity or CapacityPolicy(), send=self.send, recall=self._recall, tell=observers.tell, declared=declared
+            capacity or CapacityPolicy(),
+            send=self.send,
+            recall=self._recall,
+            tell=observers.tell,
+            declared=declared,
+            backoff=lambda attempts: retry.longest_delay(attempts) * jitter(),
         )
         self.ledger: Final = Ledger(observers, self._admission, measure=measure)
-        self._retries: Final = Retries(retry, jitter=jitter, retried=self.ledger.retried)
+        self._retries: Final = Retries(
+            retry,
+            jitter=jitter,
+            retried=self.ledger.retried,
+            holds=self._admission.holds,
+            delivers=self._admission.delivers,
+        )
         self._slots: Final = Slots()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False

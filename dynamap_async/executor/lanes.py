@@ -334,7 +334,7 @@ class Lane:
         Raises:
             CapacityBudgetExceededError: it would take more than the account may.
         """
-        call, future = self._enter(request, deadline, payer)
+        call, future = self._enter(request, deadline, payer, patient=True)
         future.add_done_callback(partial(self._left, call))
         return future
 
@@ -382,6 +382,7 @@ class Lane:
         number = self._ledger.queued(chunk.asked, chunk.size)
         waiter = Waiter(loop.create_future(), until, number, loop.time(), payer)
         call = Call(chunk.asked, [waiter], chunk, apart)
+        call.patient = True
         self.open.add(call)
         self._rules.add(call, shares=False)
         waiter.future.add_done_callback(partial(self._left, call))
@@ -416,7 +417,7 @@ class Lane:
         self._sealing.stop()
 
     def _enter(
-        self, request: Request, deadline: float | None, payer: Account | None
+        self, request: Request, deadline: float | None, payer: Account | None, *, patient: bool = False
     ) -> tuple[Call, asyncio.Future[Body]]:
         """Queue a single-item request; return its call and the future of its answer.
 
@@ -438,6 +439,8 @@ class Lane:
             call = joined
         else:
             call = Call(request, [waiter], consistent=bool(request.body.get("ConsistentRead")))
+            if patient:
+                call.patient = True
             self.open.add(call)
             if rules.add(call, shares=shares):
                 self._begin(call)
@@ -489,7 +492,7 @@ class Lane:
         """Let a new call be sent: at once if it shares with none and nothing is before it, otherwise in its turn."""
         shares = self._policy.enabled and call.request.batchable
         sealing = self._sealing
-        if not shares and sealing.is_idle and self._admission.is_free(call.request):
+        if not shares and sealing.is_idle and self._admission.is_free(call.request, call):
             priority = call.urgency = call.priority
             if self._slots.try_take(priority):
                 self._carry_in_task([call], priority)
@@ -502,7 +505,7 @@ class Lane:
     def _let_in(self, call: Call) -> None:
         """Queue a call as soon as it has the units that it needs: at once, as a rule."""
         admission = self._admission
-        free = admission.is_free(call.request)
+        free = admission.is_free(call.request, call)
         if not free and call.chunk is not None:
             for part in self._take_apart(call, call.chunk):
                 self._let_in(part)

@@ -382,7 +382,7 @@ class Ledger:
             return
         _enter(self._whole, request, carried, spent, answer)
         if spent and admission is not None:
-            admission.delivered(spent)
+            admission.delivered(spent, carried[0].parts if len(carried) == 1 else len(carried))
 
     def failed(
         self, exchange: Exchange | None, request: Request, carried: Sequence[Call], error: BaseException

@@ -32,6 +32,7 @@ from dynamap_async.errors import (
     ResourceNotFoundError,
     ServiceError,
     SessionClosedError,
+    ThrottledError,
     TransactionCanceledError,
     TransportError,
     UnprocessedError,
@@ -61,6 +62,8 @@ class Retries:
         *,
         jitter: Callable[[], float] = random.random,
         retried: Callable[[Iterable[Failure], float], None] = lambda failed, delay_seconds: None,
+        holds: Callable[[Request], bool] = lambda request: False,
+        delivers: Callable[[Request, float], bool] = lambda request, seconds: False,
     ) -> None:
         """Create them with a full budget.
 
@@ -68,7 +71,11 @@ class Retries:
             policy: how often, and how long to wait in between.
             jitter: draws from [0, 1).
             retried: called with requests that failed together, and in how many seconds they are sent again.
+            holds: tells whether a request that is refused waits for units after its backoff.
+            delivers: tells whether the tables of a request served anything in the last so many seconds.
         """
+        self._holds: Final = holds
+        self._delivers: Final = delivers
         self.policy: Final = policy
         self.retried: Final = retried
         self._jitter: Final = jitter
@@ -77,6 +84,8 @@ class Retries:
     def note(self, call: Call, error: ServiceError | TransportError) -> None:
         """Write into the error what earlier attempts mean for it, and into ``call`` what it means for later ones."""
         error.attempts = call.attempts
+        if _is_refusal(error) and self._delivers(call.request, self.policy.max_delay_seconds):
+            call.uncounted += 1
         call.outcome_unknown = call.outcome_unknown or _may_have_written(call.request, error)
         if _is_final(call.request, error):
             call.outcome_unknown = False
@@ -93,8 +102,15 @@ class Retries:
             return False
         return error.retryable and not _has_been_mute(call, error)
 
-    def take(self) -> bool:
-        """Take a retry from the budget; return whether there was one."""
+    def used_up(self, call: Call) -> bool:
+        """Return whether a call has had all of its attempts."""
+        most = self.policy.max_attempts
+        return most == 1 or call.attempts - call.uncounted >= most
+
+    def take(self, failed: Iterable[Failure]) -> bool:
+        """Take a retry from the budget, of which what only waits for units needs none; return whether there was one."""
+        if all(_is_refusal(error) and (call.uncounted or self._holds(call.request)) for call, error in failed):
+            return True
         if self._budget < 1:
             return False
         self._budget -= 1
@@ -115,21 +131,30 @@ class Retries:
         self.note(call, error)
         if not self.worth_another(error, call):
             return None
-        delay = self.delay(call.attempts)
-        if note := _not_sent_again(call, self, asyncio.get_running_loop().time() + delay):
+        delay = self.delay(self.attempts_for_delay([call]))
+        if note := _not_sent_again(call, error, self, asyncio.get_running_loop().time() + delay):
             error.add_note(note)
             return None
         self.retried([(call, error)], delay)
         return delay
+
+    def attempts_for_delay(self, calls: Sequence[Call]) -> int:
+        """Return after how many attempts of calls that failed together the next one is put off.
+
+        What was refused for want of capacity, and waits for units then, is kept from them no longer than at first.
+        """
+        if all(call.uncounted and self._holds(call.request) for call in calls):
+            return 1
+        return max([call.attempts for call in calls])
 
     def delay(self, attempts: int) -> float:
         """Draw how long to wait, in seconds, after this many attempts."""
         return self.policy.longest_delay(attempts) * self._jitter()
 
 
-def _not_sent_again(call: Call, retries: Retries, at: float) -> str | None:
+def _not_sent_again(call: Call, error: ServiceError | TransportError, retries: Retries, at: float) -> str | None:
     """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
-    if call.attempts >= retries.policy.max_attempts:
+    if retries.used_up(call):
         return f"not sent again: {call.attempts} attempts are all that RetryPolicy allows"
     if at > min(deadline_now(), call.waiters[0].deadline):
         return "not sent again: the caller's deadline is too near"
@@ -137,7 +162,7 @@ def _not_sent_again(call: Call, retries: Retries, at: float) -> str | None:
         return TOO_LATE
     if call.out_of_requests:
         return OUT_OF_REQUESTS
-    return None if retries.take() else "not sent again: the session's retry budget is spent"
+    return None if retries.take([(call, error)]) else "not sent again: the session's retry budget is spent"
 
 
 def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
@@ -149,6 +174,13 @@ def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
     if by_token or not isinstance(error, RequestTimeoutError) or call.first_sent is None:
         return False
     return asyncio.get_running_loop().time() - call.first_sent >= MUTE_SECONDS
+
+
+def _is_refusal(error: ServiceError | TransportError) -> bool:
+    """Return whether a request was refused for want of capacity that may come, not of one partition that is too hot."""
+    if isinstance(error, ThrottledError):
+        return not (error.reasons and all("KeyRange" in reason for reason in error.reasons))
+    return isinstance(error, UnprocessedError)
 
 
 def _may_have_written(request: Request, error: ServiceError | TransportError) -> bool:
@@ -302,17 +334,18 @@ class Backoffs:
         """Let requests that failed together wait together, or give them up, each with its own error."""
         waiting: list[Failed] = []
         for call, error in failed:
-            if call.attempts < self._retries.policy.max_attempts:
+            if not self._retries.used_up(call):
                 waiting.append((call, error))
             else:
                 error.add_note(f"not sent again: {call.attempts} attempts are all that RetryPolicy allows")
                 self._give_up(call, error)
-        if waiting and not self._retries.take():
+        if waiting and not self._retries.take(waiting):
             for call, error in waiting:
                 error.add_note("not sent again: the session's retry budget is spent")
                 self._give_up(call, error)
         elif waiting:
-            self._wait(waiting, self._retries.delay(max(call.attempts for call, _ in waiting)))
+            attempts = self._retries.attempts_for_delay([call for call, _ in waiting])
+            self._wait(waiting, self._retries.delay(attempts))
 
     def withdraw(self, call: Call) -> None:
         """Take a request that nobody waits for any more out of its backoff, if it is in one."""

@@ -202,7 +202,7 @@ class Singles:
         call.attempts += 1
         if call.first_sent is None:
             call.first_sent = asyncio.get_running_loop().time()
-        if not self._admission.is_free(request):
+        if not self._admission.is_free(request, call):
             await self._admission.admitted(call)
         if not self._slots.try_take(priority):
             await self._slots.take(priority)

@@ -177,13 +177,13 @@ async def test_what_is_more_urgent_goes_first_and_a_background_load_goes_on(mete
 
 async def test_a_cancelled_waiter_gives_its_units_back(metered, open_session, items):
     first, second = items(2)
-    async with open_session(capacity=TEN) as session:
+    async with open_session(capacity=TEN) as session, session.scope("load", priority=Priority.BATCH):
         waiting = asyncio.create_task(session.put(first))
         await asyncio.sleep(0.05)
         waiting.cancel()
         begin = now()
         await session.put(second)
-        assert now() - begin == pytest.approx(0.055)
+        assert now() - begin == pytest.approx(0.105)  # a tenth of a second's worth, and half of that for handlers
         assert metered.puts == [second.at]
 
 
@@ -209,7 +209,7 @@ async def test_closing_waits_for_writes_that_wait_for_units_and_leaves_no_timer(
 async def test_queries_wait_for_units_too(transport, open_session, readings):
     spent = {"Items": [], "Count": 0, "ConsumedCapacity": capacity("readings", 5.0)}
     transport.otherwise = spent
-    async with open_session(capacity=TEN) as session:
+    async with open_session(capacity=TEN) as session, session.scope("load", priority=Priority.BATCH):
         begin = now()
         for _ in range(10):
             await readings(session)
@@ -217,12 +217,13 @@ async def test_queries_wait_for_units_too(transport, open_session, readings):
 
 
 async def test_equal_reads_take_their_units_once(metered, open_session, model):
-    async with open_session(capacity=CapacityPolicy(limits=Throughput(read=1, write=1))) as session:
+    policy = CapacityPolicy(limits=Throughput(read=1, write=1))
+    async with open_session(capacity=policy) as session, session.scope("load", priority=Priority.BATCH):
         begin = now()
         async with asyncio.TaskGroup() as group:
             for _ in range(50):
                 group.create_task(session.find(model, "s", 1))
-        assert now() - begin == pytest.approx(0.505)
+        assert now() - begin == pytest.approx(0.555)
 
 
 async def test_a_read_that_an_urgent_one_joins_becomes_urgent(metered, open_session, model):

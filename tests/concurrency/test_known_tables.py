@@ -20,7 +20,7 @@ from dynamap_async import (
     Throughput,
     attr,
 )
-from dynamap_async.errors import DynamapError, ResourceNotFoundError, ThrottledError
+from dynamap_async.errors import DynamapError, ResourceNotFoundError
 from dynamap_async.executor import accounts, admission, batches, lanes
 from dynamap_async.executor.batches import Sizes
 from dynamap_async.executor.lanes import UnbatchedTables
@@ -241,19 +241,13 @@ async def test_queued_requests_are_told_of_where_their_counts_were_folded(few):
 
 async def test_the_pace_of_a_table_in_use_is_kept_however_many_others_there_are(few):
     tables = Tables(lambda table: True)
-    throttled = [True]
-    send = tables.send
-
-    async def sometimes_refused(request):
-        if request.table == "orders_busy" and throttled and throttled.pop():
-            raise refusal(ThrottledError, request)
-        return await send(request)
-
-    tables.send = sometimes_refused
     async with Session(transport=tables) as session:
         await session.find(Order, "busy", 0)
         paced = session._executor._admission.governor
-        bucket = paced.bucket(Place("orders_busy", None, writes=False), asyncio.get_running_loop().time())
+        place, now = Place("orders_busy", None, writes=False), asyncio.get_running_loop().time()
+        for late in (0.0, 0.01):
+            paced.refuse([], [place], 30, now + late)
+        bucket = paced.bucket(place, now)
         for number in range(100):
             await session.find(Order, f"tenant{number}", 1)
             await session.find(Order, "busy", number)

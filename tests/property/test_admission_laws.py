@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections import Counter
 from itertools import product
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,6 +30,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ThrottledError
+from dynamap_async.executor.pacing import governor as governors
 from dynamap_async.executor.pacing.estimates import Place
 
 LONGEST_SECONDS = 20_000
@@ -158,7 +160,7 @@ FAULTS = st.lists(
 )
 POLICIES = [
     CapacityPolicy(),
-    CapacityPolicy(limits=Throughput(read=1, write=2), burst_seconds=1),  # much is larger than these buckets
+    CapacityPolicy(limits=Throughput(read=1, write=2)),  # much is larger than these buckets
     CapacityPolicy(limits=Throughput(read=30, write=30), target_utilization=0.5, share=0.5),
 ]
 
@@ -173,8 +175,8 @@ def test_whoever_waits_for_units_is_served_fails_or_was_cancelled(virtual_clock,
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(steps=PROGRAMS, rate=st.sampled_from([2, 15]), seed=st.integers(0, 2**16))
 def test_in_the_end_every_unit_is_there_that_was_not_reported_as_spent(virtual_clock, steps, rate, seed):
-    service, policy = Service([], seed), CapacityPolicy(limits=Throughput(read=rate, write=rate), burst_seconds=1e6)
-    with asyncio.Runner(loop_factory=virtual_clock) as runner:
+    service, policy = Service([], seed), CapacityPolicy(limits=Throughput(read=rate, write=rate))
+    with mock.patch.object(governors, "_KEPT_SECONDS", 1e6), asyncio.Runner(loop_factory=virtual_clock) as runner:
         governor, seconds = runner.run(run(steps, service, policy))
         now = runner.get_loop().time()
     for place in PLACES:

@@ -12,9 +12,8 @@ from dynamap_async import CapacityPolicy, Throughput
         ({"target_utilization": 0}, "target_utilization=0"),
         ({"target_utilization": 1.1}, "target_utilization=1.1"),
         ({"share": -1}, "share=-1"),
-        ({"burst_seconds": 0.5}, "burst_seconds=0.5"),
     ],
-    ids=["limits", "no target", "too high a target", "share", "burst"],
+    ids=["limits", "no target", "too high a target", "share"],
 )
 def test_a_setting_that_cannot_be_meant_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):

@@ -61,6 +61,8 @@ def _limits_of(
     }
 
 
+_KEPT_SECONDS: Final = 1.0
+"""For how long units are kept: a session does not know what others took of those that the table may have saved."""
 _AT_ONCE: Final = 50
 """Two calls full of writes: about 10 ms of work until all is sent."""
 _HOT: Final = 0.5
@@ -106,7 +108,7 @@ class Governor:
             buckets = self._buckets[place.table] = {}
         bucket = buckets.get(place)
         if bucket is None:
-            bucket = buckets[place] = Bucket(self.policy.burst_seconds, now)
+            bucket = buckets[place] = Bucket(_KEPT_SECONDS, now)
             if isinstance(same := self.policy.limits, Throughput):
                 bucket.know((same.write if place.writes else same.read) * self._part, now)
         return bucket
@@ -123,11 +125,23 @@ class Governor:
             bucket = self.bucket(Place(table, index, writes), now)
             self._line.refill(bucket, now)
             bucket.know(None if limit is None else limit * self._part, now)
+        self.governed.add(table)
+        self._let_go(table)
+
+    def _let_go(self, table: str) -> None:
+        """Govern a table no more of which nothing has any limit."""
         buckets = self._buckets.setdefault(table, {}).values()
         if all(bucket.open for bucket in buckets) and all(hot.table != table for hot in self._partitions):
             self.governed.discard(table)
-        else:
-            self.governed.add(table)
+
+    def is_short(self, tables: Iterable[str]) -> bool:
+        """Return whether refusals have lowered what may be spent of any of these tables."""
+        return any(bucket.pace.lowered for table in tables for bucket in self._buckets.get(table, {}).values())
+
+    def delivered_at(self, tables: Iterable[str]) -> float:
+        """Return when any of these tables delivered anything last."""
+        times = [each.pace.delivered.at for table in tables for each in self._buckets.get(table, {}).values()]
+        return max(times, default=-math.inf)
 
     def ticket(self, request: Request, priority: Priority, now: float) -> Ticket:
         """Return a ticket for a request; it waits nowhere yet."""
@@ -157,7 +171,7 @@ class Governor:
             return None
         if bucket is None:
             bucket = self._partition(partition, now)
-        elif rate < partition.limit * _COLD and bucket.pace.rate == bucket.pace.ceiling:
+        elif rate < partition.limit * _COLD and not bucket.pace.lowered:
             del self._partitions[partition]
             return None
         return bucket, units
@@ -177,7 +191,7 @@ class Governor:
         if ticket is not None:
             admitted_at = ticket.admitted_at
             self._line.leave(ticket, now)
-            bucket.refuse(admitted_at, now)
+            bucket.refuse(1, admitted_at, now)
         return self._govern(partition.table)
 
     def _govern(self, table: str) -> list[str]:
@@ -204,6 +218,10 @@ class Governor:
         ticket.priority = priority
         return self.ask(ticket, now)
 
+    def let_go(self, ticket: Ticket, now: float) -> None:
+        """Admit a waiting ticket at once; its units are owed."""
+        self._line.let_go(ticket, now)
+
     def leave(self, ticket: Ticket, now: float) -> None:
         """Let go of an operation that is not sent any more; it gives back what it was given."""
         self._line.leave(ticket, now)
@@ -216,40 +234,44 @@ class Governor:
         """Return when to call ``admit`` again; None while nobody waits."""
         return self._line.next_at(now)
 
-    def settle(self, tickets: Collection[Ticket], spent: Mapping[Place, float] | None, now: float) -> None:
+    def settle(
+        self, tickets: Collection[Ticket], spent: Mapping[Place, float] | None, attempts: int, now: float
+    ) -> None:
         """Record what an answer reported.
 
         Args:
             tickets: those of the operations that were carried out.
             spent: the units that they took of each place; None where the answer did not say: the estimates count.
+            attempts: how many operations were carried out.
             now: the time.
         """
+        admitted_at = min((each.admitted_at for each in tickets if each.admitted_at is not None), default=None)
         taken = _taken(tickets, now)
         if spent is None:
             return
         for place, units in {**dict.fromkeys(spent, 0.0), **taken}.items():
             real = spent.get(place, 0.0)
             bucket = self.bucket(place, now)
-            bucket.pace.delivered.add(real, now)
-            if tickets and not bucket.open:
+            bucket.pace.served(real, attempts, admitted_at, now)
+            if not bucket.open:
                 self._line.refill(bucket, now)
                 bucket.give(units - real)
+            elif place.table in self.governed:
+                self._let_go(place.table)
         if tickets:
             self.estimates.learn([ticket.estimate for ticket in tickets], spent)
 
-    def refuse(
-        self, tickets: Collection[Ticket], places: Iterable[Place], now: float, *, partly: bool = False
-    ) -> list[str]:
+    def refuse(self, tickets: Collection[Ticket], places: Iterable[Place], attempts: int, now: float) -> list[str]:
         """Record that operations were refused for want of capacity; they get back what they were given.
 
         Args:
             tickets: those of the operations; none where they had none.
-            places: where capacity was short: from now on, requests to their tables need tickets.
+            places: where capacity was short.
+            attempts: how many operations were refused.
             now: the time.
-            partly: whether others of the same call were carried out.
 
         Returns:
-            Those of the tables whose requests did not need tickets until now.
+            Those of the tables whose requests need tickets from now on, and did not until now.
         """
         admitted_at = min((each.admitted_at for each in tickets if each.admitted_at is not None), default=None)
         for ticket in tickets:
@@ -258,9 +280,28 @@ class Governor:
         for place in set(places):
             bucket = self.bucket(place, now)
             self._line.refill(bucket, now)
-            bucket.refuse(admitted_at, now, partly=partly)
-            new += self._govern(place.table)
+            bucket.refuse(attempts, admitted_at, now)
+            if not bucket.open:
+                new += self._govern(place.table)
+            elif place.table in self.governed:
+                self._let_go(place.table)
         return new
+
+    def blamed(self, tables: Iterable[Place], spent: Mapping[Place, float]) -> list[Place]:
+        """Return where capacity was short, of tables whose answer left something over without saying why.
+
+        It was the table, where no index is known to be written with it; otherwise what refusals have named before.
+        Where they have named nothing, nobody is blamed: a call of which nothing is served says why.
+        """
+        blamed: list[Place] = []
+        for table in tables:
+            known = self._buckets.get(table.table, {}).keys() | spent.keys()
+            places = [each for each in known if each.table == table.table and each.writes is table.writes]
+            if len(places) > 1:
+                buckets = self._buckets.get(table.table, {})
+                places = [each for each in places if each in buckets and buckets[each].pace.lowered]
+            blamed += places or ([] if known else [table])
+        return blamed
 
     def is_waited_for(self, table: str) -> bool:
         """Return whether requests to a table wait; those to several tables are not looked at."""
@@ -305,9 +346,9 @@ def _taken(tickets: Iterable[Ticket], now: float) -> dict[Place, float]:
     """Record that operations were carried out; return the units that they were given."""
     taken: dict[Place, float] = {}
     for ticket in tickets:
-        ticket.admitted_at = None
         for place, units in ticket.estimate.units.items():
             taken[place] = taken.get(place, 0.0) + units
         for bucket, units in ticket.needs[len(ticket.estimate.units) :]:
-            bucket.pace.delivered.add(units, now)  # a partition's: no answer tells of it
+            bucket.pace.served(units, 1, ticket.admitted_at, now)  # a partition's: no answer tells of it
+        ticket.admitted_at = None
     return taken

@@ -153,6 +153,14 @@ class Line:
                 self.refill(bucket, now)
                 bucket.give(units)
 
+    def let_go(self, ticket: Ticket, now: float) -> None:
+        """Admit a waiting ticket whatever there is."""
+        self._queues.leave(ticket)
+        ticket.admitted_at = now
+        for bucket, units in ticket.needs:
+            self.refill(bucket, now)
+            bucket.take(units, ticket.priority)
+
     def fill(self, now: float) -> None:
         """Let the buckets that are waited for fill up to now."""
         for bucket, priorities in self._queues.waiting().items():

@@ -8,8 +8,8 @@ from dynamap_async.executor.pacing.buckets import FIRST_UNITS, LENT_UNITS, Bucke
 INTERACTIVE, BATCH, BACKGROUND = Priority
 
 
-def bucket(rate=100.0, *, burst_seconds=300.0):
-    made = Bucket(burst_seconds, 0.0)
+def bucket(rate=100.0, *, kept_seconds=300.0):
+    made = Bucket(kept_seconds, 0.0)
     made.know(rate, 0.0)
     return made
 
@@ -19,7 +19,7 @@ def test_a_bucket_begins_empty():
 
 
 def test_what_is_not_used_is_kept_up_to_the_burst():
-    kept = bucket(burst_seconds=10)
+    kept = bucket(kept_seconds=10)
     kept.fill(4.0)
     assert kept.tokens == 400
     kept.fill(400.0)
@@ -40,7 +40,7 @@ def test_less_urgent_work_leaves_units_for_what_may_come(priority, kept):
 
 
 def test_what_is_larger_than_the_bucket_needs_a_full_one():
-    assert bucket(burst_seconds=2).needed(500.0, BACKGROUND, due=False) == 200
+    assert bucket(kept_seconds=2).needed(500.0, BACKGROUND, due=False) == 200
 
 
 def test_an_open_bucket_always_has_enough():
@@ -77,10 +77,10 @@ def test_what_was_lent_while_the_limit_was_unknown_is_paid_back():
     assert lent.tokens == -LENT_UNITS
 
 
-def test_after_the_first_refusal_a_few_units_are_there_and_after_others_none():
+def test_after_a_flood_of_refusals_a_few_units_are_there_and_after_others_none():
     refused = Bucket(300.0, 0.0)
-    refused.refuse(None, 1.0)
+    refused.refuse(25, None, 1.0)
     assert refused.tokens == FIRST_UNITS
     refused.fill(3.0)
-    refused.refuse(2.9, 3.0)
+    refused.refuse(1, 2.9, 3.0)
     assert refused.tokens == 0

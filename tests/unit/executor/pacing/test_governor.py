@@ -67,7 +67,7 @@ def test_what_was_taken_too_much_is_given_back_when_the_answer_comes():
     made = known()
     ticket, admitted = asked(made, 1.0)
     assert admitted == [ticket]
-    made.settle([ticket], {TABLE: 0.5}, 1.0)
+    made.settle([ticket], {TABLE: 0.5}, 1, 1.0)
     assert made.bucket(TABLE, 1.0).tokens == 99.5
 
 
@@ -75,7 +75,7 @@ def test_what_was_spent_besides_is_taken_afterwards_and_expected_from_then_on():
     made = known()
     made.know("t", {(None, True): 100.0, ("i", True): 10.0}, 0.0)
     ticket, _ = asked(made, 1.0)
-    made.settle([ticket], {TABLE: 1.0, INDEX: 4.0}, 1.0)
+    made.settle([ticket], {TABLE: 1.0, INDEX: 4.0}, 1, 1.0)
     assert made.bucket(INDEX, 1.0).tokens == 6
     assert dict(made.ticket(PUT, INTERACTIVE, 1.0).needs) == {made.bucket(TABLE, 1.0): 1, made.bucket(INDEX, 1.0): 4}
 
@@ -83,23 +83,37 @@ def test_what_was_spent_besides_is_taken_afterwards_and_expected_from_then_on():
 def test_an_answer_that_does_not_say_what_it_took_took_what_was_expected():
     made = known()
     ticket, _ = asked(made, 1.0)
-    made.settle([ticket], None, 1.0)
+    made.settle([ticket], None, 1, 1.0)
     made.leave(ticket, 1.0)
     assert made.bucket(TABLE, 1.0).tokens == 99
 
 
-def test_a_refused_table_is_governed_from_then_on():
+def flood(made, place, now):
+    """Let so much be refused at once that the rate must be the reason."""
+    return made.refuse([], [place], 25, now) + made.refuse([], [place], 25, now + 0.01)
+
+
+def test_a_table_that_refuses_nearly_everything_is_governed_from_then_on():
     made = governor()
-    assert made.refuse([], [TABLE], 1.0) == ["t"]
+    assert made.refuse([], [TABLE], 1, 1.0) == []
+    assert not made.governs(["t"])
+    assert flood(made, TABLE, 1.1) == ["t"]
     assert made.governs(["t"])
-    assert made.refuse([], [TABLE], 1.1) == []
 
 
 def test_a_refusal_is_about_the_place_that_was_short_only():
     made = governor()
-    made.refuse([], [INDEX], 1.0)
+    flood(made, INDEX, 1.0)
     assert made.bucket(TABLE, 1.0).open
     assert not made.bucket(INDEX, 1.0).open
+
+
+def test_what_a_batch_left_over_is_not_blamed_on_the_table_where_an_index_was_written_too():
+    made = governor()
+    assert made.blamed([TABLE], {TABLE: 1.0, INDEX: 1.0}) == []
+    flood(made, INDEX, 1.0)
+    assert made.blamed([TABLE], {TABLE: 1.0, INDEX: 1.0}) == [INDEX]
+    assert governor().blamed([TABLE], {TABLE: 1.0}) == [TABLE]
 
 
 def test_what_is_lifted_goes_before_what_came_earlier():

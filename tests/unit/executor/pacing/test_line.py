@@ -11,8 +11,8 @@ INTERACTIVE, BATCH, BACKGROUND = Priority
 ESTIMATE = Estimate(Kind("PutItem", "t", None, False, 0), 1.0, {})
 
 
-def bucket(rate=100.0, *, burst_seconds=300.0, now=0.0):
-    made = Bucket(burst_seconds, now)
+def bucket(rate=100.0, *, kept_seconds=300.0, now=0.0):
+    made = Bucket(kept_seconds, now)
     made.know(rate, now)
     return made
 
@@ -75,7 +75,7 @@ def test_of_equal_needs_nobody_is_overtaken_by_a_smaller_one(line):
 
 
 def test_what_is_larger_than_the_bucket_goes_when_it_is_full_and_leaves_a_debt(line):
-    table = bucket(burst_seconds=1.0)
+    table = bucket(kept_seconds=1.0)
     large, *_ = joined(line, ticket((table, 250.0)))
     assert line.admit(0.9) == []
     assert line.admit(1.0) == [large]
@@ -148,7 +148,7 @@ def test_nobody_is_looked_at_where_nobody_waits(line):
 
 @pytest.mark.parametrize("priority", Priority)
 def test_when_it_says_so_somebody_goes(line, priority):
-    table, index = bucket(), bucket(3.0, burst_seconds=2.0)
+    table, index = bucket(), bucket(3.0, kept_seconds=2.0)
     joined(line, ticket((table, 70.0), (index, 4.0), priority=priority), ticket((table, 5.0), priority=priority))
     now = 0.0
     while line.waiting:

@@ -1,0 +1,320 @@
+"""The pace: how many units a second are asked of one table or index, and what refusals say about that. Pure.
+
+A refusal is evidence, not a verdict. What counts is the part of the recent attempts that was refused. Where it is more
+than chance explains, the rate is lowered once, to what was delivered, as a trial: if then hardly anything is refused,
+the rate was the reason, and from there it is raised again slowly. If as much is refused as before, the reason is
+another (a hot partition, a fault, somebody who takes all that there is): sending less would only get us less, so the
+pace is given up, and that part of refusals is expected for a while, longer each time that it was found again. Where
+nothing at all is delivered, nothing can be learned: a part of what was delivered before stays open, so that the end of
+an outage is noticed at once, and from there the rate doubles ten times a second.
+
+Source of the parts: Wald's sequential test decides the trial; the slow rise is AIMD's; that delivery and refusals are
+looked at apart is BBR's. docs/decisions has the comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+FIRST_RATE: Final = 100.0
+"""Units a second to begin with, where most is refused before it is known what is delivered."""
+_TOLERATED: Final = 0.01
+"""The part of the attempts that may be refused without any doubt in the rate."""
+_DEVIATIONS: Final = 3.0
+"""So many standard deviations more than is tolerated are no chance."""
+_SPARE_REFUSALS: Final = 2.0
+"""And so many refusals more, for the few that say nothing."""
+_MEASURED_SECONDS: Final = 0.25
+"""Over at least so long it is measured what is delivered, if it is little."""
+_SOONEST_SECONDS: Final = 0.07
+_ROUND_SECONDS: Final = 0.5
+_ROUND_ATTEMPTS: Final = 50
+_LONGEST_ROUND_SECONDS: Final = 2.0
+_FLOOD: Final = 25
+"""After so many attempts of which most were refused the rate is lowered before anything was measured."""
+_GRACE_SECONDS: Final = 0.1
+"""For so long after that, what was sent before is still on its way, and takes what comes in the meantime."""
+_CUT: Final = 0.97
+"""To which part of what was delivered the rate is lowered."""
+_FEWER: Final = 8.0
+"""How many times fewer refusals a lower rate has to bring to have been the remedy."""
+_LIKELY: Final = 0.75
+"""What is left of a part that was refused when it is measured again: chance has chosen a round that looks bad."""
+_SURE: Final = 3.0
+"""The logarithm of how many times more likely one explanation has to be: twenty times."""
+_LEAST_ATTEMPTS: Final = 12
+_USUAL_ATTEMPTS: Final = 300
+"""Over how many attempts it is known which part is usually refused."""
+_TRIAL_SECONDS: Final = 0.4
+"""So long a trial takes at least before it fails, and twice it has to: others may lower their rates meanwhile."""
+"""So many attempts a trial takes at least before it fails."""
+_MORE: Final = 1.5
+_A_FEW: Final = 0.05
+"""Where so many times the part is refused that was before, and that much besides, the rate was not measured well."""
+_EXPECTED_SECONDS: Final = 8.0
+_LONGEST_EXPECTED_SECONDS: Final = 60.0
+_DOUBLING_SECONDS: Final = 0.1
+_CALM_SECONDS: Final = 1.5
+_MOST_TIMES: Final = 3.0
+_LEAD: Final = 2.0
+"""How many times as fast as what was delivered lately the rate may become."""
+_SEEKING_LEAD: Final = 3.0
+_FLOOR: Final = 0.25
+"""Which part of what was delivered before stays open while nothing is."""
+_BACK: Final = 0.5
+"""Which part of it is open at once when something is delivered again."""
+_OUT_RATE: Final = 10.0
+"""And at least so many units a second."""
+_LEAST_RATE: Final = 0.5
+_MEMORY_SECONDS: Final = 0.5
+"""Over how long what was delivered is averaged."""
+_IDLE_SECONDS: Final = 5.0
+"""After so long without any use of a learned rate, and without a refusal, it is given up."""
+
+
+class Delivered:
+    """How many units a second were delivered lately: an average that forgets."""
+
+    __slots__ = ("_weight", "at")
+
+    def __init__(self) -> None:
+        self._weight = 0.0
+        self.at: float = -math.inf
+        """When something was delivered last."""
+
+    def add(self, units: float, now: float) -> None:
+        """Count units that an answer reported."""
+        self._weight = self.rate(now) + units / _MEMORY_SECONDS
+        self.at = now
+
+    def rate(self, now: float) -> float:
+        """Return the units a second."""
+        return self._weight * math.exp((self.at - now) / _MEMORY_SECONDS) if self._weight else 0.0
+
+
+class Pace:
+    """The rate of one table or index, for reads or for writes."""
+
+    __slots__ = (
+        "_again",
+        "_began",
+        "_evidence",
+        "_expected",
+        "_expected_seconds",
+        "_expected_until",
+        "_out",
+        "_refused",
+        "_refused_at",
+        "_seeking",
+        "_served",
+        "_steady",
+        "_suspected",
+        "_units",
+        "_usual",
+        "_usual_of",
+        "_waited_at",
+        "ceiling",
+        "delivered",
+        "rate",
+    )
+
+    def __init__(self) -> None:
+        self.ceiling: float | None = None
+        """Units a second that are known to be there; None while nothing is known."""
+        self.rate: float | None = None
+        """Units a second that may be spent; None for any number."""
+        self.delivered: Final = Delivered()
+        self._steady = 0.0
+        """Units a second that were delivered when it was measured last."""
+        self._seeking = False
+        """Whether the rate may be far too low, so that it is doubled as long as nothing is refused."""
+        self._out = False
+        """Whether nothing at all was delivered lately."""
+        self._suspected: float | None = None
+        """The part that was refused before the rate was lowered for a trial; None where none is under way."""
+        self._again = False
+        """Whether the trial has failed once."""
+        self._evidence = 0.0
+        """For the trial: how much more likely it is, as a logarithm, that the rate is not the reason."""
+        self._expected = 0.0
+        """The part that is refused for other reasons than the rate."""
+        self._expected_until = -math.inf
+        self._expected_seconds = _EXPECTED_SECONDS
+        self._waited_at = self._refused_at = -math.inf
+        self._usual = 0.0
+        """The part that was refused of the last few hundred attempts."""
+        self._usual_of = 0
+        self._began = -math.inf
+        self._served = self._refused = 0
+        self._units = 0.0
+
+    @property
+    def lowered(self) -> bool:
+        """Whether refusals have made it less than what is known, or than any number."""
+        return self.rate != self.ceiling
+
+    def know(self, ceiling: float | None) -> None:
+        """Set what the limit is, None where there is none that is known; what was learned below the same one stays."""
+        if ceiling != self.ceiling or self._refused_at == -math.inf:
+            lowered = self.rate if self.lowered and ceiling is None and self._refused_at > -math.inf else None
+            self.rate = ceiling if lowered is None else lowered
+            self._suspected, self._seeking = None, False
+        self.ceiling = ceiling
+
+    def suppose(self, rate: float) -> None:
+        """Spend no more than a rate until the limit is known."""
+        self.rate = rate
+
+    def served(self, units: float, attempts: int, sent_at: float | None, now: float) -> None:
+        """Record what was delivered.
+
+        Args:
+            units: how many units.
+            attempts: to how many requests.
+            sent_at: when they were admitted; None where nothing was waited for.
+            now: the time.
+        """
+        self.delivered.add(units, now)
+        if not attempts or not self._is_of_round(sent_at, now):
+            return
+        if self._out:
+            self._out, self._seeking = False, True
+            if self.rate is not None:
+                self.rate = max(self.rate, self._steady * _BACK)
+            self._begin_round(now)
+        self._served += attempts
+        self._units += units
+        self._count(attempts, 0.0)
+        if self._suspected is not None:
+            self._evidence += attempts * math.log((1 - self._suspected) / (1 - self._suspected / _FEWER))
+            self._judge_trial(now)
+        elif now - self._began >= _ROUND_SECONDS:
+            self._end_round(now)
+
+    def refused(self, attempts: int, sent_at: float | None, now: float) -> bool:
+        """Record refusals; return whether they say that there is nothing left.
+
+        Args:
+            attempts: how many requests.
+            sent_at: when they were admitted; None where nothing was waited for.
+            now: the time.
+        """
+        if not self._is_of_round(sent_at, now):
+            return False
+        if not self._refused and self._suspected is None and not self._out:
+            self._begin_round(now)  # what was served before may have come out of what the table had saved
+        self._refused += attempts
+        self._refused_at = now
+        self._count(attempts, 1.0)
+        if self._suspected is not None:
+            self._evidence += attempts * math.log(_FEWER)
+            self._judge_trial(now)
+            return True
+        if self._out or not self._is_too_much(self._expected if now < self._expected_until else 0.0):
+            return self.rate is not None
+        if self._seeking and self.rate is not None:
+            self.rate, self._seeking = max(_LEAST_RATE, self.rate / 2), False
+            self._begin_round(now)
+        elif now - self._began >= (_SOONEST_SECONDS if self._served >= _FLOOD else _MEASURED_SECONDS):
+            self._try_less(now)
+        elif self._refused * 2 > self._served + self._refused >= _FLOOD and (
+            self.rate is None or self.rate > max(FIRST_RATE, self._steady)
+        ):
+            rate = max(FIRST_RATE, self._steady * _CUT)
+            self.rate, self._seeking = rate if self.ceiling is None else min(rate, self.ceiling), True
+            self._begin_round(now + _GRACE_SECONDS)
+        return True
+
+    def waited(self, seconds: float, now: float) -> None:
+        """Raise the rate, for requests have waited for so long and none was refused."""
+        self._waited_at = now
+        if self.rate is None or not self.lowered or seconds <= 0 or self._suspected is not None:
+            return
+        if self._seeking:
+            rate = self.rate * 2 ** min(1.0, seconds / _DOUBLING_SECONDS)
+        else:
+            # The root: of two sessions the slower one gains more, for its rate, so that they come to equal shares.
+            slope = 0.01 * self.rate + 0.3 * math.sqrt(self.rate)
+            calm = now - self._refused_at - _CALM_SECONDS
+            rate = self.rate + slope * 4 ** min(max(0.0, calm), _MOST_TIMES) * min(seconds, 1.0)
+        # No answers, no faster: they may be late, and tell of refusals.
+        least, lead = (FIRST_RATE, _SEEKING_LEAD) if self._seeking else (0.0, _LEAD)
+        rate = min(rate, max(self.rate, least, lead * self.delivered.rate(now)))
+        self.rate = rate if self.ceiling is None else min(rate, self.ceiling)
+
+    def _is_of_round(self, sent_at: float | None, now: float) -> bool:
+        if now - self._began > _LONGEST_ROUND_SECONDS and self._suspected is None:
+            self._end_round(now)
+        # What waited for nothing was sent before the rate was lowered, if it is now.
+        return not self.lowered if sent_at is None else sent_at >= self._began
+
+    def _count(self, attempts: int, refused: float) -> None:
+        self._usual_of = min(_USUAL_ATTEMPTS, self._usual_of + attempts)
+        self._usual += (refused - self._usual) * min(1.0, attempts / self._usual_of)
+
+    def _begin_round(self, now: float) -> None:
+        self._began, self._served, self._refused, self._units = now, 0, 0, 0.0
+
+    def _end_round(self, now: float) -> None:
+        """Keep what a round without a verdict has measured, if it is enough; the next one begins."""
+        seconds, attempts = now - self._began, self._served + self._refused
+        if seconds < _LONGEST_ROUND_SECONDS and attempts < _ROUND_ATTEMPTS:
+            return
+        if self._served:
+            self._steady = self._units / seconds
+        if self.lowered and now - max(self._waited_at, self._refused_at) > _IDLE_SECONDS:
+            self.rate, self._seeking = self.ceiling, False
+        self._begin_round(now)
+
+    def _is_too_much(self, expected: float) -> bool:
+        attempts, allowed = self._served + self._refused, min(1.0, expected + _TOLERATED)
+        chance = _DEVIATIONS * math.sqrt(attempts * allowed * (1 - allowed)) + _SPARE_REFUSALS
+        return self._refused > allowed * attempts + chance
+
+    def _try_less(self, now: float) -> None:
+        """Lower the rate to what was delivered, to see whether that is why so much was refused."""
+        if not self._served:
+            self._go_out(now)
+            return
+        self._steady = self._units / (now - self._began)
+        rate = max(_LEAST_RATE, self._steady * _CUT)
+        self.rate = rate if self.rate is None else min(self.rate, rate)
+        share = self._refused / (self._served + self._refused) * _LIKELY
+        self._suspected, self._evidence, self._seeking = min(share, max(2 * _TOLERATED, self._usual)), 0.0, False
+        self._again = False
+        self._begin_round(now)
+
+    def _go_out(self, now: float) -> None:
+        """Keep a part of what was delivered before open, for nothing is delivered now, which says nothing of it."""
+        rate = max(_OUT_RATE, self._steady * _FLOOR)
+        self.rate = rate if self.rate is None else min(self.rate, rate)
+        self._suspected, self._out = None, True
+        self._begin_round(now)
+
+    def _judge_trial(self, now: float) -> None:
+        attempts, suspected = self._served + self._refused, self._suspected or 0.0
+        if self._evidence <= -_SURE:
+            self._expected, self._expected_seconds = 0.0, _EXPECTED_SECONDS
+            self._suspected = None
+            self._begin_round(now)
+        elif self._evidence < _SURE or attempts < _LEAST_ATTEMPTS:
+            return
+        elif not self._served:
+            if attempts * (1 - suspected) >= _SURE:
+                self._go_out(now)
+        elif self._refused > (_MORE * suspected + _A_FEW) * attempts:
+            if now - self._began >= _MEASURED_SECONDS:
+                self._try_less(now)
+        elif now - self._began >= _TRIAL_SECONDS:
+            self._fail_trial(max(suspected, self._refused / attempts), now)
+
+    def _fail_trial(self, share: float, now: float) -> None:
+        """Give the pace up, at the second time that a lower rate has not helped."""
+        if not self._again:
+            self._again, self._evidence = True, 0.0
+        else:
+            self._expected, self._expected_until = share, now + self._expected_seconds
+            self._expected_seconds = min(_LONGEST_EXPECTED_SECONDS, 2 * self._expected_seconds)
+            self.rate, self._suspected = self.ceiling, None
+        self._begin_round(now)

@@ -1,0 +1,186 @@
+"""Pacing does no harm: where refusals have other reasons than the rate, where it knows too little, to whoever waits."""
+
+import asyncio
+import random
+
+import pytest
+
+from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Priority, RetryPolicy, Session, Throughput, attr
+from dynamap_async.errors import ServiceError, ThrottledError
+
+
+class Counter(Model, table="counters"):
+    name: PartitionKey[str]
+    value: Attr[int] = attr(default=0)
+
+
+class Table:
+    """So many write units a second, and some kept; it refuses a part of all requests besides, or all for a while."""
+
+    max_connections = 64
+
+    def __init__(self, rate, *, kept=0.0, unrelated=0.0, outage=None, seed=1):
+        self.rate, self.tokens, self.unrelated, self.outage = rate, kept, unrelated, outage
+        self.most = max(kept, rate)
+        self.chance = random.Random(seed)
+        self.at = None
+        self.served, self.refused = [], 0
+
+    async def open(self):
+        pass
+
+    async def close(self):
+        pass
+
+    def take(self, units=1.0):
+        now = asyncio.get_running_loop().time()
+        self.tokens = min(self.most, self.tokens + (now - (self.at or now)) * self.rate)
+        self.at = now
+        out = self.outage is not None and self.outage[0] <= now - 1000 < self.outage[1]
+        if out or self.tokens < min(units, self.rate) or self.chance.random() < self.unrelated:
+            self.refused += 1
+            return False
+        self.tokens -= units
+        self.served.append(now)
+        return True
+
+    async def send(self, request):
+        await asyncio.sleep(self.chance.uniform(0.02, 0.04))
+        if request.operation == "BatchWriteItem":
+            entries = request.body["RequestItems"]["counters"]
+            left = [entry for entry in entries if not self.take()]
+            if len(left) == len(entries):
+                raise refusal()
+            units = float(len(entries) - len(left))
+            return {"UnprocessedItems": {"counters": left} if left else {}, "ConsumedCapacity": [taken(units)]}
+        if not self.take():
+            raise refusal()
+        return {"ConsumedCapacity": taken(1.0), "Attributes": {**request.body.get("Key", {}), "value": {"N": "1"}}}
+
+    def between(self, begin, end):
+        return sum(begin <= at - 1000 < end for at in self.served) / (end - begin)
+
+
+def taken(units):
+    return {"TableName": "counters", "CapacityUnits": units, "Table": {"CapacityUnits": units}}
+
+
+def refusal():
+    return ThrottledError("no units", service_code="Throttled", operation="?", table="counters", status=400)
+
+
+def now():
+    return asyncio.get_running_loop().time()
+
+
+async def together(calls):
+    async with asyncio.TaskGroup() as group:
+        for call in calls:
+            group.create_task(call)
+
+
+async def work(session, until, number):
+    while now() < until:
+        await session.update(Counter, f"{number}").add(Counter.value, 1)
+
+
+async def updated(table, policy, seconds, tasks=8):
+    """Return how often tasks that do nothing else have updated an item."""
+    async with Session(transport=table, capacity=policy) as session, asyncio.TaskGroup() as group:
+        for number in range(tasks):
+            group.create_task(work(session, now() + seconds, number))
+    return len(table.served)
+
+
+@pytest.mark.parametrize("limits", ["throttles", Throughput(read=50_000, write=50_000)], ids=["learned", "known"])
+@pytest.mark.parametrize("share", [0.003, 0.1])
+async def test_refusals_that_have_nothing_to_do_with_the_rate_cost_no_more_than_their_part(limits, share):
+    paced = await updated(Table(1e6, unrelated=share), CapacityPolicy(limits=limits), 3.0)
+    unpaced = await updated(Table(1e6, unrelated=share), CapacityPolicy(enabled=False), 3.0)
+    assert paced >= (1 - 2 * share) * unpaced
+
+
+@pytest.mark.parametrize("limits", ["throttles", Throughput(read=100, write=100)], ids=["learned", "known"])
+async def test_a_table_that_recovers_is_used_within_a_second_and_nothing_has_failed(limits):
+    table = Table(100, outage=(3.0, 5.0))
+    async with (
+        Session(transport=table, capacity=CapacityPolicy(limits=limits)) as session,
+        asyncio.TaskGroup() as group,
+    ):
+        for number in range(8):
+            group.create_task(work(session, now() + 8.0, number))
+    assert table.between(5.0, 6.0) >= 0.8 * table.between(1.0, 3.0)
+
+
+async def test_urgent_work_spends_what_a_table_has_saved_without_waiting_for_a_limit_that_is_known():
+    async with Session(
+        transport=Table(5, kept=1500.0), capacity=CapacityPolicy(limits=Throughput(read=5, write=5))
+    ) as s:
+        begin = now()
+        await together(s.put(Counter(name=f"{number}")) for number in range(40))
+        assert now() - begin < 0.1
+
+
+@pytest.mark.parametrize("limits", ["throttles", Throughput(read=5, write=5)], ids=["learned", "known"])
+async def test_a_small_table_takes_a_load_in_about_the_time_it_needs_and_no_item_fails(limits):
+    async with Session(transport=Table(5), capacity=CapacityPolicy(limits=limits)) as session:
+        begin = now()
+        await session.put_many(Counter(name=f"{number}") for number in range(60))
+        assert now() - begin < 1.2 * 60 / 5
+
+
+async def test_single_puts_beyond_a_small_table_wait_and_do_not_fail():
+    async with Session(transport=Table(5)) as session:
+        begin = now()
+        await together(session.put(Counter(name=f"{number}")) for number in range(60))
+        assert now() - begin < 2 * 60 / 5
+
+
+async def test_a_load_goes_on_while_a_client_that_does_not_wait_takes_most():
+    async def push(table):
+        while True:
+            await asyncio.sleep(0.002 * table.chance.random())
+            table.take() and table.served.pop()
+
+    async def written(policy):
+        table = Table(25)
+        async with Session(transport=table, capacity=policy) as session:
+            pushing = asyncio.create_task(push(table))
+            tasks = [asyncio.create_task(work(session, now() + 10, number)) for number in range(8)]
+            await asyncio.wait(tasks)
+            pushing.cancel()
+            assert all(task.exception() is None or isinstance(task.exception(), ServiceError) for task in tasks)
+        return len(table.served)
+
+    assert await written(CapacityPolicy()) >= 0.8 * await written(CapacityPolicy(enabled=False))
+
+
+async def test_a_table_that_serves_nothing_fails_a_request_after_its_attempts():
+    async with Session(transport=Table(5, outage=(0.0, 1e9))) as session:
+        with pytest.raises(ThrottledError) as failed:
+            await session.put(Counter(name="a"))
+    assert failed.value.attempts == 8
+
+
+async def test_a_load_in_the_background_is_held_to_a_known_limit_and_spends_no_savings_at_once():
+    table = Table(100, kept=30_000.0)
+    policy = CapacityPolicy(limits=Throughput(read=100, write=100))
+    async with (
+        Session(transport=table, capacity=policy) as session,
+        session.scope("load", priority=Priority.BACKGROUND),
+    ):
+        await asyncio.sleep(600)
+        begin = now()
+        await session.put_many(Counter(name=f"{number}") for number in range(500))
+        assert 3.5 < now() - begin < 5.5
+
+
+async def test_without_retries_a_refusal_fails_at_once_though_others_are_served():
+    table = Table(5, kept=5.0)
+    async with Session(transport=table, retry=RetryPolicy(max_attempts=1)) as session:
+        for number in range(5):
+            await session.put(Counter(name=f"{number}"))
+        with pytest.raises(ServiceError) as failed:
+            await session.put(Counter(name="one more"))
+    assert failed.value.attempts == 1
+    assert table.refused == 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dynamap_async.session import Session
     from dynamap_async.testing import Engine, FrozenClock, RequestLog
     from dynamap_async.testing.faults import Faults
-    from dynamap_async.testing.prepared import Place, Prepared
+    from dynamap_async.testing.prepared import EngineEndpoint, Prepared
     from dynamap_async.testing.seeding import Seed
 
 ENGINE: Final = "DYNAMAP_ENGINE"
@@ -76,10 +76,10 @@ def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _dynamap_place(pytestconfig: pytest.Config, dynamodb_endpoint: str) -> Place:
-    from dynamap_async.testing.prepared import Place
+def _dynamap_place(pytestconfig: pytest.Config, dynamodb_endpoint: str) -> EngineEndpoint:
+    from dynamap_async.testing.prepared import EngineEndpoint
 
-    return Place(dynamodb_endpoint, pytestconfig.stash.get(_STARTED, None))
+    return EngineEndpoint(dynamodb_endpoint, pytestconfig.stash.get(_STARTED, None))
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def dynamap_clock(_dynamap_clock: FrozenClock) -> FrozenClock:
 @pytest.fixture
 def _dynamap_prepared(
     request: pytest.FixtureRequest,
-    _dynamap_place: Place,
+    _dynamap_place: EngineEndpoint,
     dynamap_settings: dict[str, Any],
     dynamap_models: Sequence[type[Model]],
     dynamap_faults: Faults,

@@ -27,7 +27,7 @@ from dynamap_async.wire import Body
 _CONNECTION = frozenset(field.name for field in fields(Connection))
 
 
-class Place:
+class EngineEndpoint:
     """Where the tests of one process send to, unless their settings say otherwise.
 
     Args:
@@ -56,7 +56,7 @@ class Place:
 class Prepared:
     """What a test asked for, before anything is opened."""
 
-    place: Place
+    place: EngineEndpoint
     settings: Mapping[str, Any]
     """Arguments of ``Session`` that win over the engine's own."""
     models: Sequence[type[Model]]

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NoReturn, TypeAlias
 
 import typer
 
-from dynamap_async.cli.capacity.estimate import Estimate, Prices
+from dynamap_async.cli.capacity.estimate import CapacityEstimate, Prices
 from dynamap_async.cli.capacity.sizes import measure, parse_size
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.limits import TRANSACTION_ACTIONS
@@ -102,7 +102,7 @@ def capacity(
     if consistent and transactional:
         _refuse("--transactional", "transactional reads are consistent as they are; leave out --consistent")
     size, source = _size(item_size, item)
-    estimate = Estimate(
+    estimate = CapacityEstimate(
         size_bytes=size,
         old_size_bytes=None if old_size is None else _parsed("--old-size", old_size),
         items=items,
@@ -121,7 +121,7 @@ def capacity(
         _show(estimate, source)
 
 
-def _check(estimate: Estimate) -> None:
+def _check(estimate: CapacityEstimate) -> None:
     if estimate.transactional and (estimate.items or 0) > TRANSACTION_ACTIONS:
         _refuse("--items", f"a transaction reads at most {TRANSACTION_ACTIONS} items; ask for fewer at a time")
     if (estimate.items or 0) > _MOST:
@@ -176,7 +176,7 @@ def _prices(option: str, prices: tuple[float, float] | None) -> Prices | None:
     return Prices(read=read, write=write)
 
 
-def _show(estimate: Estimate, source: str | None) -> None:
+def _show(estimate: CapacityEstimate, source: str | None) -> None:
     try:
         from rich.console import Console
 

@@ -38,7 +38,7 @@ class Provisioned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class CapacityEstimate:
     """The question, and what follows from it."""
 
     size_bytes: int

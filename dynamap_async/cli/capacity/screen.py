@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dynamap_async.cli.capacity.estimate import HOURS, Estimate, Prices
+from dynamap_async.cli.capacity.estimate import HOURS, CapacityEstimate, Prices
 
 _GAP: Final = 3
 _READS: Final = {
@@ -20,7 +20,7 @@ _READS: Final = {
 }
 
 
-def show(console: Console, estimate: Estimate, source: str | None) -> None:
+def show(console: Console, estimate: CapacityEstimate, source: str | None) -> None:
     """Print an estimate.
 
     Args:
@@ -42,7 +42,7 @@ def show(console: Console, estimate: Estimate, source: str | None) -> None:
             _month(console, month)
 
 
-def _units(console: Console, estimate: Estimate) -> None:
+def _units(console: Console, estimate: CapacityEstimate) -> None:
     rates = estimate.has_rate
     headings = ["", "units", *(["per second"] if rates else [])]
     table = _table(*headings)
@@ -59,7 +59,7 @@ def _units(console: Console, estimate: Estimate) -> None:
         console.print(Padding(whole, (0, 0, 0, 2), expand=False))
 
 
-def _lines(estimate: Estimate) -> Iterator[tuple[str, Fraction, Fraction | None]]:
+def _lines(estimate: CapacityEstimate) -> Iterator[tuple[str, Fraction, Fraction | None]]:
     kind = _READS[estimate.consistency]
     if estimate.items is None:
         label = f"Read, {kind}"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from dynamap_async import Credentials, Session
 from dynamap_async.cli.demo.scenario import Scenario
 from dynamap_async.cli.demo.screen import Screen, number_of
-from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, Answer, ask_all, put_all, tables_of
+from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, AnsweredQuestion, ask_all, put_all, tables_of
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
@@ -27,7 +27,7 @@ _READ_TIMEOUT_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DemoEndpoint:
     """Where the demo runs."""
 
     endpoint_url: str
@@ -80,16 +80,16 @@ def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | Non
 
 
 @contextmanager
-def _place(engine: str | LocalEngine, screen: Screen) -> Generator[Place]:
+def _place(engine: str | LocalEngine, screen: Screen) -> Generator[DemoEndpoint]:
     if isinstance(engine, str):
         screen.fact("engine", engine)
-        yield Place(endpoint_url=engine, own=False)
+        yield DemoEndpoint(endpoint_url=engine, own=False)
         return
     with ExitStack() as stack:
         stack.enter_context(_without_aws_settings())
         with screen.step("engine", "moto, embedded in this process"):
             stack.enter_context(engine)
-        yield Place(endpoint_url=engine.endpoint_url, own=True)
+        yield DemoEndpoint(endpoint_url=engine.endpoint_url, own=True)
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _embedded() -> LocalEngine:
         raise MissingExtraError("The demo's embedded engine") from error
 
 
-async def _work(scenarios: Sequence[Scenario], place: Place, screen: Screen) -> list[Answer]:
+async def _work(scenarios: Sequence[Scenario], place: DemoEndpoint, screen: Screen) -> list[AnsweredQuestion]:
     models = [model for scenario in scenarios for model in scenario.models]
     items = [item for scenario in scenarios for item in scenario.items()]
     questions = [question for scenario in scenarios for question in scenario.questions]

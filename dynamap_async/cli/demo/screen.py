@@ -16,7 +16,7 @@ from rich.text import Text
 from dynamap_async import Plan, __version__
 from dynamap_async.cli.demo.scenario import Scenario, words_of
 from dynamap_async.cli.demo.tables import table_of
-from dynamap_async.cli.demo.work import Answer
+from dynamap_async.cli.demo.work import AnsweredQuestion
 
 _INDENT: Final = 4
 _LABEL: Final = 8
@@ -77,7 +77,7 @@ class Screen:
         self._console.print(Rule(Text(scenario.title, style="bold"), align="left", style="cyan"))
         self._console.print(Text(scenario.source, style="dim"))
 
-    def answer(self, number: int, answer: Answer, *, explain: bool) -> None:
+    def answer(self, number: int, answer: AnsweredQuestion, *, explain: bool) -> None:
         """Print a question, how it was answered, at what cost, and the items."""
         asked, remarks = words_of(answer.question)
         self._console.print()
@@ -96,7 +96,7 @@ class Screen:
             self._console.print()
             self._indented(content)
 
-    def closing(self, answers: Sequence[Answer]) -> None:
+    def closing(self, answers: Sequence[AnsweredQuestion]) -> None:
         """Print the sums, and what to read next."""
         questions = number_of(len(answers), "question")
         requests = number_of(sum(answer.requests for answer in answers), "request")
@@ -130,7 +130,7 @@ def _way(plan: Plan) -> Text:
     return Text.assemble("Query on ", plan.model, ", through ", way, ", descending" if plan.descending else "")
 
 
-def _cost(answer: Answer) -> str:
+def _cost(answer: AnsweredQuestion) -> str:
     found = f"{number_of(len(answer.found), 'item')} found, {answer.evaluated} read"
     return f"{found}, {number_of(answer.requests, 'request')}, {number_of(answer.read_units, 'read unit')}"
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dynamap_async import Model
-from dynamap_async.cli.demo.work import Answer
+from dynamap_async.cli.demo.work import AnsweredQuestion
 from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Comparison, Condition, Path, paths_in
 from dynamap_async.models import definition_of
@@ -33,7 +33,7 @@ class Column:
     """In characters of a terminal."""
 
 
-def table_of(answer: Answer, width: int) -> Table:
+def table_of(answer: AnsweredQuestion, width: int) -> Table:
     """Return the items of an answer as a table of this width, or narrower.
 
     Fields that were selected come as they were selected. Of whole items the key comes first, then what the question
@@ -54,7 +54,7 @@ def table_of(answer: Answer, width: int) -> Table:
     return table
 
 
-def _columns(answer: Answer) -> Iterator[Column]:
+def _columns(answer: AnsweredQuestion) -> Iterator[Column]:
     names = answer.plan.projection or tuple(dict.fromkeys(_fields_by_interest(answer)))
     for name, values in _values(answer, names).items():
         cells = tuple(map(written, values))
@@ -74,14 +74,14 @@ def _fitting(columns: Iterator[Column], width: int) -> list[Column]:
     return fitting
 
 
-def _values(answer: Answer, names: Sequence[str]) -> Mapping[str, list[Any]]:
+def _values(answer: AnsweredQuestion, names: Sequence[str]) -> Mapping[str, list[Any]]:
     if answer.plan.projection:
         return dict(zip(names, map(list, zip(*answer.found, strict=True)), strict=True))
     found = in_order(answer)
     return {name: [getattr(item, name) for item in found] for name in names}
 
 
-def in_order(answer: Answer) -> list[Model]:
+def in_order(answer: AnsweredQuestion) -> list[Model]:
     """Return whole items in the answer's order; those of a scan, which has none, in the order of their keys."""
     found: list[Model] = answer.found
     if answer.plan.operation != "Scan":
@@ -90,7 +90,7 @@ def in_order(answer: Answer) -> list[Model]:
     return sorted(found, key=lambda item: [getattr(item, name) for name in keys])
 
 
-def _fields_by_interest(answer: Answer) -> list[str]:
+def _fields_by_interest(answer: AnsweredQuestion) -> list[str]:
     definition, plan = definition_of(answer.model), answer.plan
     conditions = (*plan.key_conditions, *plan.filters)
     asked_for = [path.attribute for condition in conditions for path in paths_in(condition)]

@@ -22,7 +22,7 @@ _POLL_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AnsweredQuestion:
     """What a question gave, and what it took."""
 
     question: Question
@@ -60,9 +60,9 @@ async def put_all(session: Session, items: Sequence[Model], done: Callable[[], N
 
 async def ask_all(
     questions: Sequence[Question], transport: Transport, table_prefix: str, done: Callable[[], None]
-) -> list[Answer]:
+) -> list[AnsweredQuestion]:
     """Ask all questions at once, each on a metered session of its own; return the answers in the questions' order."""
-    answers: dict[int, Answer] = {}
+    answers: dict[int, AnsweredQuestion] = {}
 
     async def ask(number: int) -> None:
         answers[number] = await _ask(questions[number], Meter(transport), table_prefix)
@@ -74,12 +74,12 @@ async def ask_all(
     return [answers[number] for number in range(len(questions))]
 
 
-async def _ask(question: Question, meter: Meter, table_prefix: str) -> Answer:
+async def _ask(question: Question, meter: Meter, table_prefix: str) -> AnsweredQuestion:
     async with Session(transport=meter, table_prefix=table_prefix, retry=RETRY) as session:
         query = question(session)
         found = await query
         requests, pages = meter.sent, list(meter.answered)
-        return Answer(
+        return AnsweredQuestion(
             question=question,
             plan=query.explain(),
             model=query.spec.model,

@@ -33,7 +33,7 @@ class LogEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FaultDecision:
     """What is to happen to one request."""
 
     fault: Fault | None
@@ -59,7 +59,7 @@ Pick: TypeAlias = Callable[[Call, Random], Fault]
 """Chooses what happens to a request."""
 
 
-class Part:
+class PlayedRule:
     """A rule with its fault, and how far it has been played."""
 
     def __init__(self, match: Match, pick: Pick, *, name: str, operations: AbstractSet[str], random: Random) -> None:
@@ -107,7 +107,7 @@ class Script:
 
     def __init__(self, *, seed: int = 0) -> None:
         self._seed: Final = seed
-        self._parts: list[Part] = []
+        self._parts: list[PlayedRule] = []
         self._added = 0
         self._log: list[LogEntry] = []
 
@@ -165,7 +165,7 @@ class Script:
         """The rules that have not been played to their end, as text; empty once everything scripted has happened."""
         return tuple(str(part) for part in self._parts if part.unused)
 
-    def decide(self, call: Call) -> Verdict:
+    def decide(self, call: Call) -> FaultDecision:
         """Count and log a request, and return what is to happen to it; whatever carries requests asks once for each."""
         slow: list[Slow] = []
         fault: Fault | None = None
@@ -187,7 +187,7 @@ class Script:
                 delay_seconds=sum(each.seconds for each in slow),
             )
         )
-        return Verdict(fault, tuple(slow))
+        return FaultDecision(fault, tuple(slow))
 
     def add(self, match: Match, pick: Pick, *, name: str, operations: AbstractSet[str] = OPERATIONS) -> None:
         """Add a rule whose fault is chosen request by request.
@@ -200,7 +200,7 @@ class Script:
         """
         self._added += 1
         random = Random(f"{self._seed}/{self._added}")  # noqa: S311 - it must repeat itself
-        self._parts.append(Part(match, pick, name=name, operations=operations, random=random))
+        self._parts.append(PlayedRule(match, pick, name=name, operations=operations, random=random))
 
     def _add(self, match: Match, fault: Fault) -> None:
         operations = UNPROCESSED.keys() if isinstance(fault, LeftOver) else OPERATIONS

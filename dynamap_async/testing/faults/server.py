@@ -21,7 +21,7 @@ from dynamap_async.testing.faults.answers import damaged_answer, error_answer, f
 from dynamap_async.testing.faults.calls import Call, call_of, divided, with_left_over
 from dynamap_async.testing.faults.exchange import Received, read_request, reset, write_answer
 from dynamap_async.testing.faults.kinds import Break, Broken, Damaged, Fault, IdleClose, LeftOver, Replaced
-from dynamap_async.testing.faults.script import Script, Verdict
+from dynamap_async.testing.faults.script import FaultDecision, Script
 from dynamap_async.testing.probe import HOST
 from dynamap_async.transport.channel import Answer
 
@@ -200,7 +200,7 @@ class FaultyServer:
             return failed(502, html=True)
 
 
-async def _sent(writer: asyncio.StreamWriter, answer: Answer, verdict: Verdict) -> bool:
+async def _sent(writer: asyncio.StreamWriter, answer: Answer, verdict: FaultDecision) -> bool:
     fault = verdict.fault
     damage = fault.how if isinstance(fault, Damaged) else None
     if damage is not None:

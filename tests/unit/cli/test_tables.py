@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dynamap_async import Attr, Model, PartitionKey, Query, Scan, SortKey, attr
 from dynamap_async.cli.demo.tables import table_of, written
-from dynamap_async.cli.demo.work import Answer
+from dynamap_async.cli.demo.work import AnsweredQuestion
 
 
 class Shot(Model, table="shots"):
@@ -22,7 +22,9 @@ class Shot(Model, table="shots"):
 
 
 def answer_to(query, found):
-    return Answer(question=lambda session: query, plan=query.explain(), model=Shot, found=found, requests=1, pages=[])
+    return AnsweredQuestion(
+        question=lambda session: query, plan=query.explain(), model=Shot, found=found, requests=1, pages=[]
+    )
 
 
 def lines(answer, width=76):

@@ -10,7 +10,7 @@ from dynamap_async.request import Request
 from dynamap_async.testing import FrozenClock, LocalEngine, RequestLog
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.kept import Kept, KeptTables, WatchedTransport, emptied
-from dynamap_async.testing.prepared import Place, Prepared
+from dynamap_async.testing.prepared import EngineEndpoint, Prepared
 
 pytestmark = pytest.mark.asyncio
 
@@ -35,7 +35,7 @@ class User(Model, table="users"):
 
 @pytest.fixture
 def place(engine):
-    return Place(engine.endpoint_url, engine)
+    return EngineEndpoint(engine.endpoint_url, engine)
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ async def test_tables_of_another_region_are_made_for_each_test(place, names):
 
 async def test_an_engine_that_runs_elsewhere_keeps_nothing(engine, names):
     before = names()
-    async with prepared(Place(engine.endpoint_url), Account):
+    async with prepared(EngineEndpoint(engine.endpoint_url), Account):
         assert names() != before
     assert names() == before
 
@@ -168,7 +168,7 @@ async def test_the_embedded_engine_empties_without_a_request():
     with LocalEngine() as local:
         assert local.empty([])
         assert not local.empty(["nothing"])
-        place = Place(local.endpoint_url, local)
+        place = EngineEndpoint(local.endpoint_url, local)
         for number in range(30):
             async with prepared(place, Entry) as session:
                 await session.put_many([Entry(account="ada", number=each) for each in range(number)])

@@ -8,7 +8,7 @@ from dynamap_async import Attr, Model, PartitionKey, attr
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing import FrozenClock, LocalEngine, RequestLog
 from dynamap_async.testing.faults import Faults
-from dynamap_async.testing.prepared import Place, Prepared
+from dynamap_async.testing.prepared import EngineEndpoint, Prepared
 from dynamap_async.transport import http
 
 pytestmark = pytest.mark.asyncio
@@ -49,13 +49,13 @@ def prepared(place, **settings):
 
 
 async def test_tables_cost_one_request_each_on_the_embedded_engine(local, tables_at):
-    async with prepared(Place(local.url, local.engine)).open():
+    async with prepared(EngineEndpoint(local.url, local.engine)).open():
         assert len(tables_at(local.url)) == 2
     assert local.seen == ["CreateTable", "CreateTable", "ListTables"]
 
 
 async def test_the_next_test_with_the_same_models_costs_no_request(local):
-    place = Place(local.url, local.engine)
+    place = EngineEndpoint(local.url, local.engine)
     async with prepared(place).open():
         pass
     local.seen.clear()
@@ -65,7 +65,7 @@ async def test_the_next_test_with_the_same_models_costs_no_request(local):
 
 
 async def test_only_the_tables_of_the_test_are_dropped(local, tables_at):
-    place = Place(local.url, local.engine)
+    place = EngineEndpoint(local.url, local.engine)
     async with prepared(place, table_prefix="kept-").open():
         async with prepared(place, table_prefix="other-").open():
             pass
@@ -73,14 +73,14 @@ async def test_only_the_tables_of_the_test_are_dropped(local, tables_at):
 
 
 async def test_tables_of_an_engine_that_runs_elsewhere_are_deleted_by_requests(local, tables_at):
-    async with prepared(Place(local.url)).open() as session:
+    async with prepared(EngineEndpoint(local.url)).open() as session:
         await session.tables.delete(Ledger)
     assert local.seen.count("DeleteTable") == 2
     assert tables_at(local.url) == []
 
 
 async def test_a_table_that_cannot_be_dropped_keeps_no_other(local, tables_at):
-    opening = prepared(Place(local.url), table_prefix="kept-").open()
+    opening = prepared(EngineEndpoint(local.url), table_prefix="kept-").open()
     await opening.__aenter__()
     (region,) = (each for each in local.engine._server._backend.values() if each.tables)
     region.tables["kept-accounts"].deletion_protection_enabled = True
@@ -93,7 +93,7 @@ async def test_a_table_that_cannot_be_dropped_keeps_no_other(local, tables_at):
 
 async def test_settings_that_lead_to_another_engine_have_their_tables_deleted_there(local, tables_at):
     with LocalEngine() as idle:
-        async with prepared(Place(idle.endpoint_url, idle), endpoint_url=local.url).open():
+        async with prepared(EngineEndpoint(idle.endpoint_url, idle), endpoint_url=local.url).open():
             pass
     assert tables_at(local.url) == []
 
@@ -106,7 +106,7 @@ async def test_where_the_engine_is_is_looked_up_once(local, monkeypatch):
         return complete(connection)
 
     monkeypatch.setattr(http, "complete_settings", noted)
-    place = Place(local.url, local.engine)
+    place = EngineEndpoint(local.url, local.engine)
     for _ in range(3):
         async with prepared(place).open():
             pass
@@ -114,7 +114,7 @@ async def test_where_the_engine_is_is_looked_up_once(local, monkeypatch):
 
 
 async def test_forgetting_tables_that_are_not_there_is_no_error(local, tables_at):
-    async with prepared(Place(local.url, local.engine), table_prefix="kept-").open():
+    async with prepared(EngineEndpoint(local.url, local.engine), table_prefix="kept-").open():
         local.engine.forget(["nothing"])
         assert len(tables_at(local.url)) == 2
 

@@ -11,16 +11,27 @@ from benchmarks.pacing.model import Law, Situation, run, share_of
 from dynamap_async.executor.pacing.pace import Pace
 
 
-class Ours(Pace):
+class Ours:
     """The law of this library, asked one unit at a time."""
+
+    def __init__(self) -> None:
+        self.rate: float | None = None
+        self._pace = Pace()
 
     def served(self, units: float, sent_at: float, now: float) -> None:
         """Take note of an answer."""
-        super().served(units, 1, sent_at, now)
+        self._pace.served(units, 1, sent_at, now)
+        self.rate = self._pace.rate
 
     def refused(self, units: float, sent_at: float, now: float) -> None:
         """Take note of a refusal."""
-        super().refused(1, sent_at, now)
+        self._pace.refused(1, sent_at, now)
+        self.rate = self._pace.rate
+
+    def waited(self, seconds: float, now: float) -> None:
+        """Take note that requests wait."""
+        self._pace.waited(seconds, now)
+        self.rate = self._pace.rate
 
 
 LAWS: dict[str, Callable[[], Law]] = {

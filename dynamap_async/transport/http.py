@@ -1,14 +1,16 @@
 """The transport that sends DynamoDB's JSON itself: encode, sign, send, verify, decode."""
 
+from __future__ import annotations
+
 import asyncio
 import copy
 import time
-from dataclasses import dataclass
 from typing import Self
 
 import orjson
 
 from dynamap_async.config import Credentials, RetryPolicy
+from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer, read_in_pieces

@@ -1,13 +1,16 @@
 """Everything that has to be known before the first request, except credentials, which change."""
 
+from __future__ import annotations
+
 import os
 import re
 import ssl
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple
 
+from dynamap_async.dataclass import dataclass
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
 

@@ -1,5 +1,7 @@
 """How connections are encrypted: whom to trust, as botocore has it, without loading it. Blocks: it reads files."""
 
+from __future__ import annotations
+
 import os
 import ssl
 from dataclasses import replace

@@ -54,6 +54,12 @@ PURE_TESTS = (
     *(f"tests/unit/{room}" for room in ("codec", "models", "native", "transport")),
     *("tests/property", "tests/contract", "tests/service"),
 )
+ONE_ENGINE = ("-k", "not [moto")
+BUILT_ON_OTHERS = (
+    *("tests/unit", "tests/contract", "tests/service", "tests/property/test_codec_laws.py"),
+    *("tests/property/test_model_laws.py", "tests/architecture/test_imports.py"),
+    *("tests/concurrency/test_awaiting.py", "tests/concurrency/test_loops.py"),  # anyio
+)
 
 OPENS_A_SESSION = """
 import asyncio, aioboto3
@@ -141,18 +147,32 @@ def layers(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Every test passes against the built wheel; on the newest Python in asyncio's debug mode."""
-    debug = session.python == PYTHONS[-1]  # it reports calls from a wrong thread, and takes twice as long
-    run_tests(session, select=["--override-ini=asyncio_debug=true"] if debug else [])
+    """Every test passes against the built wheel; on the newest Python in asyncio's debug mode.
+
+    Debug mode reports calls from a wrong thread, and takes twice as long. Where another Python runs everything, what
+    says as much on one as on two is left out there: the tests on moto, which are those on the native engine, and three
+    quarters of the laws' examples.
+    """
+    select: list[str] = []
+    if session.python == PYTHONS[-1]:
+        select = ["--override-ini=asyncio_debug=true"]
+        if any(runs(f"python{version}") for version in PYTHONS[:-1]):
+            session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
+            select += ONE_ENGINE
+    run_tests(session, select=select)
 
 
 @nox.session(python="3.11")
 def tests_minimum(session: nox.Session) -> None:
-    """The lowest versions that pyproject.toml allows pass the same tests."""
+    """With the lowest versions that pyproject.toml allows pass the tests of what is built on other packages.
+
+    What is left out takes nothing from them: the executor's tests on a virtual clock, laws of plain values, docs.
+    """
     extras = PROJECT["project"]["optional-dependencies"]
     tested = ("cli", "local", "otel")  # not fastapi: the test client of its lowest version warns with our anyio
     lowest = [*PROJECT["project"]["dependencies"], *(each for extra in tested for each in extras[extra])]
-    run_tests(session, pins=[requirement.replace(">=", "==") for requirement in lowest])
+    pins = [requirement.replace(">=", "==") for requirement in lowest]
+    run_tests(session, pins=pins, select=[*BUILT_ON_OTHERS, *ONE_ENGINE])
 
 
 @nox.session(python="3.11")
@@ -160,7 +180,8 @@ def tests_pure(session: nox.Session) -> None:
     """Without a compiler the wheel builds, for any Python, and what reads and writes items passes the same tests."""
     install_tests(session, wheel=built_wheel(session, compiler=False))
     session.env["DYNAMAP_NATIVE_CODEC"] = "0"
-    run_pytest(session, *PURE_TESTS, *session.posargs)
+    session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
+    run_pytest(session, *PURE_TESTS, *ONE_ENGINE, *session.posargs)
 
 
 @nox.session
@@ -232,7 +253,7 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(default=False, python="3.13")
 def bench_compare(session: nox.Session) -> None:
-    """Fail if this library is dearer by more than 3 % than at a commit, HEAD or `-- NAME`; about two minutes."""
+    """Fail if this library is dearer by more than 3 % than at a commit, HEAD or `-- NAME`; a few minutes."""
     install_benchmarks(session)
     session.run("python", "benchmarks", "compare", *session.posargs)
 

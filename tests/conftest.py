@@ -13,6 +13,8 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -175,14 +177,25 @@ def native_executable() -> str:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="session", params=["moto", "native"])
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Return each running engine in turn; it is started by the first test that needs it and shared from then on."""
-    started: Engine = (
-        LocalEngine() if request.param == "moto" else NativeEngine(request.getfixturevalue("native_executable"))
-    )
-    with started:
-        yield started
+@pytest.fixture(scope="session")
+def running() -> Iterator[Callable[..., Engine]]:
+    """Return a function that gives a running engine; it is started at the first call and shared from then on."""
+    with ExitStack() as stack:
+        yield cache(lambda kind, *program: stack.enter_context(kind(*program)))
+
+
+@pytest.fixture(scope="module", params=["moto", "native"])
+def engine(request: pytest.FixtureRequest, running: Callable[..., Engine]) -> Iterator[Engine]:
+    """Return each running engine in turn.
+
+    Moto forgets the tables of a module at its end: a statement of PartiQL reads the items of all tables there are.
+    """
+    if request.param == "native":
+        yield running(NativeEngine, request.getfixturevalue("native_executable"))
+        return
+    moto = running(LocalEngine)
+    yield moto
+    moto.reset()
 
 
 @pytest_asyncio.fixture(loop_scope="function")

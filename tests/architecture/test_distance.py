@@ -34,7 +34,7 @@ CALLS: dict[str, Callable[[Session], Awaitable[object]]] = {
     "query": lambda session: session.query(Message).where(Message.room == "a").limit(20),
     "put": lambda session: session.put(Message(room="a", number=0, text="hello")),
 }
-FUNCTIONS_AND_FILES = {"get": (87, 31), "query": (131, 42), "put": (105, 33)}
+FUNCTIONS_AND_FILES = {"get": (90, 33), "query": (131, 43), "put": (106, 34)}
 """At most so many; a change that brings a call nearer lowers them. Eight of the functions speak HTTP."""
 
 

@@ -266,6 +266,14 @@ async def test_an_attribute_of_no_form_is_damage_and_one_that_does_not_fit_is_no
             await session.get(Doc, "a", 1)
 
 
+@pytest.mark.parametrize("name", ["query", "statement"])
+async def test_an_attribute_of_no_form_is_damage_of_a_page(transport, once, name):
+    transport.script({"Items": [{**ITEM, "n": {"Q": "1"}}], "Count": 1})
+    async with once() as session:
+        with pytest.raises(DamagedResponseError, match="its attribute 'n' holds no value"):
+            await READS[name](session)
+
+
 async def test_a_counter_that_is_no_number_is_a_decode_error(transport, once):
     transport.otherwise = lambda request: {"Attributes": {"n": {"S": "many"}}}
     async with once() as session:

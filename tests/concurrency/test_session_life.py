@@ -10,6 +10,7 @@ import trio
 
 from dynamap_async import RetryPolicy, Session
 from dynamap_async.errors import (
+    BatchError,
     ConfigurationError,
     ConnectionFailedError,
     Outcome,
@@ -379,3 +380,30 @@ def test_no_coroutine_is_left_without_having_been_awaited(transport, table, open
 async def test_an_empty_cursor_secret_is_refused():
     with pytest.raises(ConfigurationError, match="cursor_secret"):
         Session(cursor_secret="")
+
+
+@pytest.mark.parametrize("closing", [False, True])
+async def test_the_rest_of_a_chunk_is_finished_before_what_comes_after_it(
+    transport, open_session, model, no_jitter, closing
+):
+    items = [model(sensor="s", at=at) for at in range(25)]  # as many as fill a call
+
+    def leave(request):
+        [(table, requests)] = request.body["RequestItems"].items()
+        return {"UnprocessedItems": {table: requests[24:]}}
+
+    transport.script(leave, {}, {})
+    async with open_session(retry=RetryPolicy(base_delay_seconds=5), close_timeout_seconds=0) as session:
+        load = asyncio.create_task(session.put_many(items))
+        await asyncio.sleep(1)
+        after = asyncio.create_task(session.put(items[24]))
+        if not closing:
+            await asyncio.wait((load, after))
+            assert load.result() == 25
+            assert after.exception() is None
+            assert [request.operation for request in transport.requests] == ["BatchWriteItem", "PutItem", "PutItem"]
+            return
+        await asyncio.sleep(0)
+    assert load.done()
+    assert isinstance(load.exception(), BatchError)
+    assert after.exception().outcome is Outcome.NOT_SENT

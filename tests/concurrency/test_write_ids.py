@@ -14,6 +14,10 @@ class Page(Model, table="pages"):
     by: Attr[str | None] = attr(write_id=True)
 
 
+class Plain(Model, table="plains"):
+    path: PartitionKey[str]
+
+
 def lost(outcome=Outcome.UNKNOWN):
     return ConnectionFailedError("lost", outcome=outcome, operation="UpdateItem", table="pages")
 
@@ -101,6 +105,18 @@ async def test_the_first_failure_is_told_where_the_item_is_anothers(transport, o
     assert error.__notes__ == [
         "the stored item was last written by another write: whether this one was done before cannot be known"
     ]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("model", [Page, Plain])
+async def test_a_refusal_after_no_lost_answer_leaves_nothing_unknown(transport, open_session, model):
+    refusal = refused({"path": {"S": "/"}})
+    transport.script(refusal)
+    async with open_session() as session:
+        with pytest.raises(ConditionalCheckFailedError) as caught:
+            await session.create(model(path="/"))
+    assert not caught.value.outcome_unknown
+    assert not hasattr(caught.value, "__notes__")
 
 
 @pytest.mark.asyncio

@@ -232,6 +232,7 @@ async def test_a_new_versioned_item_conflicts_with_one_that_exists(session, requ
         assert (caught.value.expected, caught.value.stored) == (0, 1)
 
 
+@pytest.mark.parametrize("engine", ["native"], indirect=True)  # moto takes one request at a time
 async def test_one_of_many_saves_from_one_read_wins(session, request):
     await session.save(Page(name=request.node.name))
     read = [await session.get(Page, request.node.name) for _ in range(200)]
@@ -254,6 +255,7 @@ async def test_one_of_many_creates_of_one_key_wins(session, request):
     assert (await session.get(Page, request.node.name)).version == 1
 
 
+@pytest.mark.parametrize("engine", ["native"], indirect=True)  # moto takes one request at a time
 async def test_200_tasks_saving_one_item_with_retries_lose_no_change(session, request):
     await session.save(Page(name=request.node.name))
 

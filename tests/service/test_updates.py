@@ -397,6 +397,7 @@ async def test_200_tasks_count_exactly(things):
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("engine", ["native"], indirect=True)  # moto takes one request at a time
 async def test_200_tasks_make_one_item_and_count_exactly(things):
     async with asyncio.TaskGroup() as group:
         for _ in range(200):
@@ -472,6 +473,7 @@ async def test_an_item_from_before_its_model_had_a_version_gets_one(jobs):
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("engine", ["native"], indirect=True)  # moto takes one request at a time
 async def test_200_tasks_with_one_version_change_it_once(jobs):
     await jobs.create(Job(id="a"))
     version = (await jobs.get(Job, "a")).version

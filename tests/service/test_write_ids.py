@@ -511,6 +511,7 @@ async def test_retrying_on_conflicts_counts_each_edit_once_through_lost_answers(
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("engine", ["native"], indirect=True)  # moto takes one request at a time
 async def test_200_creates_saves_and_counters_through_lost_answers_all_end_as_what_they_are(faults, plain, faulty):
     faults.on("PutItem", share=0.3).lose_answer()
     faults.on("UpdateItem", share=0.3).lose_answer()

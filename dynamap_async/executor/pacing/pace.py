@@ -44,11 +44,11 @@ _LIKELY: Final = 0.75
 _SURE: Final = 3.0
 """The logarithm of how many times more likely one explanation has to be: twenty times."""
 _LEAST_ATTEMPTS: Final = 12
+"""So many attempts a trial takes at least before it fails."""
 _USUAL_ATTEMPTS: Final = 300
 """Over how many attempts it is known which part is usually refused."""
 _TRIAL_SECONDS: Final = 0.4
 """So long a trial takes at least before it fails, and twice it has to: others may lower their rates meanwhile."""
-"""So many attempts a trial takes at least before it fails."""
 _MORE: Final = 1.5
 _A_FEW: Final = 0.05
 """Where so many times the part is refused that was before, and that much besides, the rate was not measured well."""

@@ -105,21 +105,23 @@ class Pool:
         try:
             # In an empty context: what the event loop calls for the connection would keep that of whoever sends now.
             await loop.create_task(self._connect(connection), context=Context())
-        except (OSError, UnicodeError) as error:
-            raise NotConnectedError from error
+        except BaseException as error:
+            # Here and not in the task, which may be cancelled before its first step, or when it has just succeeded.
+            if connection.is_made:
+                connection.close()  # and is forgotten when it has ended
+            else:
+                self._forget(connection)
+            if isinstance(error, (OSError, UnicodeError)):
+                raise NotConnectedError from error
+            raise
         return connection
 
     async def _connect(self, connection: Http1Connection) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(None if self._connect_seconds == inf else self._connect_seconds):
-                socket = await self._addresses.connect()
-                await loop.create_connection(
-                    lambda: connection, sock=socket, ssl=self._tls, server_hostname=self._server_name
-                )
-        except BaseException:
-            self._forget(connection)
-            raise
+        async with asyncio.timeout(None if self._connect_seconds == inf else self._connect_seconds):
+            socket = await self._addresses.connect()
+            await asyncio.get_running_loop().create_connection(
+                lambda: connection, sock=socket, ssl=self._tls, server_hostname=self._server_name
+            )
         if self._closed:
             connection.close()
 

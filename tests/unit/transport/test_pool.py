@@ -554,6 +554,40 @@ async def test_a_request_that_is_cancelled_while_it_connects_leaves_nothing(get_
     await transport.close()
 
 
+@pytest.mark.parametrize("turns_before", range(12))
+async def test_a_first_request_that_is_cancelled_at_any_moment_leaves_nothing_to_wait_for(
+    to_server, get_item, turns_before
+):
+    transport, _ = await to_server(answering(), {"max_pool_connections": 1})
+    first = asyncio.create_task(transport.send(get_item))
+    for _ in range(turns_before):
+        await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    async with asyncio.timeout(30):
+        assert await transport.send(get_item) == {}  # there is room for another
+        await transport.close()
+
+
+async def test_a_request_that_is_cancelled_when_its_connection_is_just_made_leaves_nothing(
+    to_server, get_item, monkeypatch
+):
+    transport, _ = await to_server(answering(), {"max_pool_connections": 1})
+    made = http1.Http1Connection.connection_made
+
+    def make_and_cancel(connection, over):
+        made(connection, over)
+        asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, first.cancel)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(http1.Http1Connection, "connection_made", make_and_cancel)
+        first = asyncio.create_task(transport.send(get_item))
+        await asyncio.wait([first])
+    async with asyncio.timeout(30):
+        assert await transport.send(get_item) == {}
+        await transport.close()
+
+
 async def test_connecting_that_takes_too_long_was_not_sent(get_item, monkeypatch):
     async def connect(*_arguments, **_settings):
         await asyncio.Event().wait()

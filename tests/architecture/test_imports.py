@@ -142,6 +142,17 @@ def test_no_call_of_a_session_finds_anything_left_to_import() -> None:
     assert not late & {"dynamap_async", "aiohttp", "aiobotocore", "botocore", "anyio", "pydantic", "orjson"}
 
 
+def test_what_the_pytest_plugin_needs_for_each_run_does_not_load_the_http_client() -> None:
+    modules, later = told_by(
+        "import dynamap_async.testing.prepared",
+        LOADED,
+        "from dynamap_async.testing.faults import FaultyServer",
+        LOADED,
+    )
+    assert not packages_of(modules) & {"aiohttp", "aiobotocore", "moto"}
+    assert "aiohttp" in packages_of(later)
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_session_that_is_told_place_and_credentials_loads_neither_aiobotocore_nor_aiohttp(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scheme: str

@@ -24,7 +24,7 @@ _FIRST_OF_OTHERS: Final = 16
 """How many items are done at most before the first look, where others were done before."""
 
 
-class Pace:
+class WorkPace:
     """When one task's work pauses, and how many items it does until it looks at the clock again."""
 
     __slots__ = ("_looked", "_most", "_since", "items")
@@ -77,7 +77,7 @@ class Pace:
         self.begin()
 
 
-class _Line:
+class _Turns:
     """The tasks of one event loop that wait for a turn."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class _Line:
             waiting[0].get_loop().call_soon(self._admit)
 
 
-_lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]] = WeakKeyDictionary()
+_lines: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns]] = WeakKeyDictionary()
 """One for each event loop, which is what all sessions on it share."""
 
 
@@ -109,7 +109,7 @@ async def next_turn() -> None:
     loop = asyncio.get_running_loop()
     line = _lines.get(loop)
     if line is None:
-        line = _lines[loop] = _Line()
+        line = _lines[loop] = _Turns()
     waiter: asyncio.Future[None] = loop.create_future()
     line.join(waiter)
     await waiter

@@ -21,7 +21,7 @@ from dynamap_async.wire import AttributeValue, Tag
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
 
 
-class Unknown:
+class UnknownMembers:
     """Counts the members of stored maps that decoding left out, because a nested model does not know them."""
 
     __slots__ = ("count",)
@@ -34,7 +34,7 @@ class Unknown:
         self.count += number
 
 
-UNKNOWN_MEMBERS: Final = Unknown()
+UNKNOWN_MEMBERS: Final = UnknownMembers()
 """Moves when decoding leaves a member out. Who looks at it before and after learns of threads' members too."""
 
 

@@ -42,13 +42,13 @@ def straight_encoder(label: str, parts: Sequence[Part]) -> StraightEncoder:
         label: what the function belongs to, for tracebacks.
         parts: the fields.
     """
-    writer = _Writer()
+    writer = _FunctionWriter()
     name = writer.function(parts)
     exec(compile(writer.source(), f"<straight encoding of {label}>", "exec"), writer.names)  # noqa: S102 - see above
     return cast("StraightEncoder", writer.names[name])
 
 
-class _Writer:
+class _FunctionWriter:
     """Writes functions, and knows the names of what they use."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from dynamap_async.executor.anyio_scopes import shielded
 from dynamap_async.executor.gather import together
 from dynamap_async.request import Positions, Request
 from dynamap_async.transport import UNREADABLE, unreadable
-from dynamap_async.turns import Pace
+from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body, WireItem, WireKey
 
 Send = Callable[[Request], Awaitable[Body]]
@@ -313,7 +313,7 @@ class SegmentPages:
         if self._last is None:
             return
         left, self._last = deque(self._last[-1]), None  # a copy: the list may be another's too
-        pace = Pace(_DROPPED_ITEMS)
+        pace = WorkPace(_DROPPED_ITEMS)
         pace.begin()
         while left:
             number = min(pace.items, len(left))
@@ -414,7 +414,7 @@ class _Descending:
         return bool(other.rank < self.rank)
 
 
-class _Source:
+class _OpenRead:
     """One read: its items that were fetched and not given out, and where it stands."""
 
     def __init__(self, part: Part, pages: Pages, start: WireKey | None) -> None:
@@ -477,7 +477,7 @@ class MergedPages:
         self._remaining: int | None = want
         self._in_turn: Final = in_turn
         self._sources = {
-            number: _Source(part := parts.part(number), pages(part, start), start) for number, start in at.items()
+            number: _OpenRead(part := parts.part(number), pages(part, start), start) for number, start in at.items()
         }
         self._merged: list[WireItem] = []
         """What was taken from them and not given out: a call was cancelled in between."""
@@ -521,7 +521,7 @@ class MergedPages:
     async def _merge(self) -> list[WireItem]:
         heap = [(self._next_rank(source), number) for number, source in self._sources.items() if source.items]
         heapify(heap)
-        merged, pace = self._merged, Pace(1)
+        merged, pace = self._merged, WorkPace(1)
         pace.begin()
         while heap and len(merged) != self._remaining:
             if len(merged) % _LOOK_ITEMS == 0 and pace.is_over(0):
@@ -538,7 +538,7 @@ class MergedPages:
         self._merged = []
         return merged
 
-    def _next_rank(self, source: _Source) -> Any:
+    def _next_rank(self, source: _OpenRead) -> Any:
         item = source.items[0]
         try:
             return self._rank(item)

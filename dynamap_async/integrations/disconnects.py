@@ -65,7 +65,7 @@ class CancelOnDisconnect:
         if connection["type"] != "http" or connection["method"] not in self._methods:
             await self._app(connection, receive, send)
             return
-        exchange = _Exchange(receive, send)
+        exchange = _HttpExchange(receive, send)
         listening = asyncio.create_task(exchange.listen())
         try:
             with exchange.work:
@@ -77,7 +77,7 @@ class CancelOnDisconnect:
             listening.result()  # what the server's function raised is not to be lost
 
 
-class _Exchange:
+class _HttpExchange:
     """One request and its answer. Invariant: only ``listen`` takes messages of the server."""
 
     def __init__(self, receive: Receive, send: Send) -> None:

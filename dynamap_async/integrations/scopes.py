@@ -96,7 +96,7 @@ class ScopeRequests:
             await self._app(connection, receive, send)
             return
         scope = scope_of(session, f"{connection['method']} {connection['path']}", self._allowance)
-        answer = _Answer(send, scope if self._server_timing else None)
+        answer = _HttpAnswer(send, scope if self._server_timing else None)
         try:
             async with scope:
                 connection["state"][SCOPE] = scope
@@ -110,7 +110,7 @@ class ScopeRequests:
                 self._ended(scope)
 
 
-class _Answer:
+class _HttpAnswer:
     """One answer on its way out."""
 
     def __init__(self, send: Send, scope: Scope | None) -> None:

@@ -160,7 +160,7 @@ def _validators_of(model: type[BaseModel], field: str, *, own: bool = False) -> 
             yield each
 
 
-class _Function(partial[Any]):
+class _Unhashable(partial[Any]):
     """A validator's function without a hash, so that the caches of ``typing`` do not keep the model alive."""
 
     def __hash__(self) -> int:
@@ -198,6 +198,6 @@ def fields_validator(model: type[BaseModel], names: Collection[str]) -> Callable
 def _annotated(model: type[BaseModel], name: str) -> Any:
     """Return the type of a field with its constraints and validators as metadata."""
     info = model.__pydantic_fields__[name]
-    validators = [_VALIDATORS[each.info.mode](_Function(each.func)) for each in _validators_of(model, name, own=True)]
+    validators = [_VALIDATORS[each.info.mode](_Unhashable(each.func)) for each in _validators_of(model, name, own=True)]
     metadata = [each for each in field_metadata(info) if not isinstance(each, OURS)]
     return Annotated[(info.annotation, *metadata, *validators)] if metadata or validators else info.annotation

@@ -34,7 +34,7 @@ _LONG_BYTES: Final = 512
 """From this size on, what a cursor holds is compressed: the positions of many parts repeat their attributes' names."""
 
 
-class _Limits(NamedTuple):
+class _CursorSize(NamedTuple):
     """What nothing that was ever made goes beyond, so that a text made up costs next to nothing."""
 
     length: int
@@ -45,13 +45,13 @@ class _Limits(NamedTuple):
     """What to do where the positions take more."""
 
 
-_POSITION: Final = _Limits(16 * 2**10, 64 * 2**10)
+_POSITION: Final = _CursorSize(16 * 2**10, 64 * 2**10)
 """Of one position, whatever its key; most take a hundredth of it."""
-_POSITIONS: Final = _Limits(
+_POSITIONS: Final = _CursorSize(
     4 * 2**10, 64 * 2**10, "ask for fewer partitions at a time, or read it with `async for`, which needs no cursor"
 )
 """Of the positions of several queries."""
-_CHECKPOINT: Final = _Limits(256 * 2**10, 2**20, "scan in fewer segments")
+_CHECKPOINT: Final = _CursorSize(256 * 2**10, 2**20, "scan in fewer segments")
 """Of a checkpoint: 64 positions, each with the longest key of a table. It is no client that keeps it."""
 
 
@@ -163,7 +163,7 @@ def _text_of(body: bytes, binding: str, secret: bytes | None) -> str:
     return _text(_digest(body, binding, secret) + body)
 
 
-def _verified(cursor: object, binding: str, secret: bytes | None, limits: _Limits) -> dict[str, Any]:
+def _verified(cursor: object, binding: str, secret: bytes | None, limits: _CursorSize) -> dict[str, Any]:
     digest, body = _split_cursor(cursor, limits.length)
     # Before anything is inflated or parsed: whatever a stranger sends costs no more than its digest.
     if not hmac.compare_digest(digest, _digest(body, binding, secret)):

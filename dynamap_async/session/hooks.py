@@ -12,7 +12,7 @@ from typing import Any
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import AfterRead, BeforeWrite, Definition, Model, WriteKind, definition_of
-from dynamap_async.turns import Pace
+from dynamap_async.turns import WorkPace
 
 
 class SessionHooks:
@@ -97,7 +97,7 @@ async def run_after_read(hooks: Sequence[AfterRead], item: Any) -> None:
 
 async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
     """Run hooks on items in order, letting other tasks run every 2 ms."""
-    pace = Pace(1)
+    pace = WorkPace(1)
     pace.begin()
     for item in items:
         await run_after_read(hooks, item)

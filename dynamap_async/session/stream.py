@@ -15,7 +15,7 @@ from dynamap_async.models import AfterRead
 from dynamap_async.planning import InvalidItem
 from dynamap_async.request import Positions
 from dynamap_async.session.hooks import run_after_read
-from dynamap_async.turns import Pace
+from dynamap_async.turns import WorkPace
 from dynamap_async.wire import WireItem
 
 ItemT = TypeVar("ItemT")
@@ -33,7 +33,7 @@ class PageDecoding(Generic[ItemT]):
     (benchmarks: query_100).
     """
 
-    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem], pace: Pace) -> None:
+    def __init__(self, decode: Decode[ItemT], wire: Sequence[WireItem], pace: WorkPace) -> None:
         """Begin.
 
         Args:
@@ -76,9 +76,9 @@ class PageDecoding(Generic[ItemT]):
         return len(wire)
 
 
-def page_pace() -> Pace:
+def page_pace() -> WorkPace:
     """Return the pace of one read: pages that are there already are decoded one after the other, without a wait."""
-    return Pace(_SLICE_ITEMS)
+    return WorkPace(_SLICE_ITEMS)
 
 
 class ItemStream(Generic[ItemT]):

@@ -12,7 +12,7 @@ from aiohttp.hdrs import ACCEPT_ENCODING, USER_AGENT
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.channel import Answer, connect_seconds
 from dynamap_async.transport.failures import AnswerTooLargeError, check_size
-from dynamap_async.transport.settings import Settings
+from dynamap_async.transport.settings import ConnectionSettings
 
 _CONNECTOR_ARGS: Final = frozenset(
     {"use_dns_cache", "ttl_dns_cache", "keepalive_timeout", "force_close", "resolver", "socket_factory"}
@@ -37,7 +37,7 @@ class AiohttpChannel:
     name = "aiohttp"
     errors: tuple[type[BaseException], ...] = EXCHANGE_ERRORS
 
-    def __init__(self, settings: Settings, longest_connect_seconds: float) -> None:
+    def __init__(self, settings: ConnectionSettings, longest_connect_seconds: float) -> None:
         config = settings.config
         connecting = connect_seconds(config, longest_connect_seconds)
         arguments = {name: value for name, value in config.connector_args.items() if name != "ssl_context"}

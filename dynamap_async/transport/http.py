@@ -22,7 +22,7 @@ from dynamap_async.transport.pool import Pool
 from dynamap_async.transport.settings import (
     DEFAULT_CONNECTIONS,
     OWN_CONNECTOR_ARGS,
-    Settings,
+    ConnectionSettings,
     complete_settings,
 )
 from dynamap_async.transport.signing import Signer
@@ -48,9 +48,9 @@ class _Lookup:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self._settings: Settings | None = None
+        self._settings: ConnectionSettings | None = None
 
-    async def settings(self) -> Settings:
+    async def settings(self) -> ConnectionSettings:
         found = self._settings
         if found is None:
             found = complete_settings(self.connection)
@@ -212,7 +212,7 @@ def _without_secrets(message: str, used: Credentials) -> str:
     return message
 
 
-def look_up(connection: Connection, complete: Settings | None) -> Settings:
+def look_up(connection: Connection, complete: ConnectionSettings | None) -> ConnectionSettings:
     """Look up what the connection leaves open. Blocks: it reads files, and may load aiobotocore.
 
     Args:
@@ -231,7 +231,7 @@ def look_up(connection: Connection, complete: Settings | None) -> Settings:
     return resolve_settings(connection)
 
 
-async def open_channel(settings: Settings, longest_connect_seconds: float) -> Channel:
+async def open_channel(settings: ConnectionSettings, longest_connect_seconds: float) -> Channel:
     """Return the channel that the settings ask for.
 
     Args:
@@ -254,7 +254,7 @@ async def open_channel(settings: Settings, longest_connect_seconds: float) -> Ch
     return AiohttpChannel(settings, longest_connect_seconds)
 
 
-def credential_source(connection: Connection, settings: Settings) -> CredentialSource:
+def credential_source(connection: Connection, settings: ConnectionSettings) -> CredentialSource:
     """Return who asks: the access key given, or what the session finds."""
     if connection.credentials is not None:
         return FixedCredentials(connection.credentials)

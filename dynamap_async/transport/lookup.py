@@ -22,7 +22,7 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport import aiohttp_channel, session_class, session_credentials
 from dynamap_async.transport.connection import Connection
 from dynamap_async.transport.endpoint import Endpoint, to_endpoint
-from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, Settings
+from dynamap_async.transport.settings import DEFAULT_CONNECTIONS, ConnectionSettings
 from dynamap_async.transport.tls import tls_context
 
 _LOADED_BESIDE: Final = (aiohttp_channel, session_class, session_credentials)
@@ -36,7 +36,7 @@ _httpsession: Any = botocore.httpsession
 _utils: Any = botocore.utils
 
 
-def resolve_settings(connection: Connection) -> Settings:
+def resolve_settings(connection: Connection) -> ConnectionSettings:
     """Return the settings of a connection. Blocks.
 
     Raises:
@@ -48,7 +48,7 @@ def resolve_settings(connection: Connection) -> Settings:
         raise ConfigurationError(f"the AWS configuration cannot be used: {error}") from error
 
 
-def _resolved(connection: Connection) -> Settings:
+def _resolved(connection: Connection) -> ConnectionSettings:
     session = _session(connection)
     config = _config(connection, session)
     region = resolve_region(connection.region, config, session)
@@ -59,7 +59,7 @@ def _resolved(connection: Connection) -> Settings:
     verify = _verify(session) if endpoint.encrypted else True
     proxies = config.proxies if config.proxies is not None else _utils.get_environ_proxies(endpoint.url)
     by_session_class = _needs_session_class(config, proxies, endpoint)
-    return Settings(
+    return ConnectionSettings(
         endpoint=endpoint,
         session=session,
         config=config,

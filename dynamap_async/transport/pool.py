@@ -17,7 +17,7 @@ from dynamap_async.transport.addresses import Addresses
 from dynamap_async.transport.channel import Answer, connect_seconds
 from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, NotConnectedError
 from dynamap_async.transport.http1 import PIECE_BYTES, Http1Connection
-from dynamap_async.transport.settings import Settings
+from dynamap_async.transport.settings import ConnectionSettings
 
 _KEPT_SECONDS: Final = 12.0
 """How long a connection stays open without a request, unless the settings say otherwise."""
@@ -37,7 +37,7 @@ class Pool:
     name = "connections of its own"
     errors: tuple[type[BaseException], ...] = (NotConnectedError, BrokenAnswerError, AnswerTooLargeError, OSError)
 
-    def __init__(self, settings: Settings, longest_connect_seconds: float) -> None:
+    def __init__(self, settings: ConnectionSettings, longest_connect_seconds: float) -> None:
         config, endpoint = settings.config, settings.endpoint
         self._addresses: Final = Addresses(endpoint.name, endpoint.port)
         self._tls: Final = settings.tls

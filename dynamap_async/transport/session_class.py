@@ -12,7 +12,7 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.transport.aiohttp_channel import EXCHANGE_ERRORS, read_body
 from dynamap_async.transport.channel import Answer, Channel, connect_seconds
 from dynamap_async.transport.failures import AnswerTooLargeError, check_size
-from dynamap_async.transport.settings import Settings
+from dynamap_async.transport.settings import ConnectionSettings
 
 _PreparedRequest: Any = botocore.awsrequest.AWSPreparedRequest
 
@@ -27,7 +27,7 @@ class SessionClassChannel:
 
     errors: tuple[type[BaseException], ...] = (BotoCoreError, *EXCHANGE_ERRORS)
 
-    def __init__(self, settings: Settings, longest_connect_seconds: float) -> None:
+    def __init__(self, settings: ConnectionSettings, longest_connect_seconds: float) -> None:
         config = settings.config
         kind = config.http_session_cls
         self.name: Final = f"{kind.__module__}.{kind.__qualname__}"
@@ -58,7 +58,7 @@ class SessionClassChannel:
         await self._http.close()
 
 
-async def open_session_class(settings: Settings, longest_connect_seconds: float) -> Channel:
+async def open_session_class(settings: ConnectionSettings, longest_connect_seconds: float) -> Channel:
     """Return the channel of the class that the settings name.
 
     Raises:

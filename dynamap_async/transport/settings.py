@@ -39,7 +39,7 @@ _PLAIN: Final = PlainConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ConnectionSettings:
     """What a connection turned out to be."""
 
     endpoint: Endpoint
@@ -65,7 +65,7 @@ class Settings:
     """Whether requests go through aiobotocore's HTTP session class, because of proxies or the user's choice."""
 
 
-def complete_settings(connection: Connection) -> Settings | None:
+def complete_settings(connection: Connection) -> ConnectionSettings | None:
     """Return the settings of a connection that says all by itself; None for any other.
 
     For these aiobotocore is not loaded. Those of an encrypted one still lack how to encrypt.
@@ -79,7 +79,7 @@ def complete_settings(connection: Connection) -> Settings | None:
     if connection.aio_session is not None or connection.aio_config is not None or not re.fullmatch(_REGION, region):
         return None
     endpoint = to_endpoint(url, region)
-    return None if _has_proxy("https" if endpoint.encrypted else "http") else Settings(endpoint=endpoint)
+    return None if _has_proxy("https" if endpoint.encrypted else "http") else ConnectionSettings(endpoint=endpoint)
 
 
 def _has_proxy(scheme: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.transport.settings import Settings
+from dynamap_async.transport.settings import ConnectionSettings
 
 _FILES: Final = {"AWS_CONFIG_FILE": "~/.aws/config", "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials"}
 """Variable that names a file of AWS's configuration, and where the file is otherwise."""
@@ -35,7 +35,7 @@ def tls_context(authorities: str, certificate: str | tuple[str, str] | None = No
     return context
 
 
-def encrypted(settings: Settings) -> Settings | None:
+def encrypted(settings: ConnectionSettings) -> ConnectionSettings | None:
     """Return settings with how to encrypt; None where a profile may say whom to trust.
 
     Raises:

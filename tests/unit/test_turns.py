@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dynamap_async.turns import Pace, in_turns, next_turn
+from dynamap_async.turns import WorkPace, in_turns, next_turn
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -138,7 +138,7 @@ def test_an_event_loop_is_not_kept_alive(virtual_clock):
     ],
 )
 async def test_so_many_items_are_done_at_once_as_take_about_1_ms(work, seconds, sizes):
-    pace, seen = Pace(32), []
+    pace, seen = WorkPace(32), []
     pace.begin()
     for _ in sizes:
         seen.append(pace.items)
@@ -149,7 +149,7 @@ async def test_so_many_items_are_done_at_once_as_take_about_1_ms(work, seconds, 
 
 
 async def test_a_rest_that_is_quick_says_nothing_of_more_items(work):
-    pace = Pace(32)
+    pace = WorkPace(32)
     pace.begin()
     assert not pace.is_over(1)
     assert pace.items == 8
@@ -158,7 +158,7 @@ async def test_a_rest_that_is_quick_says_nothing_of_more_items(work):
 
 
 async def test_a_wait_is_no_work(work):
-    pace = Pace(1)
+    pace = WorkPace(1)
     pace.begin()
     work.do(1)
     pace.begin()
@@ -169,7 +169,7 @@ async def test_a_wait_is_no_work(work):
 
 
 async def test_what_follows_in_the_same_turn_goes_on_with_the_same_slice(work):
-    pace = Pace(32)
+    pace = WorkPace(32)
     for _ in range(2):
         pace.go_on()
         work.do(0.0011)
@@ -179,7 +179,7 @@ async def test_what_follows_in_the_same_turn_goes_on_with_the_same_slice(work):
 
 
 async def test_of_other_items_as_many_are_done_at_once_as_of_those_before_but_no_more_than_16(work):
-    pace = Pace(32)
+    pace = WorkPace(32)
     for first in (1, 16):
         pace.go_on()
         assert pace.items == first
@@ -190,7 +190,7 @@ async def test_of_other_items_as_many_are_done_at_once_as_of_those_before_but_no
 
 
 async def test_what_follows_in_a_later_turn_begins_a_slice_of_its_own(work):
-    pace = Pace(32)
+    pace = WorkPace(32)
     for _ in range(2):
         pace.go_on()
         assert pace.items == 1
@@ -202,7 +202,7 @@ async def test_what_follows_in_a_later_turn_begins_a_slice_of_its_own(work):
 
 
 async def test_a_wait_before_the_first_items_is_no_work(work):
-    pace = Pace(32)
+    pace = WorkPace(32)
     work.do(1)  # of others
     pace.go_on()
     work.do(0.0011)

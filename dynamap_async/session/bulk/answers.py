@@ -21,7 +21,7 @@ from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyedReads, KeyPa
 from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
-from dynamap_async.turns import Pace
+from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ class Answers(Generic[T, R]):
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
         self._keyed = keyed
-        self._pace = Pace(SLICE_ITEMS)
+        self._pace = WorkPace(SLICE_ITEMS)
         self._subjects: Iterator[T] = iter(subjects)
         self._operation = operation
         self._hooks = runner.hooks

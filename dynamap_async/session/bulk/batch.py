@@ -84,7 +84,7 @@ class Batch:
         self._given = 0
         self._done = 0
         self._failures: list[ItemFailure] = []
-        self._queues: Final = _Queues(runner.writes)
+        self._queues: Final = _OrderedWrites(runner.writes)
         self._open = False
         self._entered = False
 
@@ -359,7 +359,7 @@ class Batch:
             raise BatchError(self._failures, total=self._given)
 
 
-class _Queues:
+class _OrderedWrites:
     """The writes of one bulk load that take several requests each: those of one item follow each other.
 
     Invariant: a queue is forgotten when the last write in it has ended.

@@ -18,7 +18,7 @@ from dynamap_async.session.bulk.key_chunks import SLICE_ITEMS, KeyBook, KeyChunk
 from dynamap_async.session.bulk.parts import ItemRequest
 from dynamap_async.session.results import outcome
 from dynamap_async.session.runner import Runner
-from dynamap_async.turns import Pace
+from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body, WireItem
 
 Place = tuple[str, bool, bool]
@@ -43,7 +43,7 @@ class ManyReads:
             done_chunk=lambda chunk, future: chunks.append((chunk, future)),
         )
         # Items as small as most are decoded a call at once, which costs a seventh less (benchmarks: batch_get).
-        self._pace = Pace(BATCH_GET_KEYS)
+        self._pace = WorkPace(BATCH_GET_KEYS)
         self._results: list[Any] = []
         self._failures: list[ItemFailure] = []
         self._places: dict[Place, list[ItemRequest[Any]]] = {}

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 import orjson
 
-from dynamap_async.testing.faults.calls import WRITES, Call
+from dynamap_async.testing.faults.calls import WRITES, FaultyCall
 from dynamap_async.testing.faults.kinds import Damage
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
@@ -61,7 +61,7 @@ def error_answer(code: str, message: str, *, status: int = 400, facts: Body | No
     return json_answer({"__type": f"{namespace}#{code}", "message": message, **(facts or {})}, status)
 
 
-def throttled(call: Call, code: str) -> Answer:
+def throttled(call: FaultyCall, code: str) -> Answer:
     """Return the error of a request for which there is no capacity."""
     kind = "Index" if call.index else "Table"
     direction = "Write" if call.operation in WRITES else "Read"
@@ -72,7 +72,7 @@ def throttled(call: Call, code: str) -> Answer:
     return error_answer(code, _THROTTLED[code], facts={member: reasons} if reasons else None)
 
 
-def access_denied(call: Call) -> Answer:
+def access_denied(call: FaultyCall) -> Answer:
     """Return the error of a caller whose policy does not allow the operation."""
     resource = next(iter(_resources(call)), "*")
     return error_answer(
@@ -105,7 +105,7 @@ def damaged_answer(answer: Answer, damage: Damage) -> Answer:
             return answer
 
 
-def _resources(call: Call) -> list[str]:
+def _resources(call: FaultyCall) -> list[str]:
     suffix = f"/index/{call.index}" if call.index else ""
     return [f"arn:aws:dynamodb:eu-west-1:000000000000:table/{table}{suffix}" for table in call.tables]
 

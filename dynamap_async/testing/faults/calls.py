@@ -36,7 +36,7 @@ UNPROCESSED: Final[Mapping[str, str]] = {"BatchGetItem": "UnprocessedKeys", "Bat
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FaultyCall:
     """One request, taken apart as far as rules look at it."""
 
     operation: str
@@ -53,13 +53,13 @@ class Call:
         return ", ".join(self.tables)
 
 
-def call_of(operation: str, body: Body) -> Call:
+def call_of(operation: str, body: Body) -> FaultyCall:
     """Return a request as scripts see it."""
     try:
         tables, items = _named(body)
     except (AttributeError, KeyError, TypeError):
         tables, items = (), 1  # a body that means nothing is the server's to refuse
-    return Call(operation, body, tables, body.get("IndexName"), items)
+    return FaultyCall(operation, body, tables, body.get("IndexName"), items)
 
 
 def _named(body: Body) -> tuple[tuple[str, ...], int]:
@@ -71,7 +71,7 @@ def _named(body: Body) -> tuple[tuple[str, ...], int]:
     return ((body["TableName"],) if "TableName" in body else ()), 1
 
 
-def divided(call: Call, left_over: int) -> tuple[Body, Body]:
+def divided(call: FaultyCall, left_over: int) -> tuple[Body, Body]:
     """Return a batch without its last items, and those items as the service would list them.
 
     Args:
@@ -83,7 +83,7 @@ def divided(call: Call, left_over: int) -> tuple[Body, Body]:
     return {**call.body, "RequestItems": _grouped(call.body, kept)}, _grouped(call.body, left)
 
 
-def with_left_over(call: Call, answer: Body, left: Body) -> Body:
+def with_left_over(call: FaultyCall, answer: Body, left: Body) -> Body:
     """Return the answer of a batch with more left over than it says itself."""
     member = UNPROCESSED[call.operation]
     already: Mapping[str, Any] = answer.get(member) or {}

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from dynamap_async.session import Session
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine
 from dynamap_async.testing.faults.answers import THROTTLING_CODES, failed, throttled
-from dynamap_async.testing.faults.calls import READS, UNPROCESSED, WRITES, Call
+from dynamap_async.testing.faults.calls import READS, UNPROCESSED, WRITES, FaultyCall
 from dynamap_async.testing.faults.kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced, Slow
 from dynamap_async.testing.faults.rule import Match, check_share
 from dynamap_async.testing.faults.script import Script
@@ -100,7 +100,7 @@ _KINDS: Final[Mapping[str, Callable[[Random], Fault]]] = {
 _NAMES: Final = tuple(_KINDS)
 
 
-def drawn(call: Call, random: Random) -> Fault:
+def drawn(call: FaultyCall, random: Random) -> Fault:
     """Draw a fault for a request; for a batch of several items, now and then, that some of them are left over."""
     # Drawn in any case, so that what kind of request comes when does not change the sequence.
     kind, leave = random.choice(_NAMES), random.random() < 1 / (len(_NAMES) + 1)

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.testing.faults.calls import Call
+from dynamap_async.testing.faults.calls import FaultyCall
 from dynamap_async.transport.channel import Answer
 
 
@@ -32,7 +32,7 @@ class Replaced:
     """Another answer in place of the server's own."""
 
     name: str
-    answer: Callable[[Call], Answer]
+    answer: Callable[[FaultyCall], Answer]
     applied: bool = False
     """Whether the server carries the request out first."""
 

@@ -15,7 +15,7 @@ from dynamap_async.testing.faults.answers import (
     json_answer,
     throttled,
 )
-from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, Call
+from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, FaultyCall
 from dynamap_async.testing.faults.kinds import (
     Break,
     Broken,
@@ -55,7 +55,7 @@ class Match:
         if self.share is not None:
             check_share(self.share)
 
-    def fits(self, call: Call) -> bool:
+    def fits(self, call: FaultyCall) -> bool:
         """Return whether a request is one of those that the rule counts."""
         return (
             self.operation in (None, call.operation)

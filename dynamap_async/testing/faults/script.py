@@ -7,7 +7,7 @@ from random import Random
 from typing import Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, Call
+from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, FaultyCall
 from dynamap_async.testing.faults.kinds import Fault, LeftOver, Slow
 from dynamap_async.testing.faults.rule import Match, Rule
 
@@ -55,7 +55,7 @@ class FaultDecision:
         return sum(each.seconds for each in self.slow if each.dripped)
 
 
-Pick: TypeAlias = Callable[[Call, Random], Fault]
+Pick: TypeAlias = Callable[[FaultyCall, Random], Fault]
 """Chooses what happens to a request."""
 
 
@@ -77,7 +77,7 @@ class PlayedRule:
         """Whether there was no request for it, or fewer than it was to apply to."""
         return self._applied == 0 if self._left is None else self._left > 0
 
-    def counts(self, call: Call) -> bool:
+    def counts(self, call: FaultyCall) -> bool:
         """Count a request if it is one of those meant; tell whether the fault is due."""
         if call.operation not in self._operations or not self._match.fits(call):
             return False
@@ -87,7 +87,7 @@ class PlayedRule:
         drawn = share is None or self._random.random() < share
         return drawn and self._left != 0 and self._seen >= (self._match.nth or 1)
 
-    def take(self, call: Call) -> Fault:
+    def take(self, call: FaultyCall) -> Fault:
         """Return the fault, which is then used once more."""
         self._applied += 1
         if self._left is not None:
@@ -165,7 +165,7 @@ class Script:
         """The rules that have not been played to their end, as text; empty once everything scripted has happened."""
         return tuple(str(part) for part in self._parts if part.unused)
 
-    def decide(self, call: Call) -> FaultDecision:
+    def decide(self, call: FaultyCall) -> FaultDecision:
         """Count and log a request, and return what is to happen to it; whatever carries requests asks once for each."""
         slow: list[Slow] = []
         fault: Fault | None = None

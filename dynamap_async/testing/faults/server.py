@@ -18,7 +18,7 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.session import Session
 from dynamap_async.testing.engine import CREDENTIALS, REGION
 from dynamap_async.testing.faults.answers import damaged_answer, error_answer, failed, json_answer, object_of, throttled
-from dynamap_async.testing.faults.calls import Call, call_of, divided, with_left_over
+from dynamap_async.testing.faults.calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.testing.faults.exchange import Received, read_request, reset, write_answer
 from dynamap_async.testing.faults.kinds import Break, Broken, Damaged, Fault, IdleClose, LeftOver, Replaced
 from dynamap_async.testing.faults.script import FaultDecision, Script
@@ -167,7 +167,7 @@ class FaultyServer:
         await anyio.sleep(verdict.after_seconds)
         return await _sent(writer, answer, verdict)
 
-    async def _answer_to(self, received: Received, call: Call, fault: Fault | None) -> Answer:
+    async def _answer_to(self, received: Received, call: FaultyCall, fault: Fault | None) -> Answer:
         match fault:
             case Replaced():
                 if fault.applied:

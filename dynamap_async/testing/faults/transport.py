@@ -8,7 +8,7 @@ import anyio
 from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ServiceError
 from dynamap_async.request import Request
 from dynamap_async.testing.faults.answers import damaged_answer, json_answer, throttled
-from dynamap_async.testing.faults.calls import Call, call_of, divided, with_left_over
+from dynamap_async.testing.faults.calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.testing.faults.kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced
 from dynamap_async.testing.faults.script import Script
 from dynamap_async.transport import Transport
@@ -67,7 +67,7 @@ class FaultyTransport:
         """Close the inner transport."""
         await self._inner.close()
 
-    async def _exchange(self, request: Request, call: Call, fault: Fault | None) -> Body:
+    async def _exchange(self, request: Request, call: FaultyCall, fault: Fault | None) -> Body:
         match fault:
             case Replaced():
                 if fault.applied:
@@ -90,7 +90,7 @@ class FaultyTransport:
         with contextlib.suppress(ServiceError):
             await self._inner.send(request)
 
-    async def _leave(self, request: Request, call: Call, count: int) -> Body:
+    async def _leave(self, request: Request, call: FaultyCall, count: int) -> Body:
         if count >= call.items:
             return read_answer(request, throttled(call, "ProvisionedThroughputExceededException"))
         rest, left = divided(call, count)

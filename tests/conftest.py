@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from dynamap_async import Session
-from dynamap_async.testing import Engine, LocalEngine, NativeEngine
+from dynamap_async.testing import Engine, LocalEngine, NativeEngine, VirtualClockLoop
 
 NATIVE_ENGINE = "DYNAMAP_NATIVE_ENGINE"
 ON_VIRTUAL_CLOCK = ("tests/concurrency", "tests/unit/session")
@@ -117,28 +117,6 @@ def work_takes_the_same_time(request: pytest.FixtureRequest, monkeypatch: pytest
         clock = SimpleNamespace(perf_counter=lambda: next(looks) / 100_000)
         for module in ("session.bulk.flow", "turns"):
             monkeypatch.setattr(f"dynamap_async.{module}.time", clock)
-
-
-class VirtualClockLoop(asyncio.SelectorEventLoop):
-    """An event loop that never waits: where it would sleep, its clock jumps to the next timer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._now = 1000.0
-        self._select = self._selector.select
-        self._selector.select = self._jump
-
-    def time(self) -> float:
-        return self._now
-
-    def _jump(self, timeout: float | None) -> list[Any]:
-        found = self._select(0)
-        if found or timeout == 0:
-            return found
-        if timeout is None:
-            raise RuntimeError("every task waits for something that will never happen")
-        self._now += timeout
-        return found
 
 
 async def _leaving_nothing(test: Callable[..., Awaitable[None]], arguments: dict[str, Any]) -> None:

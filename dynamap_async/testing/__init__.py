@@ -2,7 +2,8 @@
 
 This package owns the engines and the sessions aimed at them, and what tests ask besides: seeds, a log of requests, a
 clock that stands still, and scripted faults (``dynamap_async.testing.faults``). Nothing here needs pytest; the fixtures
-made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
+made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself. Tables that take their time are in
+``dynamap_async.testing.slow_tables``.
 """
 
 from dynamap_async.testing.clock import FrozenClock
@@ -11,5 +12,15 @@ from dynamap_async.testing.local import LocalEngine
 from dynamap_async.testing.native import NativeEngine
 from dynamap_async.testing.request_log import RequestLog
 from dynamap_async.testing.seeding import read_items, seed
+from dynamap_async.testing.virtual_clock import VirtualClockLoop
 
-__all__ = ["Engine", "FrozenClock", "LocalEngine", "NativeEngine", "RequestLog", "read_items", "seed"]
+__all__ = [
+    "Engine",
+    "FrozenClock",
+    "LocalEngine",
+    "NativeEngine",
+    "RequestLog",
+    "VirtualClockLoop",
+    "read_items",
+    "seed",
+]

@@ -7,13 +7,14 @@ HOST = "127.0.0.1"
 """The only address that engines listen on."""
 
 _SCOPE = "probe/20200101/eu-west-1/dynamodb/aws4_request"
-_HEADERS = {
+HEADERS = {
     "Content-Type": "application/x-amz-json-1.0",
     "X-Amz-Date": "20200101T000000Z",
     "X-Amz-Target": "DynamoDB_20120810.ListTables",
     # Engines read the region from the signature's scope and verify nothing.
     "Authorization": f"AWS4-HMAC-SHA256 Credential={_SCOPE}, SignedHeaders=host, Signature=0",
 }
+"""The headers of a request that any local engine answers."""
 
 
 def answers(port: int, *, timeout_seconds: float) -> bool:
@@ -25,7 +26,7 @@ def answers(port: int, *, timeout_seconds: float) -> bool:
     """
     connection = HTTPConnection(HOST, port, timeout=timeout_seconds)
     try:
-        connection.request("POST", "/", body=b"{}", headers=_HEADERS)
+        connection.request("POST", "/", body=b"{}", headers=HEADERS)
         with connection.getresponse() as response:
             response.read()
             return response.status == HTTPStatus.OK

@@ -33,6 +33,11 @@ class Received:
         """The API's own name of the operation, or nothing where the request names none."""
         return self.headers.get("x-amz-target", "").rpartition(".")[2]
 
+    def asking(self, operation: str) -> "Received":
+        """Return the same request for another operation."""
+        service = self.headers.get("x-amz-target", "DynamoDB_20120810.").rpartition(".")[0]
+        return Received(self.path, {**self.headers, "x-amz-target": f"{service}.{operation}"}, self.body)
+
 
 async def read_request(reader: asyncio.StreamReader) -> Received:
     """Return the next request of a connection.

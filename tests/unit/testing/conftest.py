@@ -86,7 +86,7 @@ def tables_at():
         names, after = [], {}
         try:
             while True:  # a page has 100 names, and other tests leave tables behind
-                connection.request("POST", "/", body=orjson.dumps(after), headers=probe._HEADERS)
+                connection.request("POST", "/", body=orjson.dumps(after), headers=probe.HEADERS)
                 page = orjson.loads(connection.getresponse().read())
                 names += page["TableNames"]
                 if "LastEvaluatedTableName" not in page:

@@ -1,0 +1,65 @@
+"""How long the control plane takes for each kind of change. Pure."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import TypeAlias
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import ConfigurationError
+
+Duration: TypeAlias = float | tuple[float, float] | Sequence[float]
+"""Seconds; the lowest and the highest of a range to draw from; or a list, played in order, whose last one stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durations:
+    """How long each change takes, in seconds: a number, a range ``(lowest, highest)``, or a list to be played in order.
+
+    Each table draws and plays for itself, so that what is done to one does not change another's times. The ranges
+    are what AWS's guides and users report of small tables; none of them is promised by the service.
+
+    Raises:
+        ConfigurationError: one of them is negative, or is no duration.
+    """
+
+    create_table: Duration = (4.0, 20.0)
+    """From CreateTable until the table is ACTIVE."""
+    update_table: Duration = (2.0, 60.0)
+    """For any change of a table that is not about an index: throughput, billing, streams, protection, class."""
+    delete_table: Duration = (2.0, 15.0)
+    """From DeleteTable until the table is gone."""
+    allocate_index: Duration = (20.0, 180.0)
+    """How long an index is CREATING before its backfill begins."""
+    backfill: Duration = (60.0, 900.0)
+    """How long the backfill of an index takes."""
+    delete_index: Duration = (10.0, 120.0)
+    """How long an index is DELETING."""
+    time_to_live: Duration = (60.0, 3600.0)
+    """How long time to live is ENABLING or DISABLING."""
+    lag: Duration = (0.1, 1.5)
+    """For how long after a change descriptions show what was before: a new table is not found."""
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            value: object = getattr(self, name)
+            parts = value if isinstance(value, tuple | list) else (value,)
+            numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in parts)
+            if not parts or not numbers or any(each < 0 for each in parts):
+                raise ConfigurationError(
+                    f"{name}={value!r}: write seconds, (lowest, highest), or a list of seconds; none is negative"
+                )
+
+    def draw(self, name: str, number: int, random: Random) -> float:
+        """Return how long the change of a kind takes.
+
+        Args:
+            name: the field.
+            number: how many changes of the kind the table had before.
+            random: draws from ranges.
+        """
+        duration: Duration = getattr(self, name)
+        if isinstance(duration, tuple):
+            return random.uniform(min(duration), max(duration))
+        if isinstance(duration, int | float):
+            return float(duration)
+        return float(duration[min(number, len(duration) - 1)])

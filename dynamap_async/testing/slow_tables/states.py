@@ -1,0 +1,320 @@
+"""A table and its global indexes as the control plane knows them, and how DescribeTable shows them. Pure.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from datetime import UTC, datetime
+from typing import Final
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.wire import Body
+
+ARN: Final = "arn:aws:dynamodb:eu-west-1:000000000000:table/"
+UNITS: Final = ("ReadCapacityUnits", "WriteCapacityUnits")
+_MOST: Final = ("MaxReadRequestUnits", "MaxWriteRequestUnits")
+_WARM: Final = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000}
+
+
+@dataclass(slots=True, eq=False)
+class Capacity:
+    """What a table, or a global index, may take, and how often that was lowered."""
+
+    units: dict[str, int] | None
+    """The provisioned units; None for on-demand."""
+    most: dict[str, int] = field(default_factory=dict[str, int])
+    """The most that on-demand requests may take."""
+    warm: dict[str, int] = field(default_factory=lambda: dict(_WARM))
+    """What can be served at once."""
+    decreases: list[float] = field(default_factory=list[float])
+    """When it was lowered."""
+
+    @classmethod
+    def of(cls, body: Body) -> "Capacity":
+        """Return the capacity that a request, or a description, gives to a table or an index."""
+        given: Mapping[str, int] = body.get("ProvisionedThroughput") or {}
+        units = {name: int(given.get(name, 0)) for name in UNITS}
+        provisioned = all(units.values())
+        warm = {name: units[kind] for name, kind in zip(_WARM, UNITS, strict=True)} if provisioned else dict(_WARM)
+        warm |= {name: body["WarmThroughput"][name] for name in _WARM if name in (body.get("WarmThroughput") or {})}
+        capacity = cls(units if provisioned else None, warm=warm)
+        capacity.limit(body.get("OnDemandThroughput") or {})
+        return capacity
+
+    def limit(self, most: Mapping[str, int]) -> None:
+        """Set the most that on-demand requests may take; -1 takes a limit away."""
+        self.most = {name: value for name, value in {**self.most, **most}.items() if name in _MOST and value > 0}
+
+    def change(self, entry: Body, *, on_demand: bool) -> None:
+        """Take what an UpdateTable says of the table, or of the index."""
+        if on_demand:
+            self.units = None
+        elif "ProvisionedThroughput" in entry:
+            self.units = {name: entry["ProvisionedThroughput"][name] for name in UNITS}
+        self.limit(entry.get("OnDemandThroughput") or {})
+        self.warm = {**self.warm, **(entry.get("WarmThroughput") or {})}
+
+    def is_lowered(self, entry: Body) -> bool:
+        """Return whether an UpdateTable lowers the provisioned units."""
+        wanted: Mapping[str, int] | None = entry.get("ProvisionedThroughput")
+        units = self.units
+        return wanted is not None and units is not None and any(wanted[name] < units[name] for name in UNITS)
+
+    def decreases_today(self, now: float) -> list[float]:
+        """Return when it was lowered on this UTC day."""
+        today = datetime.fromtimestamp(now, UTC).date()
+        return [at for at in self.decreases if datetime.fromtimestamp(at, UTC).date() == today]
+
+    def described(self, now: float) -> Body:
+        """Return its members of a description."""
+        units = self.units or dict.fromkeys(UNITS, 0)
+        throughput = {**units, "NumberOfDecreasesToday": len(self.decreases_today(now))}
+        shown: Body = {"ProvisionedThroughput": throughput, "WarmThroughput": {**self.warm, "Status": "ACTIVE"}}
+        if self.most:
+            shown["OnDemandThroughput"] = dict.fromkeys(_MOST, -1) | self.most
+        return shown
+
+
+@dataclass(slots=True, eq=False)
+class SlowIndex:
+    """A global index."""
+
+    name: str
+    definition: Body
+    """Its name, key and projection, in wire form."""
+    capacity: Capacity
+    status: str
+    backfilling: bool | None = None
+    """False while it is allocated, True while it is filled; None if it was made with its table."""
+
+    def become(self, status: str) -> None:
+        """Take another status."""
+        self.status = status
+
+    def begin_backfill(self) -> None:
+        """Be filled from now on."""
+        self.backfilling = True
+
+    @property
+    def state(self) -> str:
+        """The status, in which a backfill has a name of its own."""
+        return "BACKFILLING" if self.status == "CREATING" and self.backfilling else self.status
+
+    def described(self, table: str, now: float) -> Body:
+        """Return its entry of a description."""
+        shown: Body = {
+            **self.definition,
+            "IndexStatus": self.status,
+            "IndexArn": f"{ARN}{table}/index/{self.name}",
+            "ItemCount": 0,
+            "IndexSizeBytes": 0,
+            **self.capacity.described(now),
+        }
+        if self.status == "CREATING" and self.backfilling is not None:
+            shown["Backfilling"] = self.backfilling
+        return shown
+
+
+@dataclass(slots=True, eq=False)
+class TimeToLive:
+    """Time to live of a table."""
+
+    status: str = "DISABLED"
+    attribute: str | None = None
+    changed_at: float | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is on, or being turned on."""
+        return self.status in ("ENABLED", "ENABLING")
+
+    def change(self, attribute: str, now: float, *, enabled: bool) -> None:
+        """Begin to be turned on or off."""
+        self.changed_at, self.attribute = now, attribute
+        self.status = "ENABLING" if enabled else "DISABLING"
+
+    def settle(self) -> None:
+        """Be what it was changed to."""
+        if self.status == "ENABLING":
+            self.status = "ENABLED"
+        else:
+            self.status, self.attribute = "DISABLED", None
+
+
+@dataclass(slots=True, eq=False)
+class SlowTable:
+    """A table."""
+
+    name: str
+    types: dict[str, str]
+    """Attribute name -> type, of all attributes that keys use."""
+    key_schema: list[dict[str, str]]
+    local_indexes: list[Body]
+    capacity: Capacity
+    created_at: float
+    status: str
+    indexes: dict[str, SlowIndex] = field(default_factory=dict[str, SlowIndex])
+    items: int = 0
+    size_bytes: int = 0
+    protected: bool = False
+    table_class: str = "STANDARD"
+    class_changed_at: list[float] = field(default_factory=list[float])
+    billing_changed_at: float | None = None
+    stream: Body | None = None
+    stream_label: str | None = None
+    encryption: Body | None = None
+    tags: dict[str, str] = field(default_factory=dict[str, str])
+    recovery_days: int | None = None
+    recovery_since: float = 0.0
+    time_to_live: TimeToLive = field(default_factory=TimeToLive)
+    shown_before: Body | None = None
+    """What descriptions show until ``shown_until``; None for a table that is not found yet."""
+    shown_until: float = 0.0
+
+    @classmethod
+    def of(cls, body: Body, now: float, status: str) -> "SlowTable":
+        """Return the table that a CreateTable, or a description, says."""
+        types = {each["AttributeName"]: each["AttributeType"] for each in body["AttributeDefinitions"]}
+        table = cls(
+            body["TableName"],
+            types,
+            body["KeySchema"],
+            [_definition(each) for each in body.get("LocalSecondaryIndexes") or ()],
+            Capacity.of(body),
+            float(body.get("CreationDateTime", now)),
+            status,
+            items=body.get("ItemCount", 0),
+            size_bytes=body.get("TableSizeBytes", 0),
+            protected=bool(body.get("DeletionProtectionEnabled")),
+            table_class=body.get("TableClass", "STANDARD"),
+            tags={each["Key"]: each["Value"] for each in body.get("Tags") or ()},
+        )
+        for each in body.get("GlobalSecondaryIndexes") or ():
+            index = SlowIndex(each["IndexName"], _definition(each), Capacity.of(each), status)
+            table.indexes[index.name] = index
+        if (body.get("StreamSpecification") or {}).get("StreamEnabled"):
+            table.set_stream(body["StreamSpecification"], now)
+        if body.get("SSESpecification"):
+            table.encryption = body["SSESpecification"]
+        return table
+
+    def become(self, status: str) -> None:
+        """Take another status."""
+        self.status = status
+
+    def hide(self, before: Body | None, seconds: float, now: float) -> None:
+        """Let descriptions show for some time what was before; None for a table that is not found yet."""
+        if now >= self.shown_until:
+            self.shown_before = before
+        self.shown_until = now + seconds
+
+    def add_index(self, index: SlowIndex, types: dict[str, str]) -> None:
+        """Have one more index, and the types of the attributes in all keys."""
+        self.indexes[index.name], self.types = index, types
+
+    def drop_index(self, name: str) -> None:
+        """Lose an index, and the definitions of attributes that no other key uses."""
+        del self.indexes[name]
+        self.types = {name: kind for name, kind in self.types.items() if name in self.used()}
+
+    def switch_billing(self, now: float) -> None:
+        """Note that the billing mode was changed."""
+        self.billing_changed_at = now
+
+    def begin_class(self, now: float, since: float) -> None:
+        """Note that the class was changed, and forget changes from before some time."""
+        self.class_changed_at = [*(at for at in self.class_changed_at if at > since), now]
+
+    def change(self, body: Body, now: float) -> None:
+        """Take what an UpdateTable says, of all that is neither an index nor a throughput."""
+        self.protected = body.get("DeletionProtectionEnabled", self.protected)
+        self.table_class = body.get("TableClass", self.table_class)
+        self.encryption = body.get("SSESpecification", self.encryption)
+        if "StreamSpecification" in body:
+            self.set_stream(body["StreamSpecification"], now)
+
+    def set_tags(self, tags: dict[str, str]) -> None:
+        """Have these tags, and no others."""
+        self.tags = tags
+
+    def set_recovery(self, days: int | None, now: float) -> None:
+        """Keep a history of so many days, or none."""
+        if self.recovery_days is None:
+            self.recovery_since = now
+        self.recovery_days = days
+
+    @property
+    def arn(self) -> str:
+        """The table's Amazon Resource Name."""
+        return ARN + self.name
+
+    @property
+    def on_demand(self) -> bool:
+        """Whether it is paid for by request."""
+        return self.capacity.units is None
+
+    def used(self, *more: Body) -> set[str]:
+        """Return the names of the attributes in keys of the table and its indexes, and in those of further indexes."""
+        own = [index.definition for index in self.indexes.values()]
+        return key_names([{"KeySchema": self.key_schema}, *self.local_indexes, *own, *more])
+
+    def set_stream(self, specification: Body, now: float) -> None:
+        """Turn the stream on or off; one that is turned on has a name of its own."""
+        self.stream = None
+        if specification.get("StreamEnabled"):
+            self.stream = {"StreamEnabled": True, "StreamViewType": specification["StreamViewType"]}
+            self.stream_label = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+
+    def described(self, now: float) -> Body:
+        """Return what DescribeTable says once it is up to date; settings that were never made are left out."""
+        shown: Body = {
+            "TableName": self.name,
+            "TableArn": self.arn,
+            "TableStatus": self.status,
+            "CreationDateTime": self.created_at,
+            "AttributeDefinitions": [
+                {"AttributeName": name, "AttributeType": kind} for name, kind in sorted(self.types.items())
+            ],
+            "KeySchema": self.key_schema,
+            "ItemCount": self.items,
+            "TableSizeBytes": self.size_bytes,
+            **self.capacity.described(now),
+        }
+        if self.local_indexes:
+            shown["LocalSecondaryIndexes"] = self.local_indexes
+        if self.indexes:
+            shown["GlobalSecondaryIndexes"] = [index.described(self.name, now) for index in self.indexes.values()]
+        return shown | self._settings()
+
+    def _settings(self) -> Body:
+        shown: Body = {}
+        if self.on_demand:
+            shown["BillingModeSummary"] = {"BillingMode": "PAY_PER_REQUEST"}
+        if self.stream is not None:
+            shown["StreamSpecification"] = self.stream
+        if self.stream_label is not None:
+            shown["LatestStreamLabel"] = self.stream_label
+            shown["LatestStreamArn"] = f"{self.arn}/stream/{self.stream_label}"
+        if self.protected:
+            shown["DeletionProtectionEnabled"] = True
+        if self.class_changed_at or self.table_class != "STANDARD":
+            shown["TableClassSummary"] = {"TableClass": self.table_class}
+        if self.encryption is not None and self.encryption.get("Enabled"):
+            key = _key_arn(self.encryption.get("KMSMasterKeyId", "alias/aws/dynamodb"))
+            shown["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}
+        return shown
+
+
+def key_names(definitions: Iterable[Body]) -> set[str]:
+    """Return the names of the attributes in the keys of tables or indexes in wire form."""
+    return {element["AttributeName"] for each in definitions for element in each["KeySchema"]}
+
+
+def _definition(index: Body) -> Body:
+    return {name: index[name] for name in ("IndexName", "KeySchema", "Projection")}
+
+
+def _key_arn(key: str) -> str:
+    # An alias resolves to the key behind it, so that a comparison of the two texts shows its fault.
+    return key if key.startswith("arn:") else f"arn:aws:kms:eu-west-1:000000000000:key/{key.removeprefix('alias/')}-key"

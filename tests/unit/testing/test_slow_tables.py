@@ -1,0 +1,574 @@
+"""The simulated control plane: each state and each refusal, on a clock that jumps, before an engine that takes all."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from dynamap_async import Session
+from dynamap_async.errors import (
+    ConfigurationError,
+    LimitExceededError,
+    ProvisionedThroughputExceededError,
+    RequestRejectedError,
+    ResourceInUseError,
+    ResourceNotFoundError,
+)
+from dynamap_async.request import Request
+from dynamap_async.testing import FrozenClock, VirtualClockLoop
+from dynamap_async.testing.slow_tables import Durations, SlowTables
+from dynamap_async.transport import Connection, WireTransport
+
+pytestmark = pytest.mark.virtual_clock
+
+STEADY = Durations(
+    create_table=10.0,
+    update_table=10.0,
+    delete_table=10.0,
+    allocate_index=60.0,
+    backfill=300.0,
+    delete_index=30.0,
+    time_to_live=600.0,
+    lag=0.0,
+)
+HOUR, DAY = 3600.0, 86_400.0
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LOW, HIGH = ({"ReadCapacityUnits": units, "WriteCapacityUnits": units} for units in (5, 50))
+
+
+@pytest.fixture
+def slow():
+    return SlowTables(durations=STEADY, clock=FrozenClock(NOON))
+
+
+@pytest.fixture
+def ask(slow, inner):
+    """Send a request through slow tables to an engine that takes everything; return the answer."""
+    transport = slow.wrap(inner)
+
+    async def send(operation, table="tweets", **body):
+        return await transport.send(Request(operation=operation, body={"TableName": table, **body}, table=table))
+
+    return send
+
+
+def definitions(*names):
+    return [{"AttributeName": name, "AttributeType": "S"} for name in names]
+
+
+def index_on(name, **more):
+    keys = [{"AttributeName": name, "KeyType": "HASH"}]
+    return {"IndexName": f"by-{name}", "KeySchema": keys, "Projection": {"ProjectionType": "ALL"}, **more}
+
+
+def table_on(*indexes, **more):
+    names = [each["KeySchema"][0]["AttributeName"] for each in indexes]
+    body = {"AttributeDefinitions": definitions("id", *names), "BillingMode": "PAY_PER_REQUEST", **more}
+    if indexes:
+        body["GlobalSecondaryIndexes"] = list(indexes)
+    return {"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], **body}
+
+
+PROVISIONED = {"BillingMode": "PROVISIONED", "ProvisionedThroughput": HIGH}
+
+
+async def made(ask, *indexes, **more):
+    """Create the table, and wait until it can be used."""
+    await ask("CreateTable", **table_on(*indexes, **more))
+    await asyncio.sleep(10)
+
+
+def building(name, *defined, **more):
+    return {
+        "AttributeDefinitions": definitions("id", *defined, name),
+        "GlobalSecondaryIndexUpdates": [{"Create": index_on(name, **more)}],
+    }
+
+
+def dropping(name):
+    return {"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": f"by-{name}"}}]}
+
+
+def raising(kind, words):
+    return pytest.raises(kind, match=words)
+
+
+async def status(ask, index=None):
+    table = (await ask("DescribeTable"))["Table"]
+    if index is None:
+        return table["TableStatus"]
+    [found] = [each for each in table["GlobalSecondaryIndexes"] if each["IndexName"] == index]
+    return found["IndexStatus"], found.get("Backfilling")
+
+
+async def test_a_new_table_is_creating_with_its_indexes_and_then_active(ask):
+    await ask("CreateTable", **table_on(index_on("city")))
+    assert (await status(ask), await status(ask, "by-city")) == ("CREATING", ("CREATING", None))
+    await asyncio.sleep(10)
+    assert (await status(ask), await status(ask, "by-city")) == ("ACTIVE", ("ACTIVE", None))
+
+
+async def test_descriptions_are_late(inner):
+    slow = SlowTables(durations=Durations(lag=1.0, create_table=0.5, update_table=0.0))
+    transport = slow.wrap(inner)
+
+    async def ask(operation, **body):
+        return await transport.send(Request(operation=operation, body={"TableName": "tweets", **body}, table="tweets"))
+
+    await ask("CreateTable", **table_on())
+    with pytest.raises(ResourceNotFoundError):
+        await ask("DescribeTable")
+    await asyncio.sleep(1)
+    await ask("UpdateTable", DeletionProtectionEnabled=True)
+    assert "DeletionProtectionEnabled" not in (await ask("DescribeTable"))["Table"]
+    await asyncio.sleep(1)
+    assert (await ask("DescribeTable"))["Table"]["DeletionProtectionEnabled"] is True
+
+
+async def test_an_index_is_allocated_while_its_table_is_updating_and_then_filled_while_it_is_active(ask, slow):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    assert (await status(ask), await status(ask, "by-city")) == ("UPDATING", ("CREATING", False))
+    await asyncio.sleep(60)
+    assert (await status(ask), await status(ask, "by-city")) == ("ACTIVE", ("CREATING", True))
+    await asyncio.sleep(300)
+    assert (await status(ask), await status(ask, "by-city")) == ("ACTIVE", ("ACTIVE", None))
+    assert [(entry.at, entry.index, entry.after) for entry in slow.log] == [
+        (0.0, None, "CREATING"),
+        (10.0, None, "ACTIVE"),
+        (10.0, "by-city", "CREATING"),
+        (10.0, None, "UPDATING"),
+        (70.0, "by-city", "BACKFILLING"),
+        (70.0, None, "ACTIVE"),
+        (370.0, "by-city", "ACTIVE"),
+    ]
+
+
+async def test_a_deleted_index_takes_its_definitions_with_it(ask):
+    await made(ask, index_on("city"))
+    await ask("UpdateTable", **dropping("city"))
+    assert (await status(ask), await status(ask, "by-city")) == ("UPDATING", ("DELETING", None))
+    await asyncio.sleep(30)
+    table = (await ask("DescribeTable"))["Table"]
+    assert "GlobalSecondaryIndexes" not in table
+    assert table["AttributeDefinitions"] == definitions("id")
+
+
+async def test_an_index_that_is_filled_can_be_deleted(ask, slow):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    await asyncio.sleep(60)
+    await ask("UpdateTable", **dropping("city"))
+    await asyncio.sleep(1000)
+    await ask("DescribeTable")
+    assert [entry.after for entry in slow.log if entry.index] == ["CREATING", "BACKFILLING", "DELETING", None]
+
+
+async def test_a_table_that_is_deleted_is_there_for_a_while(ask):
+    await made(ask)
+    await ask("DeleteTable")
+    assert await status(ask) == "DELETING"
+    with raising(ResourceInUseError, "already exists"):
+        await ask("CreateTable", **table_on())
+
+
+async def test_a_change_shows_when_it_is_done(ask):
+    await made(ask, **PROVISIONED)
+    await ask("UpdateTable", ProvisionedThroughput=LOW)
+    assert (await ask("DescribeTable"))["Table"]["ProvisionedThroughput"]["ReadCapacityUnits"] == 50
+    await asyncio.sleep(10)
+    shown = (await ask("DescribeTable"))["Table"]["ProvisionedThroughput"]
+    assert (shown["ReadCapacityUnits"], shown["NumberOfDecreasesToday"]) == (5, 1)
+
+
+@pytest.mark.parametrize("wait", [10, 70])
+async def test_a_second_index_is_refused_while_one_is_built(ask, wait):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    await asyncio.sleep(wait)
+    with raising(LimitExceededError, "Only 1 online index can be created or deleted simultaneously"):
+        await ask("UpdateTable", **building("text", "city"))
+
+
+async def test_two_indexes_in_one_call_are_refused(ask):
+    await made(ask)
+    updates = [{"Create": index_on(name)} for name in ("city", "text")]
+    with raising(LimitExceededError, "Only 1 online index"):
+        await ask(
+            "UpdateTable", AttributeDefinitions=definitions("id", "city", "text"), GlobalSecondaryIndexUpdates=updates
+        )
+
+
+async def test_any_change_is_refused_while_the_table_is_updating(ask):
+    await made(ask)
+    await ask("UpdateTable", DeletionProtectionEnabled=True)
+    for operation, body in [
+        ("UpdateTable", {"TableClass": "STANDARD_INFREQUENT_ACCESS"}),
+        ("UpdateTable", building("city")),
+        ("UpdateTimeToLive", {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"}}),
+        ("DeleteTable", {}),
+    ]:
+        with raising(ResourceInUseError, "Table is being updated"):
+            await ask(operation, **body)
+
+
+async def test_a_table_that_is_created_cannot_be_changed(ask):
+    await ask("CreateTable", **table_on())
+    with raising(ResourceInUseError, "Table is being created"):
+        await ask("UpdateTable", DeletionProtectionEnabled=True)
+
+
+async def test_two_kinds_of_change_in_one_call_are_refused(ask):
+    await made(ask)
+    with raising(RequestRejectedError, "Only one kind of change"):
+        await ask("UpdateTable", DeletionProtectionEnabled=True, **building("city"))
+
+
+async def test_a_call_that_changes_nothing_is_refused(ask):
+    await made(ask, **PROVISIONED)
+    with raising(RequestRejectedError, "At least one of"):
+        await ask("UpdateTable")
+    with raising(RequestRejectedError, "will not change"):
+        await ask("UpdateTable", ProvisionedThroughput=HIGH)
+
+
+@pytest.mark.parametrize(
+    ("defined", "words"), [(("id", "city", "text"), "Some AttributeDefinitions are not used"), (("id",), "not defined")]
+)
+async def test_definitions_that_are_unused_or_missing_are_refused(ask, defined, words):
+    with raising(RequestRejectedError, words):
+        await ask("CreateTable", **table_on(index_on("city"), AttributeDefinitions=definitions(*defined)))
+    await made(ask)
+    with raising(RequestRejectedError, words):
+        await ask("UpdateTable", **{**building("city"), "AttributeDefinitions": definitions(*defined)})
+
+
+async def test_a_new_index_needs_units_of_its_own_on_a_provisioned_table_and_has_none_on_demand(ask):
+    await made(ask)
+    with raising(RequestRejectedError, "PAY_PER_REQUEST"):
+        await ask("UpdateTable", **building("city", ProvisionedThroughput=LOW))
+    await ask("DeleteTable")
+    await asyncio.sleep(10)
+    await made(ask, **PROVISIONED)
+    with raising(RequestRejectedError, "PROVISIONED"):
+        await ask("UpdateTable", **building("city"))
+
+
+async def test_a_throughput_goes_down_four_times_a_day_and_then_once_an_hour(ask):
+    await made(ask, **PROVISIONED)
+    for units in (49, 48, 47, 46):
+        await ask("UpdateTable", ProvisionedThroughput=dict.fromkeys(HIGH, units))
+        await asyncio.sleep(10)
+    with raising(LimitExceededError, "Number of decreases today: 4"):
+        await ask("UpdateTable", ProvisionedThroughput=LOW)
+    await asyncio.sleep(HOUR)
+    await ask("UpdateTable", ProvisionedThroughput=LOW)
+
+
+async def test_the_quota_of_decreases_begins_anew_with_the_utc_day(ask, slow):
+    await made(ask, **PROVISIONED)
+    await asyncio.sleep(11.9 * HOUR)
+    for units in (49, 48, 47, 46):
+        await ask("UpdateTable", ProvisionedThroughput=dict.fromkeys(HIGH, units))
+        await asyncio.sleep(10)
+    await asyncio.sleep(0.1 * HOUR)
+    await ask("UpdateTable", ProvisionedThroughput=LOW)
+
+
+async def test_the_billing_mode_changes_once_a_day(ask):
+    await made(ask, **PROVISIONED)
+    await ask("UpdateTable", BillingMode="PAY_PER_REQUEST")
+    await asyncio.sleep(10)
+    with raising(LimitExceededError, "once in 1 day"):
+        await ask("UpdateTable", **PROVISIONED)
+    await asyncio.sleep(DAY)
+    await ask("UpdateTable", **PROVISIONED)
+
+
+async def test_a_switch_to_provisioned_needs_units_for_each_index(ask):
+    await made(ask, index_on("city"))
+    with raising(RequestRejectedError, "must both be specified"):
+        await ask("UpdateTable", **PROVISIONED)
+    update = {"IndexName": "by-city", "ProvisionedThroughput": LOW}
+    await ask("UpdateTable", **PROVISIONED, GlobalSecondaryIndexUpdates=[{"Update": update}])
+
+
+async def test_time_to_live_changes_once_an_hour_and_for_one_attribute(ask):
+    await made(ask)
+    on = {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": "at"}}
+    off = {"TimeToLiveSpecification": {"Enabled": False, "AttributeName": "at"}}
+    with raising(RequestRejectedError, "already disabled"):
+        await ask("UpdateTimeToLive", **off)
+    await ask("UpdateTimeToLive", **on)
+    assert (await ask("DescribeTimeToLive"))["TimeToLiveDescription"]["TimeToLiveStatus"] == "ENABLING"
+    with raising(RequestRejectedError, "multiple times within a fixed interval"):
+        await ask("UpdateTimeToLive", **off)
+    await asyncio.sleep(HOUR)
+    assert (await ask("DescribeTimeToLive"))["TimeToLiveDescription"]["TimeToLiveStatus"] == "ENABLED"
+    other = {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": "until"}}
+    with raising(RequestRejectedError, "current AttributeName is at"):
+        await ask("UpdateTimeToLive", **other)
+    await ask("UpdateTimeToLive", **off)
+
+
+async def test_warm_throughput_only_rises(ask):
+    await made(ask)
+    with raising(RequestRejectedError, "decreasing WarmThroughput is not supported"):
+        await ask("UpdateTable", WarmThroughput={"ReadUnitsPerSecond": 11_999, "WriteUnitsPerSecond": 4_000})
+    await ask("UpdateTable", WarmThroughput={"ReadUnitsPerSecond": 13_000, "WriteUnitsPerSecond": 4_000})
+
+
+async def test_a_protected_table_is_not_deleted(ask):
+    await made(ask, DeletionProtectionEnabled=True)
+    with raising(RequestRejectedError, "currently protected against deletion"):
+        await ask("DeleteTable")
+
+
+async def test_the_class_changes_twice_in_thirty_days(ask):
+    await made(ask)
+    for name in ("STANDARD_INFREQUENT_ACCESS", "STANDARD"):
+        await ask("UpdateTable", TableClass=name)
+        await asyncio.sleep(10)
+    with raising(LimitExceededError, "2 times in 30 days"):
+        await ask("UpdateTable", TableClass="STANDARD_INFREQUENT_ACCESS")
+
+
+async def test_a_stream_is_turned_off_before_it_is_turned_on_otherwise(ask):
+    await made(ask, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    first = (await ask("DescribeTable"))["Table"]["LatestStreamArn"]
+    with raising(RequestRejectedError, "already has an enabled stream"):
+        await ask("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    await ask("UpdateTable", StreamSpecification={"StreamEnabled": False})
+    await asyncio.sleep(10)
+    with raising(RequestRejectedError, "has no stream"):
+        await ask("UpdateTable", StreamSpecification={"StreamEnabled": False})
+    await ask("UpdateTable", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})
+    await asyncio.sleep(10)
+    assert (await ask("DescribeTable"))["Table"]["LatestStreamArn"] != first
+
+
+async def test_an_index_cannot_be_deleted_while_it_is_allocated(ask):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    with raising(ResourceInUseError, "Index is being changed"):
+        await ask("UpdateTable", **dropping("city"))
+
+
+async def test_a_table_cannot_be_deleted_while_an_index_is_filled(ask):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    await asyncio.sleep(60)
+    with raising(ResourceInUseError, "by-city"):
+        await ask("DeleteTable")
+
+
+async def test_a_table_has_twenty_global_indexes(ask):
+    many = [index_on(f"a{number}") for number in range(21)]
+    with raising(LimitExceededError, "per-table limit of 20"):
+        await ask("CreateTable", **table_on(*many))
+    await made(ask, *many[:20])
+    names = [f"a{number}" for number in range(20)]
+    with raising(LimitExceededError, "per-table limit of 20"):
+        await ask("UpdateTable", **building("city", *names))
+
+
+async def test_five_hundred_tables_and_indexes_change_at_a_time(ask):
+    for number in range(250):
+        await ask("CreateTable", f"t{number}", **table_on(index_on("city")))
+    with raising(LimitExceededError, "Only 500"):
+        await ask("CreateTable", **table_on())
+    await asyncio.sleep(10)
+    await ask("CreateTable", **table_on())
+
+
+@pytest.mark.parametrize("wait", [0, 100])
+async def test_a_query_on_an_index_that_is_not_ready_is_refused(ask, inner, wait):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    await asyncio.sleep(wait)
+    with raising(RequestRejectedError, "Cannot read from backfilling global secondary index: by-city"):
+        await ask("Query", IndexName="by-city")
+    assert [request.operation for request in inner.received] == ["CreateTable", "UpdateTable"]
+
+
+async def test_items_of_a_table_that_is_created_are_not_found(ask):
+    await ask("CreateTable", **table_on())
+    with pytest.raises(ResourceNotFoundError):
+        await ask("PutItem", Item={"id": {"S": "a"}})
+
+
+async def test_requests_for_items_pass_as_they_are(slow, inner):
+    request = Request(operation="PutItem", body={"TableName": "tweets", "Item": {"id": {"S": "a"}}}, table="tweets")
+    assert await slow.wrap(inner).send(request) == {"from": "the server"}
+    assert inner.received == [request]
+    assert inner.received[0] is request
+
+
+ITEMS = [
+    {"id": {"S": "fits"}, "city": {"S": "London"}},
+    {"id": {"S": "wrong type"}, "city": {"N": "1"}},
+    {"id": {"S": "empty"}, "city": {"S": ""}},
+    {"id": {"S": "too long"}, "city": {"S": "x" * 2049}},
+    {"id": {"S": "just fits"}, "city": {"S": "x" * 2048}},
+]
+
+
+async def test_items_that_do_not_fit_are_hidden_from_an_index_that_was_filled(ask, inner):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    await asyncio.sleep(360)
+    inner.answers["Scan"] = {"Items": ITEMS, "Count": 5, "ScannedCount": 5}
+    answer = await ask("Scan", IndexName="by-city")
+    assert [item["id"]["S"] for item in answer["Items"]] == ["fits", "just fits"]
+    assert (answer["Count"], answer["ScannedCount"]) == (2, 2)
+    assert len((await ask("Scan"))["Items"]) == 5
+
+
+async def test_counts_and_projections_of_such_an_index_are_right_too(ask, inner):
+    await made(ask)
+    await ask("UpdateTable", **building("city"))
+    await asyncio.sleep(360)
+    inner.answers["Scan"] = {"Items": ITEMS, "Count": 5, "ScannedCount": 5}
+    assert await ask("Scan", IndexName="by-city", Select="COUNT") == {"Count": 2, "ScannedCount": 2}
+    answer = await ask("Scan", IndexName="by-city", ProjectionExpression="id")
+    assert answer["Items"] == [{"id": {"S": "fits"}}, {"id": {"S": "just fits"}}]
+
+
+async def test_writes_are_throttled_by_an_index_with_too_few_units_while_it_is_filled(ask):
+    await made(ask, **PROVISIONED)
+    await ask("UpdateTable", **building("city", ProvisionedThroughput=dict.fromkeys(LOW, 2)))
+    await asyncio.sleep(60)
+    await ask("PutItem", Item={"id": {"S": "a"}})
+    with pytest.raises(ProvisionedThroughputExceededError) as caught:
+        await ask("PutItem", Item={"id": {"S": "a"}})
+    assert "IndexWriteProvisionedThroughputExceeded" in caught.value.reasons[0]
+    assert "/index/by-city" in caught.value.reasons[0]
+    await asyncio.sleep(1)
+    await ask("PutItem", Item={"id": {"S": "a"}})
+    await asyncio.sleep(300)
+    for _ in range(10):
+        await ask("PutItem", Item={"id": {"S": "a"}})
+
+
+async def test_a_table_that_the_engine_had_before_is_active(ask, inner):
+    inner.answers["DescribeTable"] = {
+        "Table": {"TableName": "tweets", "TableStatus": "ACTIVE", **table_on(index_on("city"))}
+        | {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
+    }
+    assert await status(ask, "by-city") == ("ACTIVE", None)
+    await ask("UpdateTable", **dropping("city"))
+    assert await status(ask) == "UPDATING"
+
+
+async def test_a_change_that_the_engine_refuses_leaves_no_trace(ask, inner, slow):
+    inner.errors["CreateTable"] = ConfigurationError("no")
+    with pytest.raises(ConfigurationError):
+        await ask("CreateTable", **table_on())
+    del inner.errors["CreateTable"]
+    await made(ask)
+    inner.errors["UpdateTable"] = ConfigurationError("no")
+    with pytest.raises(ConfigurationError):
+        await ask("UpdateTable", **building("city"))
+    del inner.errors["UpdateTable"]
+    await ask("UpdateTable", **building("city"))
+    assert [entry.after for entry in slow.log] == ["CREATING", "ACTIVE", "CREATING", "UPDATING"]
+
+
+async def test_recovery_tells_its_earliest_and_latest_moment(ask, slow):
+    await made(ask)
+    begun = slow.now()
+    on = {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": 7}
+    await ask("UpdateContinuousBackups", PointInTimeRecoverySpecification=on)
+    await asyncio.sleep(10 * DAY)
+    shown = (await ask("DescribeContinuousBackups"))["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    assert shown == {
+        "PointInTimeRecoveryStatus": "ENABLED",
+        "RecoveryPeriodInDays": 7,
+        "EarliestRestorableDateTime": begun + 3 * DAY,
+        "LatestRestorableDateTime": begun + 10 * DAY - 300,
+    }
+
+
+async def test_tags_are_at_most_fifty_and_none_of_them_aws_own(ask):
+    await made(ask)
+    arn = (await ask("DescribeTable"))["Table"]["TableArn"]
+    tags = [{"Key": f"k{number}", "Value": "v"} for number in range(51)]
+    with raising(LimitExceededError, "at most 50 tags"):
+        await ask("TagResource", ResourceArn=arn, Tags=tags)
+    with raising(RequestRejectedError, "aws:"):
+        await ask("TagResource", ResourceArn=arn, Tags=[{"Key": "aws:x", "Value": "v"}])
+    await ask("TagResource", ResourceArn=arn, Tags=tags[:2])
+    await ask("UntagResource", ResourceArn=arn, TagKeys=["k0"])
+    assert await ask("ListTagsOfResource", ResourceArn=arn) == {"Tags": tags[1:2]}
+
+
+async def run_of(seed, inner):
+    slow = SlowTables(seed=seed)
+    transport = slow.wrap(inner)
+
+    async def ask(operation, table="tweets", **body):
+        return await transport.send(Request(operation=operation, body={"TableName": table, **body}, table=table))
+
+    for table in ("tweets", "follows"):
+        await ask("CreateTable", table, **table_on())
+    await asyncio.sleep(60)
+    for table in ("tweets", "follows"):
+        await ask("UpdateTable", table, **building("city"))
+    await asyncio.sleep(2000)
+    await ask("DescribeTable")
+    return slow.log
+
+
+async def test_two_runs_with_one_seed_have_equal_logs(inner):
+    assert await run_of(7, inner) == await run_of(7, inner)
+    assert await run_of(7, inner) != await run_of(8, inner)
+
+
+async def test_a_script_of_durations_is_played_in_order(inner):
+    slow = SlowTables(durations=Durations(lag=0.0, create_table=0.0, update_table=[1.0, 5.0]))
+    transport = slow.wrap(inner)
+
+    async def ask(operation, **body):
+        return await transport.send(Request(operation=operation, body={"TableName": "tweets", **body}, table="tweets"))
+
+    await ask("CreateTable", **table_on())
+    for _ in range(3):
+        await ask("UpdateTable", DeletionProtectionEnabled=True)
+        await asyncio.sleep(10)
+    await ask("DescribeTable")
+    times = {after: [entry.at for entry in slow.log if entry.after == after] for after in ("UPDATING", "ACTIVE")}
+    assert times == {"UPDATING": [0.0, 10.0, 20.0], "ACTIVE": [0.0, 1.0, 15.0, 25.0]}
+
+
+async def test_a_clock_that_the_test_moves_moves_the_tables(ask, slow):
+    await ask("CreateTable", **table_on())
+    slow._given_clock.advance(10)
+    assert await status(ask) == "ACTIVE"
+
+
+@pytest.mark.parametrize("duration", [-1.0, (1.0, -1.0), [], "soon", True])
+def test_a_duration_that_makes_no_sense_is_refused(duration):
+    with raising(ConfigurationError, "create_table"):
+        Durations(create_table=duration)
+
+
+async def test_real_sockets_and_a_virtual_clock_are_refused_together():
+    connection = Connection(region="eu-west-1", endpoint_url="http://127.0.0.1:1")
+    with raising(ConfigurationError, "real sockets keep real time"):
+        await SlowTables().wrap(WireTransport(connection)).open()
+
+
+def test_a_moved_clock_needs_a_loop_that_follows(inner):
+    async def opened():
+        async with Session(transport=SlowTables(clock=FrozenClock()).wrap(inner)):
+            pass
+
+    with raising(ConfigurationError, "VirtualClockLoop"):
+        asyncio.run(opened())
+    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+        runner.run(opened())
+
+
+def test_without_an_engine_there_is_no_session():
+    with raising(ConfigurationError, r"SlowTables\(engine\)"):
+        SlowTables().session()

@@ -27,7 +27,9 @@ DynamapError
 ├── ServiceError                    DynamoDB answered no
 │   └── UniqueViolationError        another item has a value that the model declares unique
 ├── TransportError                  no usable answer arrived
-└── TableError                      a table did not reach the state that was waited for
+└── TableError                      a table is not as it should be
+    ├── TableMismatchError          it differs from the models in what never changes
+    └── TableWaitTimeoutError       it did not reach the state that was waited for
 
 Facts are attributes; a message is one sentence and a remedy.
 """
@@ -59,6 +61,7 @@ from dynamap_async.errors.service import (
     ConditionalCheckFailedError,
     CredentialsRejectedError,
     DuplicateItemError,
+    IndexNotReadyError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
     LimitExceededError,
@@ -77,7 +80,9 @@ from dynamap_async.errors.service import (
     VersionConflictError,
 )
 from dynamap_async.errors.tables import (
+    TableDifference,
     TableError,
+    TableMismatchError,
     TableWaitTimeoutError,
 )
 from dynamap_async.errors.transactions import (
@@ -127,6 +132,7 @@ __all__ = [
     "EncodeError",
     "ExpressionError",
     "IdempotentParameterMismatchError",
+    "IndexNotReadyError",
     "InternalServerError",
     "ItemCollectionSizeLimitExceededError",
     "ItemDecodeError",
@@ -152,7 +158,9 @@ __all__ = [
     "ServiceError",
     "SessionClosedError",
     "SessionStateError",
+    "TableDifference",
     "TableError",
+    "TableMismatchError",
     "TableWaitTimeoutError",
     "ThrottledError",
     "TransactionCanceledError",

@@ -142,6 +142,10 @@ class RequestRejectedError(ServiceError):
     """DynamoDB found the request invalid (its ``ValidationException``)."""
 
 
+class IndexNotReadyError(RequestRejectedError):
+    """The index is still being built, so it cannot be read yet."""
+
+
 class InternalServerError(ServiceError):
     """DynamoDB failed; a write may have been done all the same."""
 

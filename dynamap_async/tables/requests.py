@@ -40,11 +40,21 @@ class TableDescription:
     """When the table was created; None where the engine does not say."""
     ttl_status: str | None
     """``ENABLED``, ``DISABLED``, or in between; None where the engine does not say."""
+    backfilling: frozenset[str] = frozenset()
+    """The names of the global indexes that are being filled from the items of the table."""
 
     @property
     def is_active(self) -> bool:
         """Whether the table and all its indexes can be used."""
-        return self.status == "ACTIVE" and all(status == "ACTIVE" for status in self.index_statuses.values())
+        return self.status == "ACTIVE" and all(map(self.index_is_ready, self.index_statuses))
+
+    def index_is_ready(self, name: str) -> bool:
+        """Return whether the table has a global index of that name that can be read.
+
+        Args:
+            name: the index's name in DynamoDB.
+        """
+        return self.index_statuses.get(name) == "ACTIVE" and name not in self.backfilling
 
 
 def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: Mapping[str, str]) -> Request:
@@ -63,9 +73,7 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     body: dict[str, Any] = {
         "TableName": schema.name,
         "KeySchema": schema.keys.to_wire(),
-        "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": kind} for name, kind in schema.attribute_types.items()
-        ],
+        "AttributeDefinitions": definitions(schema.attribute_types),
         # Said outright: the API's default, PROVISIONED, differs from that of AWS's console.
         "BillingMode": "PAY_PER_REQUEST" if throughput is None else "PROVISIONED",
     }
@@ -112,6 +120,26 @@ def throughput_request(table: TableDescription, throughput: Throughput | None) -
     return Request(operation="UpdateTable", body=body, table=name, writes=True, resendable=False)
 
 
+def create_index_request(table: TableSchema, index: IndexSchema) -> Request:
+    """Return the UpdateTable request that adds a global index to a table.
+
+    Args:
+        table: the table as it is: its definitions are sent once more, with those of the index, and no others.
+        index: what is added; on a provisioned table it has its own throughput, or the table's.
+    """
+    body: dict[str, Any] = {
+        "TableName": table.name,
+        "AttributeDefinitions": definitions(replace(table, indexes=(*table.indexes, index)).attribute_types),
+        "GlobalSecondaryIndexUpdates": [{"Create": index.to_wire(table.throughput)}],
+    }
+    return Request(operation="UpdateTable", body=body, table=table.name, writes=True, resendable=False)
+
+
+def definitions(types: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the API's ``AttributeDefinitions`` of attribute names and their types."""
+    return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()]
+
+
 def table_request(operation: str, table: str, *, writes: bool = False) -> Request:
     """Return a request that takes nothing but the table's name."""
     return Request(operation=operation, body={"TableName": table}, table=table, writes=writes, resendable=not writes)
@@ -155,6 +183,13 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
         arn=table.get("TableArn", ""),
         created_at=None if created is None else datetime.fromtimestamp(float(created), UTC),
         ttl_status=time_to_live.get("TimeToLiveStatus"),
+        backfilling=frozenset(
+            each["IndexName"]
+            for kind in IndexKind
+            if kind.has_status
+            for each in listed[kind]
+            if each.get("Backfilling")
+        ),
     )
 
 

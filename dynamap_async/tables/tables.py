@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
 
-import anyio
-
-from dynamap_async.errors import (
-    OperationError,
-    RequestRejectedError,
-    ResourceInUseError,
-    ResourceNotFoundError,
-    TableWaitTimeoutError,
-)
-from dynamap_async.executor import Executor
+from dynamap_async.errors import OperationError, ResourceInUseError
+from dynamap_async.executor import Executor, together
 from dynamap_async.models import KeyValue, Model, Table, definition_of
 from dynamap_async.operations import needs_own_table, own_table
 from dynamap_async.planning import Context
+from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
+from dynamap_async.tables.descriptions import Descriptions
+from dynamap_async.tables.missing import MissingParts
 from dynamap_async.tables.periods import check_period, table_in
 from dynamap_async.tables.requests import (
     TableDescription,
@@ -30,12 +23,8 @@ from dynamap_async.tables.requests import (
     merged,
     table_request,
     throughput_request,
-    ttl_request,
 )
-from dynamap_async.wire import Body
-
-_FIRST_POLL_SECONDS: Final = 0.02
-_LONGEST_POLL_SECONDS: Final = 5.0
+from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
 
 
 class Tables:
@@ -49,6 +38,7 @@ class Tables:
             context: what the session adds to each operation.
         """
         self._executor = executor
+        self._descriptions = Descriptions(executor)
         self._prefix = context.table_prefix
 
     async def create(
@@ -58,6 +48,7 @@ class Tables:
         timeout_seconds: float = 300.0,
         throughput: Throughput | None = None,
         tags: Mapping[str, str] | None = None,
+        if_missing: bool = False,
         period: KeyValue | None = None,
     ) -> None:
         """Create the tables of models, with their indexes, and turn on time to live where a model declares it.
@@ -72,10 +63,11 @@ class Tables:
             timeout_seconds: how long to wait for each table.
             throughput: provisioned capacity, instead of what the models declare.
             tags: tags of every table.
+            if_missing: whether a table that exists is no error, and is only waited for, whoever makes it.
             period: a value of the field that tells the period, for models with one table per period.
 
         Raises:
-            ResourceInUseError: a table of that name exists.
+            ResourceInUseError: a table of that name exists, and ``if_missing`` is not given.
             LimitExceededError: too many tables are being created at once.
             TableWaitTimeoutError: a table was not ready in time.
             OperationError: ``wait=False`` for a model with time to live; a model has one table per period, and the
@@ -85,28 +77,58 @@ class Tables:
             UpdateTimeToLive where it is declared; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
         """
-        _check_throughput(throughput)
-        schemas = self._schemas(models, period)
-        late = [schema.name for schema in schemas if schema.ttl_attribute is not None]
-        if late and not wait:
-            raise OperationError(
-                f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
-            )
-        own = [own_table(self._prefix)] if any(map(_needs_own_table, models)) else []
-        waiting: list[TableSchema] = []
-        for schema in schemas:
-            request = create_request(schema, throughput=throughput or schema.throughput, tags=tags or {})
-            if not is_made(request, await self._executor.send(request)):
-                waiting.append(schema)
-        for schema in own:
-            with suppress(ResourceInUseError):  # another model, or another process, made it
-                await self._executor.send(create_request(schema, throughput=None, tags=tags or {}))
+        wanted = self._wanted(models, throughput, tags, period)
+        own = self._own_table(models, tags)
+        if not wait:
+            _check_not_waiting([schema for schema, _ in wanted])
+        if if_missing and wait:
+            await self._make_missing([*wanted, *own], timeout_seconds, with_indexes=False)
+            return
+        waiting = await self._create(wanted, tolerated=ResourceInUseError if if_missing else ())
+        # The library's own table was made by another model, or another process, where it exists.
+        waiting += await self._create(own, tolerated=ResourceInUseError)
         if not wait:
             return
-        for schema in (*waiting, *own):
-            await self._until_active(schema.name, timeout_seconds)
-        for schema in schemas:
+        for name in waiting:
+            await self._descriptions.until_active(name, timeout_seconds)
+        for schema, _ in wanted:
             await begin_time_to_live(self._executor, schema)
+
+    async def ensure(
+        self,
+        *models: type[Model] | Table,
+        timeout_seconds: float = 300.0,
+        throughput: Throughput | None = None,
+        tags: Mapping[str, str] | None = None,
+        period: KeyValue | None = None,
+    ) -> None:
+        """Make what is missing of the tables of models: tables, global indexes, time to live; and wait for all of it.
+
+        Nothing is changed or taken away that is there. It may be called by any number of processes at once, as each of
+        them starts: what one of them makes, the others wait for. One that was killed is continued by the next.
+
+        Args:
+            models: models with a table, or tables; models that share one count as one.
+            timeout_seconds: how long to wait for each table. Adding an index to a table with many items takes minutes
+                to hours; DynamoDB goes on after a timeout, and the next call waits on.
+            throughput: provisioned capacity of tables that are created, instead of what the models declare.
+            tags: tags of tables that are created.
+            period: a value of the field that tells the period, for models with one table per period.
+
+        Raises:
+            TableMismatchError: a table has another key than the models declare, or an index of that name another key
+                or projection, or a local index is missing; these never change.
+            TableWaitTimeoutError: a table was not ready in time.
+            OperationError: time to live is on for another attribute; otherwise as for ``create``.
+            RequestRejectedError: time to live was turned off less than an hour ago.
+
+        Cost: per table one DescribeTable, and one DescribeTimeToLive where it is declared, where nothing is missing;
+            otherwise one CreateTable, or one UpdateTable per index, one after the other, and DescribeTable until each
+            is ready. Adding an index takes write units of that index for each item.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
+        """
+        wanted = [*self._wanted(models, throughput, tags, period), *self._own_table(models, tags)]
+        await self._make_missing(wanted, timeout_seconds, with_indexes=True)
 
     async def update_time_to_live(
         self, *models: type[Model] | Table, enabled: bool = True, period: KeyValue | None = None
@@ -167,14 +189,19 @@ class Tables:
         names = [schema.name for schema in self._schemas(models, period)]
         changed: list[str] = []
         for name in names:
-            described = await self._description(name)
+            described = await self._descriptions.get(name)
             request = throughput_request(described, throughput)
             if request is not None:
                 await self._executor.send(request)
                 changed.append(name)
+
+        async def has_it(found: TableDescription | None) -> bool:
+            # For a moment after a change, descriptions still say ACTIVE, with what was before.
+            return found is not None and found.is_active and throughput_request(found, throughput) is None
+
         if wait:
             for name in changed:
-                await self._until_active(name, timeout_seconds)
+                await self._descriptions.until(name, has_it, what="changed", timeout_seconds=timeout_seconds)
 
     async def exists(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> bool:
         """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
@@ -186,7 +213,7 @@ class Tables:
         Cost: one DescribeTable; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
-        return await self._described(self._name(model, period)) is not None
+        return await self._descriptions.find(self._name(model, period)) is not None
 
     async def describe(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> TableDescription:
         """Return what DynamoDB says of the model's table; that of a period where there is one for each.
@@ -234,7 +261,52 @@ class Tables:
             await self._executor.send(table_request("DeleteTable", name, writes=True))
         if wait:
             for name in names:
-                await self._until_gone(name, timeout_seconds)
+                await self._descriptions.until_gone(name, timeout_seconds)
+
+    def _wanted(
+        self,
+        models: tuple[type[Model] | Table, ...],
+        throughput: Throughput | None,
+        tags: Mapping[str, str] | None,
+        period: KeyValue | None,
+    ) -> list[tuple[TableSchema, Request]]:
+        """Return each table of some models, with the request that creates it."""
+        _check_throughput(throughput)
+        return [
+            (schema, create_request(schema, throughput=throughput or schema.throughput, tags=tags or {}))
+            for schema in self._schemas(models, period)
+        ]
+
+    def _own_table(
+        self, models: tuple[type[Model] | Table, ...], tags: Mapping[str, str] | None
+    ) -> list[tuple[TableSchema, Request]]:
+        """Return the library's own table, and the request that creates it, if the models need it."""
+        if not any(map(_needs_own_table, models)):
+            return []
+        own = own_table(self._prefix)
+        return [(own, create_request(own, throughput=None, tags=tags or {}))]
+
+    async def _create(
+        self, wanted: list[tuple[TableSchema, Request]], *, tolerated: type[ResourceInUseError] | tuple[()]
+    ) -> list[str]:
+        """Send what creates tables; return the names of those that cannot be used at once."""
+        waiting: list[str] = []
+        for schema, request in wanted:
+            made = False
+            with suppress(tolerated):
+                made = is_made(request, await self._executor.send(request))
+            if not made:
+                waiting.append(schema.name)
+        return waiting
+
+    async def _make_missing(
+        self, wanted: list[tuple[TableSchema, Request]], timeout_seconds: float, *, with_indexes: bool
+    ) -> None:
+        async def make(schema: TableSchema, request: Request) -> None:
+            parts = MissingParts(self._executor, schema, request, with_indexes=with_indexes)
+            await parts.make(timeout_seconds)
+
+        await together([make(schema, request) for schema, request in wanted])
 
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
         _check_models((model,))
@@ -250,41 +322,6 @@ class Tables:
             by_name.setdefault(schema.name, []).append(schema)
         return [merged(schemas) for schemas in by_name.values()]
 
-    async def _described(self, name: str) -> TableDescription | None:
-        try:
-            return await self._description(name)
-        except ResourceNotFoundError:
-            return None
-
-    async def _description(self, name: str) -> TableDescription:
-        request = table_request("DescribeTable", name)
-        return description_of(request, await self._executor.send(request))
-
-    async def _until_active(self, name: str, timeout_seconds: float) -> None:
-        # DescribeTable may not know a new table for a moment: it is eventually consistent.
-        status: str | None = None
-        with anyio.move_on_after(timeout_seconds):
-            delay = _FIRST_POLL_SECONDS
-            while True:
-                description = await self._described(name)
-                if description is not None and description.is_active:
-                    return
-                status = None if description is None else description.status
-                await anyio.sleep(delay)
-                delay = min(delay * 2, _LONGEST_POLL_SECONDS)
-        raise _timeout(name, status, timeout_seconds, "active, with all its indexes,")
-
-    async def _until_gone(self, name: str, timeout_seconds: float) -> None:
-        status: str | None = None
-        with anyio.move_on_after(timeout_seconds):
-            delay = _FIRST_POLL_SECONDS
-            while (description := await self._described(name)) is not None:
-                status = description.status
-                await anyio.sleep(delay)
-                delay = min(delay * 2, _LONGEST_POLL_SECONDS)
-            return
-        raise _timeout(name, status, timeout_seconds, "gone")
-
 
 def _check_models(given: tuple[object, ...]) -> None:
     for each in given:
@@ -293,6 +330,14 @@ def _check_models(given: tuple[object, ...]) -> None:
                 f"{each!r} is neither a model nor a Table; give the class itself, and several one after the other: "
                 "create(Tweet, Follow)"
             )
+
+
+def _check_not_waiting(schemas: list[TableSchema]) -> None:
+    late = [schema.name for schema in schemas if schema.ttl_attribute is not None]
+    if late:
+        raise OperationError(
+            f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
+        )
 
 
 def _check_throughput(given: object) -> None:
@@ -307,82 +352,3 @@ def _schema(given: type[Model] | Table, use: str, period: KeyValue | None) -> Ta
 def _needs_own_table(given: type[Model] | Table) -> bool:
     models = given.models.values() if isinstance(given, Table) else (given,)
     return any(needs_own_table(definition_of(model)) for model in models)
-
-
-def _timeout(name: str, status: str | None, timeout_seconds: float, what: str) -> TableWaitTimeoutError:
-    return TableWaitTimeoutError(
-        f"the table {name} was not {what} within {timeout_seconds:g} s (last status: {status}); wait longer with "
-        "timeout_seconds",
-        table=name,
-        status=status,
-        timeout_seconds=timeout_seconds,
-    )
-
-
-logger: logging.Logger = logging.getLogger("dynamap_async")
-
-_ON: Final = ("ENABLED", "ENABLING")
-
-
-async def describe_time_to_live(executor: Executor, table: str) -> Body | None:
-    """Return what DescribeTimeToLive says of a table; None where the engine does not know the operation."""
-    try:
-        return await executor.send(table_request("DescribeTimeToLive", table))
-    except RequestRejectedError as error:
-        if _is_unknown(error):
-            return None
-        raise
-
-
-async def begin_time_to_live(executor: Executor, schema: TableSchema) -> None:
-    """Turn time to live on for a table that was just made, if it declares it and the engine has it."""
-    if schema.ttl_attribute is None:
-        return
-    try:
-        await executor.send(ttl_request(schema.name, schema.ttl_attribute, enabled=True))
-    except RequestRejectedError as error:
-        if not _is_unknown(error):
-            raise
-        logger.warning("the engine has no time to live: it will not delete the expired items of %s", schema.name)
-
-
-async def update_time_to_live(executor: Executor, schema: TableSchema, *, enabled: bool) -> None:
-    """Turn time to live on or off for a table; nothing is changed where it is so already.
-
-    Raises:
-        OperationError: no field of the table's models says when an item expires, or it is on for another attribute.
-        RequestRejectedError: it was changed less than an hour ago, or the engine does not have it.
-    """
-    wanted = schema.ttl_attribute
-    if enabled and wanted is None:
-        raise OperationError(
-            f"no field of the models of {schema.name} says when an item expires; declare one, such as expires_at: "
-            "TimeToLive[datetime | None] = attr(default=None)"
-        )
-    active = await _active(executor, schema.name)
-    if enabled and active not in (None, wanted):
-        raise OperationError(
-            f"time to live is on for {active!r} in {schema.name}, and a table has it for one attribute; turn it off "
-            "with update_time_to_live(..., enabled=False), wait an hour, and then turn it on"
-        )
-    attribute = wanted if enabled else active
-    if attribute is None or (enabled and active == wanted):
-        return
-    try:
-        await executor.send(ttl_request(schema.name, attribute, enabled=enabled))
-    except RequestRejectedError as error:
-        if await _active(executor, schema.name) == (attribute if enabled else None):
-            return  # somebody else did the same in the meantime
-        error.add_note("DynamoDB takes one change of a table's time to live per hour; try again later")
-        raise
-
-
-async def _active(executor: Executor, table: str) -> str | None:
-    """Return the attribute that time to live is on for, or is being turned on for."""
-    described = await describe_time_to_live(executor, table) or {}
-    found: dict[str, str] = described.get("TimeToLiveDescription") or {}
-    return found.get("AttributeName") if found.get("TimeToLiveStatus") in _ON else None
-
-
-def _is_unknown(error: RequestRejectedError) -> bool:
-    return error.service_code == "UnknownOperationException"

@@ -21,6 +21,7 @@ from dynamap_async.errors import (
     CredentialsRejectedError,
     DuplicateItemError,
     IdempotentParameterMismatchError,
+    IndexNotReadyError,
     InternalServerError,
     ItemCollectionSizeLimitExceededError,
     LimitExceededError,
@@ -93,6 +94,10 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
 }
 """The service's code -> our class: those in its model, those it leaves out, and those of local engines."""
 
+_BACKFILLING: Final = "backfilling global secondary index"
+"""Words by which the service refuses to read an index that is being built; it has no code of its own for that.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html"""
+
 _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ConditionalCheckFailedError: "Nothing was written; read the item again before deciding what to do.",
     DuplicateItemError: "Nothing was written; UPDATE the item, or DELETE it first.",
@@ -106,6 +111,7 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
         "Create the table or index with `await session.tables.create(Model)`, or check region and endpoint."
     ),
     ResourceInUseError: "Wait until the table is ACTIVE; one that exists need not be created.",
+    IndexNotReadyError: "Until then nothing can be read of it: `await session.tables.ensure(Model)` waits for it.",
     AccessDeniedError: "Allow dynamodb:{operation} on this table in the caller's IAM policy.",
     CredentialsRejectedError: "Check the access key, its session token, the region and this machine's clock.",
     InternalServerError: "A write may have been done all the same.",
@@ -125,6 +131,8 @@ def service_error(
         request_id: the service's identifier of the request.
     """
     kind = ERRORS.get(code) or (InternalServerError if status >= 500 else UnknownServiceError)
+    if kind is RequestRejectedError and _BACKFILLING in str(facts.get("message") or facts.get("Message") or ""):
+        kind = IndexNotReadyError
     error = kind(
         _message(kind, request, code, facts),
         service_code=code,

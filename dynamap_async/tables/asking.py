@@ -1,0 +1,61 @@
+"""Asks for changes of one table, each of them once, although answers get lost and descriptions are late."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import anyio
+
+from dynamap_async.errors import (
+    LimitExceededError,
+    Outcome,
+    RequestRejectedError,
+    ResourceInUseError,
+    TransportError,
+)
+from dynamap_async.executor import Executor
+from dynamap_async.request import Request
+
+LOST_SECONDS: Final = 60.0
+"""After an answer that was lost, or refused because something else is going on, it is asked for again after this."""
+
+
+class Asking:
+    """What was asked for of a table, and until when a description may not show it yet."""
+
+    def __init__(self, executor: Executor) -> None:
+        """Begin with nothing asked for."""
+        self._executor = executor
+        self._until: dict[str, float] = {}
+
+    def forget(self) -> None:
+        """Forget what was asked for: the table is another."""
+        self._until.clear()
+
+    async def ask(self, what: str, request: Request, is_done: Callable[[], Awaitable[bool]]) -> None:
+        """Send a request, unless it was sent a short time ago; whether it is done, a later description tells.
+
+        Args:
+            what: what it is about, the same each time.
+            request: the request.
+            is_done: looks, after a request that was found invalid, whether somebody else did the same meanwhile.
+
+        Raises:
+            ServiceError: it was refused, for another reason than that something else is going on.
+            TransportError: it was not sent.
+        """
+        now = anyio.current_time()
+        if now < self._until.get(what, now):
+            return
+        self._until[what] = now + LOST_SECONDS
+        try:
+            await self._executor.send(request)
+        except (ResourceInUseError, LimitExceededError):
+            pass  # another process asked for it, or something else is going on
+        except RequestRejectedError:
+            if not await is_done():
+                raise
+        except TransportError as error:
+            if error.outcome is not Outcome.UNKNOWN:
+                raise

@@ -1,0 +1,121 @@
+"""What tables lack of what models declare, and making it: tables, global indexes, time to live. Nothing is taken away.
+
+Invariant: the table itself is the state, so any number of processes may do this at the same time, and one that was
+killed is continued by the next. Nothing is asked for twice: what was asked for is waited for, whoever asked.
+"""
+
+from __future__ import annotations
+
+from dynamap_async.errors import TableDifference, TableMismatchError
+from dynamap_async.executor import Executor
+from dynamap_async.request import Request
+from dynamap_async.schema import IndexSchema, TableSchema
+from dynamap_async.tables.asking import Asking
+from dynamap_async.tables.descriptions import Descriptions
+from dynamap_async.tables.requests import TableDescription, create_index_request
+from dynamap_async.tables.time_to_live import ensure_time_to_live
+
+
+def unchangeable_differences(declared: TableSchema, found: TableSchema) -> tuple[TableDifference, ...]:
+    """Return in what a table differs from its models that DynamoDB never changes: keys, projections, local indexes.
+
+    The order of an INCLUDE projection makes no difference, nor do indexes that no model declares.
+
+    Args:
+        declared: the table as models declare it.
+        found: the table as it is.
+    """
+    there = {index.name: index for index in found.indexes}
+    differing = [(None, "key", _key(declared), _key(found))] if declared.keys != found.keys else []
+    differing += [(index.name, *_changed(index, there.get(index.name))) for index in declared.indexes]
+    return tuple(
+        TableDifference(table=declared.name, index=index, what=what, declared=wanted, found=instead)
+        for index, what, wanted, instead in differing
+        if wanted != instead
+    )
+
+
+def _changed(declared: IndexSchema, found: IndexSchema | None) -> tuple[str, str, str]:
+    """Return in what an index differs, and twice the same where it does not, or can be made."""
+    if found is None:
+        instead = declared.kind.value if declared.kind.has_status else "none: it can only be made with its table"
+        return "kind", declared.kind.value, instead
+    if declared.kind is not found.kind:
+        return "kind", declared.kind.value, found.kind.value
+    if declared.keys != found.keys:
+        return "key", _key(declared), _key(found)
+    return "projection", _projected(declared), _projected(found)
+
+
+def missing_indexes(declared: TableSchema, found: TableSchema) -> tuple[IndexSchema, ...]:
+    """Return the global indexes that models declare and a table does not have, in the order of their declaration."""
+    there = {index.name for index in found.indexes}
+    return tuple(index for index in declared.global_indexes if index.name not in there)
+
+
+class MissingParts:
+    """Makes what is missing of one table, and waits for it."""
+
+    def __init__(self, executor: Executor, schema: TableSchema, create: Request, *, with_indexes: bool) -> None:
+        """Remember what the table should be.
+
+        Args:
+            executor: sends requests.
+            schema: the table as models declare it, with its full name.
+            create: the request that makes it.
+            with_indexes: whether indexes are made on a table that was there; without, it is only waited for.
+        """
+        self._executor = executor
+        self._descriptions = Descriptions(executor)
+        self._schema = schema
+        self._create = create
+        self._with_indexes = with_indexes
+        self._asking = Asking(executor)
+
+    async def make(self, timeout_seconds: float) -> None:
+        """Make what is missing, and wait until all of it can be used.
+
+        Raises:
+            TableMismatchError: the table is there, and is another.
+            TableWaitTimeoutError: it was not ready in time.
+            OperationError: time to live is on for another attribute.
+            RequestRejectedError: time to live was changed less than an hour ago.
+        """
+        await self._descriptions.until(
+            self._schema.name, self._step, what="there, with all its indexes,", timeout_seconds=timeout_seconds
+        )
+        await ensure_time_to_live(self._executor, self._schema)
+
+    async def _step(self, found: TableDescription | None) -> bool:
+        """Ask for the next thing that is missing, unless it was asked for; tell whether all is there."""
+        if found is None:
+            await self._ask(self._schema.name, self._create)
+            return False
+        if found.status == "DELETING":
+            self._asking.forget()
+            return False
+        if not self._with_indexes:
+            return found.is_active
+        differences = unchangeable_differences(self._schema, found.schema)
+        if differences:
+            raise TableMismatchError(table=self._schema.name, differences=differences)
+        missing = missing_indexes(self._schema, found.schema)
+        if missing and found.is_active:  # one index at a time, and none while anything else changes
+            await self._ask(missing[0].name, create_index_request(found.schema, missing[0]))
+        ready = found.status == "ACTIVE" and not missing
+        return ready and all(found.index_is_ready(index.name) for index in self._schema.global_indexes)
+
+    async def _ask(self, what: str, request: Request) -> None:
+        async def is_done() -> bool:
+            found = await self._descriptions.find(self._schema.name)
+            return found is not None and what in found.index_statuses
+
+        await self._asking.ask(what, request, is_done)
+
+
+def _key(schema: TableSchema | IndexSchema) -> str:
+    return ", ".join(f"{each.name} ({each.type})" for each in schema.keys.attributes)
+
+
+def _projected(index: IndexSchema) -> str:
+    return " ".join([index.projection.type, *sorted(index.projection.attributes)])

@@ -1,0 +1,326 @@
+"""The session's calls for tables, on tables that take their time and are late to say so."""
+
+from collections import Counter
+from datetime import datetime
+
+import anyio
+import pytest
+
+from dynamap_async import (
+    KEYS_ONLY,
+    Attr,
+    GlobalIndex,
+    LocalIndex,
+    Model,
+    PartitionKey,
+    Session,
+    SortKey,
+    Throughput,
+    TimeToLive,
+    Unique,
+    attr,
+)
+from dynamap_async.errors import (
+    IndexNotReadyError,
+    OperationError,
+    ResourceInUseError,
+    ResourceNotFoundError,
+    TableMismatchError,
+    TableWaitTimeoutError,
+    TransportError,
+)
+from dynamap_async.executor import together
+from dynamap_async.testing import FrozenClock
+from dynamap_async.testing.faults import Faults
+from dynamap_async.testing.slow_tables import Durations, SlowTables
+
+NOON = 1_772_366_400.0  # of 1 March 2026, UTC
+LATE = Durations(lag=2.0, create_table=30.0, update_table=60.0, delete_table=20.0, allocate_index=60.0, backfill=600.0)
+
+
+class Bare(Model, table="tweets"):
+    id: PartitionKey[str]
+
+
+class Tweet(Model, table="tweets"):
+    id: PartitionKey[str]
+    city: Attr[str]
+    text: Attr[str]
+    at: TimeToLive[datetime | None] = attr(default=None)
+
+    by_city = GlobalIndex(partition_key="city")
+    by_text = GlobalIndex(partition_key="text", projection=KEYS_ONLY)
+
+
+class Engine:
+    """Takes everything, and remembers it."""
+
+    max_connections = 8
+
+    def __init__(self):
+        self.received = Counter()
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        if request.operation == "DescribeTable":
+            facts = {"operation": "DescribeTable", "table": request.table, "status": 400}
+            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
+        self.received[request.operation] += 1
+        return {}
+
+
+@pytest.fixture
+def slow():
+    return SlowTables(clock=FrozenClock(NOON), durations=LATE)
+
+
+@pytest.fixture
+def engine():
+    return Engine()
+
+
+@pytest.fixture
+def opened(slow, engine):
+    """Return a function that makes a session on the slow tables, with faults before them."""
+
+    def make(faults=None):
+        transport = slow.wrap(engine)
+        return Session(transport=transport if faults is None else faults.wrap(transport))
+
+    return make
+
+
+def states(slow, index):
+    return [(entry.before, entry.after) for entry in slow.log if entry.index == index]
+
+
+BUILT = [(None, "CREATING"), ("CREATING", "BACKFILLING"), ("BACKFILLING", "ACTIVE")]
+MADE_WITH_TABLE = [(None, "CREATING"), ("CREATING", "ACTIVE")]
+
+
+async def test_a_throughput_is_waited_for_although_the_table_is_said_to_be_active(opened):
+    async with opened() as session:
+        await session.tables.create(Bare, throughput=Throughput(read=5, write=5))
+        await session.tables.update_throughput(Bare, throughput=Throughput(read=9, write=9))
+        assert (await session.tables.describe(Bare)).schema.throughput == Throughput(read=9, write=9)
+
+
+async def test_ensure_creates_a_table_with_its_indexes_and_time_to_live(opened, slow):
+    async with opened() as session:
+        await session.tables.ensure(Tweet)
+        found = await session.tables.describe(Tweet)
+    assert (found.is_active, found.ttl_status, found.schema.ttl_attribute) == (True, "ENABLING", "at")
+    assert states(slow, "by_city") == states(slow, "by_text") == MADE_WITH_TABLE
+
+
+async def test_ensure_adds_what_is_missing_one_index_at_a_time(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.ensure(Tweet, timeout_seconds=3600)
+        found = await session.tables.describe(Tweet)
+    assert found.is_active
+    assert {index.name: index.projection for index in found.schema.indexes}["by_text"] == KEYS_ONLY
+    assert states(slow, "by_city") == states(slow, "by_text") == BUILT
+    begun = [(entry.at, entry.index, entry.after) for entry in slow.log if entry.index]
+    assert begun.index((pytest.approx(begun[2][0]), "by_city", "ACTIVE")) < 3
+
+
+async def test_ensure_changes_nothing_where_nothing_is_missing(opened, engine):
+    async with opened() as session:
+        await session.tables.ensure(Tweet)
+        before, requests = Counter(engine.received), session.statistics().requests
+        await session.tables.ensure(Tweet)
+        assert session.statistics().requests - requests == 2
+    assert engine.received == before
+
+
+async def test_many_boots_at_once_make_everything_once(opened, slow, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+
+    async def boot():
+        async with opened() as session:
+            await session.tables.ensure(Tweet, timeout_seconds=3600)
+            return (await session.tables.describe(Tweet)).is_active
+
+    assert await together([boot() for _ in range(4)]) == [True] * 4
+    assert states(slow, "by_city") == states(slow, "by_text") == BUILT
+    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+
+
+@pytest.mark.parametrize("how", ["create", "ensure"])
+async def test_many_boots_at_once_create_one_table(opened, slow, engine, how):
+    async def boot():
+        async with opened() as session:
+            call = session.tables.ensure(Tweet) if how == "ensure" else session.tables.create(Tweet, if_missing=True)
+            await call
+            return (await session.tables.describe(Tweet)).is_active
+
+    assert await together([boot() for _ in range(4)]) == [True] * 4
+    assert engine.received == {"CreateTable": 1}
+
+
+async def test_create_without_if_missing_refuses_a_table_that_exists(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        with pytest.raises(ResourceInUseError):
+            await session.tables.create(Bare)
+        await session.tables.create(Bare, if_missing=True, wait=False)
+
+
+async def test_create_if_missing_makes_no_index_on_a_table_that_exists(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.create(Tweet, if_missing=True)
+    assert engine.received == {"CreateTable": 1}
+
+
+async def test_a_table_that_is_being_deleted_is_made_again_once_it_is_gone(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.delete(Bare, wait=False)
+        await session.tables.ensure(Bare)
+    assert [entry.after for entry in slow.log] == ["CREATING", "ACTIVE", "DELETING", None, "CREATING", "ACTIVE"]
+
+
+@pytest.mark.parametrize("operation", ["CreateTable", "UpdateTable"])
+async def test_a_lost_answer_is_resolved_by_describing(opened, slow, engine, operation):
+    faults = Faults()
+    faults.on(operation, nth=1).lose_answer()
+    async with opened(faults) as session:
+        await session.tables.ensure(Bare)
+        await session.tables.ensure(Tweet, timeout_seconds=3600)
+    assert faults.unused == ()
+    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+
+
+async def test_a_request_that_did_not_arrive_is_sent_again(opened, engine):
+    faults = Faults()
+    faults.on("UpdateTable", nth=1).time_out(applied=False)
+    async with opened(faults) as session:
+        await session.tables.ensure(Bare)
+        await session.tables.ensure(Tweet, timeout_seconds=3600)
+    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+
+
+@pytest.mark.parametrize("nth", range(1, 26))
+@pytest.mark.parametrize("applied", [True, False])
+async def test_an_ensure_that_is_killed_anywhere_is_continued_and_builds_nothing_twice(
+    opened, slow, engine, nth, applied
+):
+    async with opened() as session:
+        await session.tables.create(Bare)
+    faults = Faults()
+    faults.on(nth=nth).delay(50_000.0, applied=applied)  # the process is killed while it waits for this request
+    async with opened(faults) as session:
+        with anyio.move_on_after(40_000):
+            await session.tables.ensure(Tweet, timeout_seconds=100_000)
+    async with opened() as session:
+        await session.tables.ensure(Tweet, timeout_seconds=3600)
+        assert (await session.tables.describe(Tweet)).is_active
+    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+    assert states(slow, "by_city") == states(slow, "by_text") == BUILT
+
+
+async def test_ensure_that_takes_too_long_says_so_and_leaves_it_to_the_next(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        with pytest.raises(TableWaitTimeoutError) as caught:
+            await session.tables.ensure(Tweet, timeout_seconds=100)
+        assert (caught.value.table, caught.value.status) == ("tweets", "ACTIVE")
+        await session.tables.ensure(Tweet, timeout_seconds=3600)
+    assert engine.received["UpdateTable"] == 2
+
+
+class OtherKey(Model, table="tweets"):
+    id: PartitionKey[int]
+
+
+class OtherIndex(Model, table="tweets"):
+    id: PartitionKey[str]
+    city: Attr[str]
+    text: Attr[str]
+    by_city = GlobalIndex(partition_key="text")
+    by_text = GlobalIndex(partition_key="text")
+
+
+class OtherTimeToLive(Model, table="tweets"):
+    id: PartitionKey[str]
+    until: TimeToLive[datetime | None] = attr(default=None)
+
+
+class Sorted(Model, table="sorted"):
+    id: PartitionKey[str]
+    at: SortKey[int]
+
+
+class Local(Sorted, table="sorted"):
+    size: Attr[int]
+    by_size = LocalIndex(sort_key="size")
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "differences"),
+    [
+        (Tweet, OtherKey, [(None, "key", "id (N)", "id (S)")]),
+        (
+            Tweet,
+            OtherIndex,
+            [("by_city", "key", "text (S)", "city (S)"), ("by_text", "projection", "ALL", "KEYS_ONLY")],
+        ),
+        (Sorted, Local, [("by_size", "kind", "local", "none: it can only be made with its table")]),
+    ],
+)
+async def test_ensure_refuses_a_table_that_could_never_become_as_declared(opened, engine, made, wanted, differences):
+    async with opened() as session:
+        await session.tables.ensure(made)
+        with pytest.raises(TableMismatchError) as caught:
+            await session.tables.ensure(wanted)
+    found = [(each.index, each.what, each.declared, each.found) for each in caught.value.differences]
+    assert found == differences
+    assert engine.received == {"CreateTable": 1}
+
+
+async def test_time_to_live_on_another_attribute_is_refused(opened):
+    async with opened() as session:
+        await session.tables.ensure(Tweet)
+        with pytest.raises(OperationError, match="turn it off"):
+            await session.tables.ensure(OtherTimeToLive)
+
+
+class Account(Model, table="accounts"):
+    id: PartitionKey[str]
+    email: Attr[str]
+    one_email = Unique("email")
+
+
+async def test_the_library_s_own_table_is_made_too(opened, slow):
+    async with opened() as session:
+        await session.tables.ensure(Account)
+    assert {entry.table for entry in slow.log} == {"accounts", "dynamap"}
+
+
+async def test_tables_are_made_side_by_side(opened, slow):
+    async with opened() as session:
+        await session.tables.ensure(Tweet, Sorted, Account)
+    assert max(entry.at for entry in slow.log) == 30.0
+
+
+async def test_a_query_on_an_index_that_is_built_says_how_to_wait(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        with pytest.raises(TableWaitTimeoutError):
+            await session.tables.ensure(Tweet, timeout_seconds=100)
+        with pytest.raises(IndexNotReadyError, match="tables.ensure"):
+            await session.query(Tweet).where(Tweet.city == "London").select(Tweet.id)
+
+
+async def test_a_failure_of_the_network_is_no_reason_to_wait_on(opened):
+    faults = Faults()
+    faults.on("CreateTable").refuse_connection()
+    async with opened(faults) as session:
+        with pytest.raises(TransportError):
+            await session.tables.ensure(Bare)

@@ -8,6 +8,7 @@ from typing import Final
 import anyio
 
 from dynamap_async.errors import (
+    InternalServerError,
     LimitExceededError,
     Outcome,
     RequestRejectedError,
@@ -51,8 +52,8 @@ class Asking:
         self._until[what] = now + LOST_SECONDS
         try:
             await self._executor.send(request)
-        except (ResourceInUseError, LimitExceededError):
-            pass  # another process asked for it, or something else is going on
+        except (ResourceInUseError, LimitExceededError, InternalServerError):
+            pass  # another process asked for it, something else is going on, or it may have been done all the same
         except RequestRejectedError:
             if not await is_done():
                 raise

@@ -26,7 +26,8 @@ def unchangeable_differences(declared: TableSchema, found: TableSchema) -> tuple
         found: the table as it is.
     """
     there = {index.name: index for index in found.indexes}
-    differing = [(None, "key", _key(declared), _key(found))] if declared.keys != found.keys else []
+    differing: list[tuple[str | None, str, str, str]] = []
+    differing += [(None, "key", _key(declared), _key(found))] if declared.keys != found.keys else []
     differing += [(index.name, *_changed(index, there.get(index.name))) for index in declared.indexes]
     return tuple(
         TableDifference(table=declared.name, index=index, what=what, declared=wanted, found=instead)

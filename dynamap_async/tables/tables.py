@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from dynamap_async.errors import OperationError, ResourceInUseError
 from dynamap_async.executor import Executor, together
@@ -84,9 +83,9 @@ class Tables:
         if if_missing and wait:
             await self._make_missing([*wanted, *own], timeout_seconds, with_indexes=False)
             return
-        waiting = await self._create(wanted, tolerated=ResourceInUseError if if_missing else ())
+        waiting = await self._create(wanted, tolerate_existing=if_missing)
         # The library's own table was made by another model, or another process, where it exists.
-        waiting += await self._create(own, tolerated=ResourceInUseError)
+        waiting += await self._create(own, tolerate_existing=True)
         if not wait:
             return
         for name in waiting:
@@ -286,15 +285,16 @@ class Tables:
         own = own_table(self._prefix)
         return [(own, create_request(own, throughput=None, tags=tags or {}))]
 
-    async def _create(
-        self, wanted: list[tuple[TableSchema, Request]], *, tolerated: type[ResourceInUseError] | tuple[()]
-    ) -> list[str]:
+    async def _create(self, wanted: list[tuple[TableSchema, Request]], *, tolerate_existing: bool) -> list[str]:
         """Send what creates tables; return the names of those that cannot be used at once."""
         waiting: list[str] = []
         for schema, request in wanted:
-            made = False
-            with suppress(tolerated):
+            try:
                 made = is_made(request, await self._executor.send(request))
+            except ResourceInUseError:
+                if not tolerate_existing:
+                    raise
+                made = False
             if not made:
                 waiting.append(schema.name)
         return waiting

@@ -26,6 +26,7 @@ PUBLIC_MODULES = [
     "dynamap_async.integrations.otel",
     "dynamap_async.tables",
     "dynamap_async.testing",
+    "dynamap_async.testing.slow_tables",
 ]
 
 

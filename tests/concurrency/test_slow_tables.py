@@ -35,7 +35,7 @@ from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 NOON = 1_772_366_400.0  # of 1 March 2026, UTC
-LATE = Durations(lag=2.0, create_table=30.0, update_table=60.0, delete_table=20.0, allocate_index=60.0, backfill=600.0)
+LATE = Durations(lag=2.0, create_table=30.0, update_table=20.0, delete_table=20.0, allocate_index=20.0, backfill=40.0)
 
 
 class Bare(Model, table="tweets"):
@@ -182,6 +182,7 @@ async def test_a_table_that_is_being_deleted_is_made_again_once_it_is_gone(opene
     async with opened() as session:
         await session.tables.create(Bare)
         await session.tables.delete(Bare, wait=False)
+        await anyio.sleep(3)  # until then descriptions show a table that can be used
         await session.tables.ensure(Bare)
     assert [entry.after for entry in slow.log] == ["CREATING", "ACTIVE", "DELETING", None, "CREATING", "ACTIVE"]
 
@@ -229,7 +230,7 @@ async def test_ensure_that_takes_too_long_says_so_and_leaves_it_to_the_next(open
     async with opened() as session:
         await session.tables.create(Bare)
         with pytest.raises(TableWaitTimeoutError) as caught:
-            await session.tables.ensure(Tweet, timeout_seconds=100)
+            await session.tables.ensure(Tweet, timeout_seconds=30)
         assert (caught.value.table, caught.value.status) == ("tweets", "ACTIVE")
         await session.tables.ensure(Tweet, timeout_seconds=3600)
     assert engine.received["UpdateTable"] == 2
@@ -313,7 +314,7 @@ async def test_a_query_on_an_index_that_is_built_says_how_to_wait(opened):
     async with opened() as session:
         await session.tables.create(Bare)
         with pytest.raises(TableWaitTimeoutError):
-            await session.tables.ensure(Tweet, timeout_seconds=100)
+            await session.tables.ensure(Tweet, timeout_seconds=30)
         with pytest.raises(IndexNotReadyError, match="tables.ensure"):
             await session.query(Tweet).where(Tweet.city == "London").select(Tweet.id)
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import GLOBAL_INDEXES, TAGS_PER_TABLE
 from dynamap_async.testing.faults.answers import throttled
-from dynamap_async.testing.faults.calls import WRITES, Call
+from dynamap_async.testing.faults.calls import READS, WRITES, Call
 from dynamap_async.testing.slow_tables import refusals
 from dynamap_async.testing.slow_tables.durations import Durations
 from dynamap_async.testing.slow_tables.states import Capacity, SlowIndex, SlowTable
@@ -126,7 +126,7 @@ class ControlPlane:
 
     def refusal(self, call: Call) -> Answer | None:
         """Return the error of a request for items of a table or an index that is not ready; None where it passes."""
-        for name in call.tables:
+        for name in call.tables if call.operation in READS | WRITES else ():
             table = self._tables.get(name)
             if table is None:
                 continue
@@ -491,8 +491,9 @@ class ControlPlane:
         return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
     def _check_operations(self) -> None:
-        each = [thing for table in self._tables.values() for thing in (table, *table.indexes.values())]
-        if sum(thing.status != "ACTIVE" for thing in each) >= OPERATIONS_AT_A_TIME:
+        statuses = [table.status for table in self._tables.values()]
+        statuses += [index.status for table in self._tables.values() for index in table.indexes.values()]
+        if sum(status != "ACTIVE" for status in statuses) >= OPERATIONS_AT_A_TIME:
             raise refusals.too_many_operations(OPERATIONS_AT_A_TIME)
 
     def _settle(self, table: SlowTable, *indexes: SlowIndex) -> None:

@@ -6,7 +6,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Table
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.wire import Body
@@ -66,11 +66,14 @@ class Capacity:
         today = datetime.fromtimestamp(now, UTC).date()
         return [at for at in self.decreases if datetime.fromtimestamp(at, UTC).date() == today]
 
-    def described(self, now: float) -> Body:
+    def described(self, now: float) -> dict[str, Any]:
         """Return its members of a description."""
         units = self.units or dict.fromkeys(UNITS, 0)
         throughput = {**units, "NumberOfDecreasesToday": len(self.decreases_today(now))}
-        shown: Body = {"ProvisionedThroughput": throughput, "WarmThroughput": {**self.warm, "Status": "ACTIVE"}}
+        shown: dict[str, Any] = {
+            "ProvisionedThroughput": throughput,
+            "WarmThroughput": {**self.warm, "Status": "ACTIVE"},
+        }
         if self.most:
             shown["OnDemandThroughput"] = dict.fromkeys(_MOST, -1) | self.most
         return shown
@@ -101,9 +104,9 @@ class SlowIndex:
         """The status, in which a backfill has a name of its own."""
         return "BACKFILLING" if self.status == "CREATING" and self.backfilling else self.status
 
-    def described(self, table: str, now: float) -> Body:
+    def described(self, table: str, now: float) -> dict[str, Any]:
         """Return its entry of a description."""
-        shown: Body = {
+        shown: dict[str, Any] = {
             **self.definition,
             "IndexStatus": self.status,
             "IndexArn": f"{ARN}{table}/index/{self.name}",
@@ -266,9 +269,9 @@ class SlowTable:
             self.stream = {"StreamEnabled": True, "StreamViewType": specification["StreamViewType"]}
             self.stream_label = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
-    def described(self, now: float) -> Body:
+    def described(self, now: float) -> dict[str, Any]:
         """Return what DescribeTable says once it is up to date; settings that were never made are left out."""
-        shown: Body = {
+        shown: dict[str, Any] = {
             "TableName": self.name,
             "TableArn": self.arn,
             "TableStatus": self.status,
@@ -287,8 +290,8 @@ class SlowTable:
             shown["GlobalSecondaryIndexes"] = [index.described(self.name, now) for index in self.indexes.values()]
         return shown | self._settings()
 
-    def _settings(self) -> Body:
-        shown: Body = {}
+    def _settings(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
         if self.on_demand:
             shown["BillingModeSummary"] = {"BillingMode": "PAY_PER_REQUEST"}
         if self.stream is not None:
@@ -311,7 +314,7 @@ def key_names(definitions: Iterable[Body]) -> set[str]:
     return {element["AttributeName"] for each in definitions for element in each["KeySchema"]}
 
 
-def _definition(index: Body) -> Body:
+def _definition(index: Body) -> dict[str, Any]:
     return {name: index[name] for name in ("IndexName", "KeySchema", "Projection")}
 
 

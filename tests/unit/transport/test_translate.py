@@ -5,6 +5,7 @@ from botocore.model import ServiceModel
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     CredentialsRejectedError,
+    IndexNotReadyError,
     InternalServerError,
     RequestRejectedError,
     ResourceNotFoundError,
@@ -159,3 +160,11 @@ def test_undocumented_forms_of_reasons_do_not_hide_the_throttling(listed):
 )
 def test_code_is_found_wherever_it_stands(facts, header, expected):
     assert error_code(facts, header, 418) == expected
+
+
+def test_a_read_of_an_index_that_is_being_built_has_an_error_of_its_own():
+    said = "Cannot read from backfilling global secondary index: by-city"
+    error = translated("ValidationException", message=said)
+    assert type(error) is IndexNotReadyError
+    assert "tables.ensure(Model)" in str(error)
+    assert type(translated("ResourceNotFoundException", message=said)) is not IndexNotReadyError

@@ -38,7 +38,11 @@ class ServedTables(Protocol):
         ...
 
     async def answer(
-        self, call: Call, ask: Callable[[str, Body], Awaitable[Body]], passed: Callable[[Body], Awaitable[Body]], /
+        self,
+        call: FaultyCall,
+        ask: Callable[[str, Body], Awaitable[Body]],
+        passed: Callable[[Body], Awaitable[Body]],
+        /,
     ) -> Answer | None:
         """Return the answer to a request; None where it passes to the engine as it is."""
         ...

@@ -14,10 +14,10 @@ from typing import Any, Final, TypeAlias
 from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import GLOBAL_INDEXES, TAGS_PER_TABLE
 from dynamap_async.testing.faults.answers import throttled
-from dynamap_async.testing.faults.calls import READS, WRITES, Call
+from dynamap_async.testing.faults.calls import READS, WRITES, FaultyCall
 from dynamap_async.testing.slow_tables import refusals
 from dynamap_async.testing.slow_tables.durations import Durations
-from dynamap_async.testing.slow_tables.states import Capacity, SlowIndex, SlowTable
+from dynamap_async.testing.slow_tables.states import SlowCapacity, SlowIndex, SlowTable
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
 
@@ -124,7 +124,7 @@ class ControlPlane:
         carry_out = self._operations.get(operation)
         return None if carry_out is None else await carry_out(body, ask)
 
-    def refusal(self, call: Call) -> Answer | None:
+    def refusal(self, call: FaultyCall) -> Answer | None:
         """Return the error of a request for items of a table or an index that is not ready; None where it passes."""
         for name in call.tables if call.operation in READS | WRITES else ():
             table = self._tables.get(name)
@@ -138,7 +138,7 @@ class ControlPlane:
             if call.operation in WRITES:
                 short = next((each for each in table.indexes.values() if self._is_short(table, each, call)), None)
                 if short is not None:
-                    narrowed = Call(call.operation, call.body, (name,), short.name, call.items)
+                    narrowed = FaultyCall(call.operation, call.body, (name,), short.name, call.items)
                     return throttled(narrowed, "ProvisionedThroughputExceededException")
         return None
 
@@ -148,7 +148,7 @@ class ControlPlane:
         own = None if found is None else found.indexes.get(index or "")
         return None if found is None or own is None or own.backfilling is None else (found, own)
 
-    def _is_short(self, table: SlowTable, index: SlowIndex, call: Call) -> bool:
+    def _is_short(self, table: SlowTable, index: SlowIndex, call: FaultyCall) -> bool:
         """Take units of an index that is filled; tell whether it has too few, since its backfill takes half of them."""
         if index.state != "BACKFILLING" or index.capacity.units is None:
             return False
@@ -273,7 +273,7 @@ class ControlPlane:
             raise refusals.invalid_parameter("The type of a key attribute cannot be changed")
         self._check_operations()
         definition = {name: wanted[name] for name in ("IndexName", "KeySchema", "Projection")}
-        index = SlowIndex(wanted["IndexName"], definition, Capacity.of(wanted), "CREATING", backfilling=False)
+        index = SlowIndex(wanted["IndexName"], definition, SlowCapacity.of(wanted), "CREATING", backfilling=False)
         before = table.described(self._now)
         table.add_index(index, given)
         wanted_of_engine = {
@@ -406,7 +406,7 @@ class ControlPlane:
             raise refusals.billing_switched_already()
         return switches
 
-    def _is_alike(self, capacity: Capacity, entry: Body, where: str) -> bool:
+    def _is_alike(self, capacity: SlowCapacity, entry: Body, where: str) -> bool:
         """Raise if a throughput may not become that; tell whether it is that already."""
         warm: Mapping[str, int] = entry.get("WarmThroughput") or {}
         for name in sorted(_WARM & warm.keys()):

@@ -15,7 +15,7 @@ from dynamap_async.session import Session
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine, local_settings
 from dynamap_async.testing.faults.answers import json_answer
-from dynamap_async.testing.faults.calls import Call, call_of
+from dynamap_async.testing.faults.calls import FaultyCall, call_of
 from dynamap_async.testing.faults.script import Script
 from dynamap_async.testing.faults.server import FaultyServer
 from dynamap_async.testing.probe import HEADERS
@@ -147,7 +147,7 @@ class SlowTables:
                 "asyncio.Runner(loop_factory=VirtualClockLoop)"
             )
 
-    async def answer(self, call: Call, ask: Ask, passed: Callable[[Body], Awaitable[Body]]) -> Answer | None:
+    async def answer(self, call: FaultyCall, ask: Ask, passed: Callable[[Body], Awaitable[Body]]) -> Answer | None:
         """Return the answer to a request; None where it passes to the engine as it is.
 
         Args:

@@ -18,7 +18,7 @@ _WARM: Final = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000}
 
 
 @dataclass(slots=True, eq=False)
-class Capacity:
+class SlowCapacity:
     """What a table, or a global index, may take, and how often that was lowered."""
 
     units: dict[str, int] | None
@@ -31,7 +31,7 @@ class Capacity:
     """When it was lowered."""
 
     @classmethod
-    def of(cls, body: Body) -> "Capacity":
+    def of(cls, body: Body) -> "SlowCapacity":
         """Return the capacity that a request, or a description, gives to a table or an index."""
         given: Mapping[str, int] = body.get("ProvisionedThroughput") or {}
         units = {name: int(given.get(name, 0)) for name in UNITS}
@@ -86,7 +86,7 @@ class SlowIndex:
     name: str
     definition: Body
     """Its name, key and projection, in wire form."""
-    capacity: Capacity
+    capacity: SlowCapacity
     status: str
     backfilling: bool | None = None
     """False while it is allocated, True while it is filled; None if it was made with its table."""
@@ -120,7 +120,7 @@ class SlowIndex:
 
 
 @dataclass(slots=True, eq=False)
-class TimeToLive:
+class SlowTimeToLive:
     """Time to live of a table."""
 
     status: str = "DISABLED"
@@ -154,7 +154,7 @@ class SlowTable:
     """Attribute name -> type, of all attributes that keys use."""
     key_schema: list[dict[str, str]]
     local_indexes: list[Body]
-    capacity: Capacity
+    capacity: SlowCapacity
     created_at: float
     status: str
     indexes: dict[str, SlowIndex] = field(default_factory=dict[str, SlowIndex])
@@ -170,7 +170,7 @@ class SlowTable:
     tags: dict[str, str] = field(default_factory=dict[str, str])
     recovery_days: int | None = None
     recovery_since: float = 0.0
-    time_to_live: TimeToLive = field(default_factory=TimeToLive)
+    time_to_live: SlowTimeToLive = field(default_factory=SlowTimeToLive)
     shown_before: Body | None = None
     """What descriptions show until ``shown_until``; None for a table that is not found yet."""
     shown_until: float = 0.0
@@ -184,7 +184,7 @@ class SlowTable:
             types,
             body["KeySchema"],
             [_definition(each) for each in body.get("LocalSecondaryIndexes") or ()],
-            Capacity.of(body),
+            SlowCapacity.of(body),
             float(body.get("CreationDateTime", now)),
             status,
             items=body.get("ItemCount", 0),
@@ -194,7 +194,7 @@ class SlowTable:
             tags={each["Key"]: each["Value"] for each in body.get("Tags") or ()},
         )
         for each in body.get("GlobalSecondaryIndexes") or ():
-            index = SlowIndex(each["IndexName"], _definition(each), Capacity.of(each), status)
+            index = SlowIndex(each["IndexName"], _definition(each), SlowCapacity.of(each), status)
             table.indexes[index.name] = index
         if (body.get("StreamSpecification") or {}).get("StreamEnabled"):
             table.set_stream(body["StreamSpecification"], now)

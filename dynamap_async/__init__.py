@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from dynamap_async.expressions import Change, Condition, Expr, path
     from dynamap_async.models import (
+        BY_KEYS,
         UNMARKED,
         Attr,
         GlobalIndex,
@@ -222,7 +223,7 @@ _NAMES: Final = {
     ),
     "expressions": "Change Condition Expr path",
     "models": (
-        "UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix RoundTripWarning "
+        "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix RoundTripWarning "
         "Shards SortKey Table TimeToLive Unique Version WriteKind after_read attr before_write fields template"
     ),
     "operations": (

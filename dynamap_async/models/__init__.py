@@ -30,18 +30,22 @@ from dynamap_async.models.path_types import (
     validated,
     validated_members,
 )
+from dynamap_async.models.sharing.key_shapes import AttributeShape
 from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
-from dynamap_async.models.sharing.table import UNMARKED, Kind, Prefix, Table, Unmarked
+from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, remember
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [
+    "BY_KEYS",
     "REMOVED",
     "UNMARKED",
     "Absence",
     "AfterRead",
     "Attr",
+    "AttributeShape",
     "BeforeWrite",
+    "ByKeys",
     "Calendar",
     "Changes",
     "Computed",

@@ -24,9 +24,11 @@ from dynamap_async.models.markers import BareMarkerError, attr, declared_templat
 from dynamap_async.models.settings import (
     INDEXES,
     SETTINGS,
+    DistinctFrom,
     Settings,
     check_names,
     check_settings,
+    checked_distinct,
     refuse_unknown_keywords,
 )
 from dynamap_async.models.sharing.membership import check_sharing, join
@@ -129,7 +131,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
         with suppress(IncompleteModelError):
             type.__setattr__(cls, "__dynamap_definition__", define(cls, _codec_of))
     if own:
-        join(cls)
+        join(cls, _codec_of)
     if settings["abstract"]:
         # ABCMeta's own mark: object.__new__ looks at it in C, and subclasses work out their own.
         type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
@@ -150,6 +152,7 @@ class ModelMeta(PydanticMeta):
         abstract: bool = False,
         throughput: Throughput | None = None,
         hide_expired: bool | None = None,
+        distinct_from: DistinctFrom = (),
         **kwargs: Any,
     ) -> Any:
         """Create a model class.
@@ -161,12 +164,14 @@ class ModelMeta(PydanticMeta):
             args: what Pydantic passes for generic models.
             table: the table's name, before the session's prefix; with a field in braces, ``readings_{at:day}``, that of
                 one table per period; or a ``Table`` that models share.
-            kind: what tells its items from those of other models of a ``Table``, or ``UNMARKED``; the class's name by
-                default.
+            kind: what tells its items from those of other models of a ``Table``: a text, ``UNMARKED`` or ``BY_KEYS``; the
+                class's name by default, and the keys where the ``Table`` has no discriminator.
             abstract: whether the class only gives fields and indexes to others.
             throughput: the table's provisioned capacity; without it the table is created on-demand.
             hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
                 deleted yet; without it as in the base class.
+            distinct_from: the model, or models, of the same ``Table`` whose items never have a key that one of its own
+                has, although their templates could make it.
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
@@ -177,6 +182,7 @@ class ModelMeta(PydanticMeta):
             throughput=throughput,
             hide_expired=hide_expired,
         )
+        distinct = checked_distinct(name, distinct_from)
         beside = (IndexDeclaration, Unique)
         declared = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], beside)}
         check_names(name, bases, namespace, declared)
@@ -195,7 +201,7 @@ class ModelMeta(PydanticMeta):
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
         settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
-        _settle(cls, bases, declared, {"table": table, "kind": kind, **settings})
+        _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **settings})
         return cls
 
     if not TYPE_CHECKING:
@@ -235,6 +241,7 @@ class Model(BaseModel, metaclass=ModelMeta):
             abstract: bool = False,
             throughput: Throughput | None = None,
             hide_expired: bool | None = None,
+            distinct_from: DistinctFrom = (),
             frozen: bool = False,
             **kwargs: Any,
         ) -> None: ...

@@ -6,8 +6,8 @@ import difflib
 import importlib
 import re
 import sys
-from collections.abc import Collection, Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -41,7 +41,10 @@ class Settings(NamedTuple):
     shared: Any = None
     """The ``Table``, if it is one that several models share: its module builds on this one."""
     kind: Any = None
-    """What the class statement says of the kind of its items in it: text, ``UNMARKED``, or None for nothing."""
+    """What the class statement says of the kind of its items in it: text, ``UNMARKED``, ``BY_KEYS``, or None for
+    nothing."""
+    distinct_from: tuple[type[Any], ...] = ()
+    """The models of the table whose items never have a key that one of its own has, as the class statement says."""
 
     @classmethod
     def of(
@@ -53,6 +56,7 @@ class Settings(NamedTuple):
         throughput: Throughput | None,
         hide_expired: bool | None = None,
         kind: Any = None,
+        distinct_from: tuple[type[Any], ...] = (),
     ) -> Settings:
         """Return the settings of a class: its own, completed by its bases' (neither ``abstract`` nor ``kind`` is)."""
         inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
@@ -60,9 +64,27 @@ class Settings(NamedTuple):
             table = table if table is not None else settings.shared or settings.table
             throughput = throughput or settings.throughput
             hide_expired = settings.hide_expired if hide_expired is None else hide_expired
+            distinct_from = (*distinct_from, *settings.distinct_from)
         shared = None if table is None or isinstance(table, str) else table
         name = table if table is None or isinstance(table, str) else table.name
-        return cls(name, abstract, throughput, bool(hide_expired), shared, kind)
+        return cls(name, abstract, throughput, bool(hide_expired), shared, kind, distinct_from)
+
+
+DistinctFrom: TypeAlias = type[BaseModel] | Sequence[type[BaseModel]]
+"""What ``distinct_from`` takes: a model, or several."""
+
+
+def checked_distinct(name: str, given: DistinctFrom) -> tuple[type[Any], ...]:
+    """Return the models of ``distinct_from``.
+
+    Raises:
+        ModelDefinitionError: one is no model.
+    """
+    models = (given,) if isinstance(given, type) else tuple(given)
+    for each in models:
+        if not (isinstance(each, type) and SETTINGS in each.__dict__):
+            raise fault(name, f"distinct_from={each!r} is no model; name the models that share the Table with {name}")
+    return models
 
 
 def fault(model: str, message: str, field: str | None = None) -> ModelDefinitionError:
@@ -149,7 +171,7 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
     """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
-    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput", "hide_expired", "kind"}
+    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput", "hide_expired", "kind", "distinct_from"}
     own_hook = any("__init_subclass__" in k.__dict__ for b in bases for k in b.__mro__ if k not in (BaseModel, object))
     for keyword in keywords:
         if keyword in known or keyword.startswith("_") or own_hook:

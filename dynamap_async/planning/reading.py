@@ -244,9 +244,11 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     if completed:
         completion = Completion(definition, table, spec.consistent, context.now, by_kind.keeps, context.table_prefix)
     left_out = tuple((name, what) for name, what in told_by_keys if name is not None)
+    kind_attribute = None if selection is None else selection.table.attribute
+    fetched = key_names if by_kind.sieve is None or kind_attribute is None else (*key_names, kind_attribute)
     queries = queries_by_table(spec, table, conditions, branches)
     plans = [
-        _plan(spec, part, each, key_names, left_out, completion, counting=counting) for part, each in queries.parts
+        _plan(spec, part, each, fetched, left_out, completion, counting=counting) for part, each in queries.parts
     ]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
@@ -294,7 +296,7 @@ def _plan(
     spec: ReadSpec,
     table: TableSchema,
     route: Route,
-    key_names: tuple[str, ...],
+    fetched: tuple[str, ...],
     left_out: tuple[tuple[str, str], ...],
     completion: Completion | None,
     *,
@@ -314,7 +316,7 @@ def _plan(
         body["Select"] = "COUNT"
     elif (wanted := spec.projected_paths(route.index, completed=completion is not None, counting=counting)) is not None:
         # The keys are fetched too: a page may end in the middle, and its cursor is made of them.
-        wanted = (*wanted, *((name,) for name in key_names))
+        wanted = (*wanted, *((name,) for name in fetched))
         body["ProjectionExpression"] = render_projection(wanted, placeholders)
     body |= _settings(spec) | placeholders.to_wire()
     return Plan(
@@ -337,7 +339,7 @@ def _plan(
             index=route.index,
             filters=() if route.drops_few else route.filters,
             optional=spec.optional_keys(route),
-            left_out=left_out,
+            left_out=() if route.drops_few else left_out,
             completed=completion is not None,
             key_hazards=route.hazards,
         ),

@@ -9,9 +9,9 @@ from typing import Any
 from dynamap_async.codec import text
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
+from dynamap_async.expressions import And, Between, Comparison, Condition, Function, In, Or, Path, Value, paths_in
 from dynamap_async.limits import IN_OPERANDS
-from dynamap_async.models import UNMARKED, Definition, Kind, Model, Prefix, Table, definition_of
+from dynamap_async.models import UNMARKED, AttributeShape, ByKeys, Definition, Kind, Model, Prefix, Table, definition_of
 from dynamap_async.models.templates import after_all
 from dynamap_async.planning.existence import not_stored
 from dynamap_async.planning.key_conditions import is_equality
@@ -37,11 +37,18 @@ class KindSelection:
     @property
     def path(self) -> Path:
         """The path of the attribute that tells the kind."""
-        return Path(self.owner, (self.table.attribute,), self.table.attribute, text())
+        return self.path_of(self.table.attribute or "")
+
+    def path_of(self, attribute: str) -> Path:
+        """Return the path of a text attribute of the table."""
+        return Path(self.owner, (attribute,), attribute, text())
 
     def keeps(self, item: WireItem) -> bool:
-        """Return whether an item is to be given out."""
-        return (self.table.kind_of(item) in self.kinds) is not self.excluded
+        """Return whether an item is to be given out; one that may be of several kinds is, and is an error then."""
+        found = self.table.kinds_of(item)
+        if self.excluded:
+            return not found or any(kind not in self.kinds for kind in found)
+        return any(kind in self.kinds for kind in found)
 
     def without_others(self, answer: Body) -> Body:
         """Return an answer without the items that are not to be given out."""
@@ -49,12 +56,64 @@ class KindSelection:
         return {**answer, "Items": kept, "Count": len(kept)}
 
     @property
-    def condition(self) -> Condition | None:
-        """The condition that an item is to be given out; None where every item is."""
-        if not self.kinds:
-            return None
+    def condition(self) -> Condition:
+        """The condition that an item is to be given out, where keys do not tell kinds."""
         found = kind_condition(self.table, self.path, self.kinds)
         return ~found if self.excluded else found
+
+    def condition_by_keys(
+        self, unfiltered: Sequence[str], key_conditions: Sequence[Condition]
+    ) -> tuple[Condition | None, bool]:
+        """Return a condition that every item meets which is given out, and whether no others do.
+
+        Args:
+            unfiltered: the attributes that DynamoDB does not filter by in this read.
+            key_conditions: what is known to hold of those.
+        """
+        marked = tuple(kind for kind in self.kinds if isinstance(kind, str))
+        filters_kind = self.table.attribute is not None and self.table.attribute not in unfiltered
+        if marked and not filters_kind:
+            return None, False
+        parts = [kind_condition(self.table, self.path, marked)] if marked else []
+        exact = filters_kind or not isinstance(self.table.discriminator, str)
+        others = [kind for kind in self.kinds if not isinstance(kind, str)]
+        if self.excluded:  # what is left out by a condition has to be of these kinds for certain
+            return (~parts[0] if parts else None), not others
+        for kind in others:
+            by_marker = filters_kind and isinstance(self.table.discriminator, str)
+            found: list[Condition] = [Function("attribute_not_exists", self.path)] if by_marker else []
+            for each in kind.shapes.attributes if isinstance(kind, ByKeys) else ():
+                if _are_of_shape(each, key_conditions):
+                    continue
+                begun, whole = each.begins
+                if begun and each.name not in unfiltered:
+                    path, value = self.path_of(each.name), Value({"S": begun})
+                    found.append(Comparison("=", path, value) if whole else Function("begins_with", path, (value,)))
+                exact &= (each.is_prefix or whole) and (not begun or each.name not in unfiltered)
+            exact &= isinstance(kind, ByKeys) and not kind.shapes.shared and not self.table.is_doubted(kind)
+            if not found:
+                return None, exact and len(self.kinds) == 1
+            parts.append(found[0] if len(found) == 1 else And(tuple(found)))
+        return parts[0] if len(parts) == 1 else Or(tuple(parts)), exact
+
+
+def _are_of_shape(attribute: AttributeShape, conditions: Sequence[Condition]) -> bool:
+    """Return whether only texts of a shape meet the conditions on an attribute."""
+    return any(
+        _is_of_shape(attribute, each) for each in conditions for path in paths_in(each) if path.attribute == attribute.name
+    )
+
+
+def _is_of_shape(attribute: AttributeShape, condition: Condition) -> bool:
+    match condition:
+        case Or(parts=parts):
+            return all(_is_of_shape(attribute, part) for part in parts)
+        case Comparison(comparator="=", right=Value(stored={"S": str(value)})):
+            return attribute.shape.holds(value)
+        case In(values=values):
+            return all(attribute.shape.holds(value.stored.get("S", "")) for value in values)
+        case _:
+            return attribute.is_prefix and implies_prefix(condition, attribute.begins[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +156,13 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
         scan: whether it is a scan, which filters by keys too.
         sees_kind: whether what is read holds the attribute that tells the kind.
     """
-    condition = None if selection is None else selection.condition
-    if selection is None or condition is None:
+    if selection is None or not selection.kinds:
         return KindFilter(route)
     if not sees_kind:
         return KindFilter(route, keeps=selection.keeps)
+    if selection.table.tells_by_keys:
+        return _filter_by_keys(selection, route, () if scan else route.keys.names)
+    condition = selection.condition
     if scan or selection.table.attribute not in route.keys.names:
         return KindFilter(replace(route, filters=(*route.filters, condition)))
     if _key_decides_kind(selection, route):
@@ -114,6 +175,14 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
         if here is not None and here < len(route.sort) and implies_prefix(route.sort[here], str(selection.kinds[0])):
             return KindFilter(route)
     return KindFilter(route, sieve=selection.without_others, attribute=selection.table.attribute)
+
+
+def _filter_by_keys(selection: KindSelection, route: Route, unfiltered: Sequence[str]) -> KindFilter:
+    """Return how a read leaves items out where keys tell what some items are."""
+    condition, exact = selection.condition_by_keys(unfiltered, route.key_conditions)
+    if condition is not None:
+        route = replace(route, filters=(*route.filters, condition))
+    return KindFilter(route) if exact else KindFilter(route, sieve=selection.without_others, attribute="what tells them")
 
 
 def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
@@ -176,9 +245,11 @@ def own_kind_conditions(definition: Definition[Any], *, or_absent: bool) -> tupl
         or_absent: whether there may also be no item.
     """
     kinds = definition.kinds
-    if kinds is None or isinstance(kinds.table.discriminator, Prefix):
+    if kinds is None or not isinstance(kinds.table.discriminator, str):
         return () if or_absent else (definition.is_stored,)
-    selection = KindSelection(kinds.table, kinds.model, tuple(kinds.family))
+    # Whether a key is one of those that tell the kind was looked at when it was made.
+    told = tuple(dict.fromkeys(UNMARKED if isinstance(kind, ByKeys) else kind for kind in kinds.family))
+    selection = KindSelection(kinds.table, kinds.model, told)
     own = kind_condition(kinds.table, selection.path, selection.kinds)
     if UNMARKED in selection.kinds:  # an item that does not exist has no marker either
         return (own,) if or_absent else (definition.is_stored, own)

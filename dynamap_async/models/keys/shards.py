@@ -28,7 +28,9 @@ MOST_SHARDS: Final = 100
 """As many numbers as two digits have, and as many queries as are sent together."""
 
 _SEPARATOR: Final = "#"
-_SUFFIX: Final = 3
+SHARD_DIGITS: Final = 2
+"""The digits of the number of a shard, which stand behind a separator at the end of the key."""
+_SUFFIX: Final = 1 + SHARD_DIGITS
 
 
 class ShardSource(NamedTuple):

@@ -13,7 +13,8 @@ from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemVa
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
-from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked, begins
+from dynamap_async.models.sharing.key_shapes import KeyShapes
+from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, Unmarked, begins
 from dynamap_async.native import plain
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -30,6 +31,8 @@ class Kinds:
     """The kind of the model's own items; None for an abstract base, which has none."""
     codec_of: Callable[[type[Any]], ItemCodec[Any]]
     """Model -> what encodes and decodes its items."""
+    shapes: KeyShapes
+    """Which keys its own items may have."""
 
     @property
     def family(self) -> dict[Kind, type[Any]]:
@@ -46,26 +49,56 @@ class Kinds:
         """The stored name of the attribute that holds the kind; None where the prefix of a key is the kind."""
         return None if isinstance(self.table.discriminator, Prefix) else self.table.attribute
 
-    def check(self, stored: Mapping[str, AttributeValue]) -> None:
-        """Check that the prefix of an item or a key is the model's kind, where a prefix is the kind.
+    def check(self, stored: Mapping[str, AttributeValue], *, own: bool = False) -> None:
+        """Check that the key of an item, or a key, is one of the model, where the key tells the kind.
+
+        Args:
+            stored: the item, or the key.
+            own: whether it has to be of the model itself, and not of a subclass.
 
         Raises:
-            EncodeError: the attribute begins otherwise, so that the item would be of another model.
+            EncodeError: it is of another model, of none, or of more than one.
         """
-        name = self.table.attribute
-        if not isinstance(self.table.discriminator, Prefix) or name not in stored:
+        family = tuple(self.family)
+        if isinstance(self.table.discriminator, Prefix) and all(isinstance(kind, str) for kind in family):
+            self._check_prefix(stored, self.table.discriminator.attribute, family)
             return
-        text, kinds = stored[name].get("S", ""), self.family
+        if not self.table.tells_by_keys or isinstance(self.kind, str):
+            return
+        kinds = (self.kind,) if own else family
+        if isinstance(self.table.discriminator, str) and any(isinstance(kind, str) for kind in kinds):
+            return  # a marker goes before the key, which does not tell whether the item has one
+        found = self.table.kinds_of({name: stored[name] for name in self.table.schema.keys.names if name in stored})
+        if len(found) != 1 or found[0] not in kinds:
+            raise EncodeError(self._other_key(stored, found)).at(model=self.model.__name__)
+
+    def _check_prefix(self, stored: Mapping[str, AttributeValue], name: str, kinds: Sequence[Kind]) -> None:
+        if name not in stored:
+            return
+        text = stored[name].get("S", "")
         if not any(begins(text, kind) for kind in kinds):
             wanted = " or ".join(map(repr, kinds))
             raise EncodeError(
                 f"begins with {wanted} in every {self.model.__name__} of {self.table.name!r}, not {text!r}"
             ).at(name, model=self.model.__name__)
 
+    def _other_key(self, stored: Mapping[str, AttributeValue], found: Sequence[Kind]) -> str:
+        """Return why a key is not one of the model."""
+        key, name = _shown_key(self.table, stored), self.model.__name__
+        others = " and ".join(self.table.models[kind].__name__ for kind in found)
+        if not others:
+            return f"the key {key} is of no {name}, whose keys are {self.shapes}"
+        if len(found) == 1:
+            return f"the key {key} is that of a {others}, and the keys of {self.table!r} tell its models apart"
+        return (
+            f"the key {key} may be that of {others}, which are declared distinct, so that reading the item back would "
+            "be an error; take another value"
+        )
+
     def of(self, item: WireItem) -> type[Any] | None:
-        """Return the model of an item, this one or a subclass; None for an item of another model."""
-        kind = self.table.kind_of(item)
-        found = None if kind is None else self.table.models.get(kind)
+        """Return the model of an item, this one or a subclass; None for an item of another model, or of several."""
+        kinds = self.table.kinds_of(item)
+        found = self.table.models[kinds[0]] if len(kinds) == 1 else None
         return found if found is not None and issubclass(found, self.model) else None
 
     def error(self, item: WireItem, codec: ItemCodec[Any]) -> ItemKindError:
@@ -82,26 +115,47 @@ def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequen
         key: its key, for the message.
         wanted: the names of the models.
     """
-    kind, names = table.kind_of(item), " or ".join(wanted)
-    found = None if kind is None else table.models.get(kind)
-    stored = item.get(table.attribute)
-    told = f"has no {table.attribute!r}" if stored is None else f"has {table.attribute!r} {_shown(stored)}"
-    if found is not None:
-        problem = f"is of the model {found.__name__}, not {names} (it {told}); read it as {found.__name__}"
+    names = " or ".join(wanted)
+    found = [table.models[kind] for kind in table.kinds_of(item)]
+    told = _told(table, item)
+    if len(found) > 1:
+        several = " and ".join(model.__name__ for model in found)
+        problem = (
+            f"may be of the models {several}, which are declared distinct: {told}, and both make such a key; give one "
+            "of them other keys, or store a marker with its items"
+        )
+    elif found:
+        [model] = found
+        problem = f"is of the model {model.__name__}, not {names} (it {told}); read it as {model.__name__}"
     else:
         problem = (
             f"is of no model that is known, wanted was {names}: it {told}, and {table!r} knows the kinds "
             f"{', '.join(map(_spelled, table.models))}; import the model of that kind, or define one"
         )
+    kind = table.kind_of(item)
     fault = ValueError(problem)
     error = ItemKindError(
         f"the stored item {key} {problem}", model=wanted[0], key=key, item=plain(item), validation_error=fault
     )
-    error.kind = None if kind is None or isinstance(kind, Unmarked) else kind
+    error.kind = kind if isinstance(kind, str) else None
     return error
 
 
+def _told(table: Table, item: WireItem) -> str:
+    """Return what an item says of its kind."""
+    if table.attribute is None or (table.tells_by_keys and table.attribute not in item):
+        return f"has the key {_shown_key(table, item)}"
+    stored = item.get(table.attribute)
+    return f"has no {table.attribute!r}" if stored is None else f"has {table.attribute!r} {_shown(stored)}"
+
+
+def _shown_key(table: Table, item: Mapping[str, AttributeValue]) -> str:
+    return " and ".join(f"{name} {_shown(item[name])}" for name in table.schema.keys.names if name in item)
+
+
 def _spelled(kind: Kind) -> str:
+    if isinstance(kind, ByKeys):
+        return f"of keys {kind.shapes}"
     return "UNMARKED" if isinstance(kind, Unmarked) else repr(kind)
 
 
@@ -118,11 +172,12 @@ class FamilyCodec(ItemCodec[M], Generic[M]):
     def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds, shards: ShardedKeys) -> None:
         super().__init__(model, fields, kinds.table.schema, shards=shards, marker=kinds.marker, told_by=kinds.told_by)
         self._kinds = kinds
+        self.key_shapes: KeyShapes = kinds.shapes
 
     def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> tuple[WireItem, bytes]:
         """Return an instance in wire form, with its kind; errors are those of ``ItemCodec``."""
         stored, text = super().encoded(item, changes)
-        self._kinds.check(stored)
+        self._kinds.check(stored, own=True)
         return stored, text
 
     def decode(self, items: Sequence[WireItem], *, partial: bool = False) -> list[M]:

@@ -12,8 +12,10 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.markers import Role, StoredAs, stored_name
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.sharing.kinds import Kinds
-from dynamap_async.models.sharing.table import Kind, Prefix, Table, Unmarked
+from dynamap_async.models.keys.shards import ShardedKeys
+from dynamap_async.models.sharing.key_shapes import KeyShapes, key_shapes
+from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
+from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.tables import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.schema import KeyAttribute, TableSchema
 
@@ -29,43 +31,87 @@ def check_sharing(model: type[Any]) -> None:
         if kind is not None:
             raise fault(name, f"has the kind {kind!r}, but no Table to share; write table=Table(...), or drop the kind")
         return
-    if kind is not None and not isinstance(kind, Unmarked) and not (isinstance(kind, str) and kind):
-        raise fault(name, f'kind={kind!r} is not text; write kind="order", or kind=UNMARKED')
+    if kind is not None and not isinstance(kind, Unmarked | ByKeys) and not (isinstance(kind, str) and kind):
+        raise fault(name, f'kind={kind!r} is not text; write kind="order", kind=UNMARKED or kind=BY_KEYS')
+    if isinstance(kind, str) and shared.discriminator is None:
+        raise fault(
+            name,
+            f"has the kind {kind!r}, and {shared!r} has no attribute that would hold it: drop the kind, or write "
+            'Table(..., discriminator="kind")',
+        )
     if settings.throughput is not None:
         raise fault(name, f"has a throughput, but shares {shared!r}; give that to the Table, for all of its models")
     if settings.abstract:
         if kind is not None:
             raise fault(name, f"is abstract, so no item is of the kind {kind!r}; drop one of the two")
-    elif isinstance(shared.discriminator, Prefix) and not isinstance(kind, str):
+    elif isinstance(shared.discriminator, Prefix) and kind is None:
         raise fault(
             name,
             f"shares {shared!r}, whose items are told apart by how {shared.attribute!r} begins; say how its items' "
-            f'begins: kind="{name.upper()}#"',
+            f'begins: kind="{name.upper()}#", or kind=BY_KEYS where the templates of its keys tell',
         )
 
 
-def own_kind(model: type[Any]) -> Kind | None:
-    """Return the kind of a model's own items: what its class statement says, else its name; None without one."""
+def declared_kind(model: type[Any]) -> Kind | None:
+    """Return what tells a model's own items: what its class statement says, else what is usual; None without any."""
     settings: Settings = getattr(model, SETTINGS)
     if settings.shared is None or settings.abstract:
         return None
-    return model.__name__ if settings.kind is None else settings.kind
+    if settings.kind is not None:
+        return settings.kind
+    return BY_KEYS if settings.shared.discriminator is None else model.__name__
 
 
-def kinds_of(model: type[Any], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> Kinds | None:
-    """Return how the items of a model are recognised in its shared table; None for a table of its own."""
+_CodecOf = Callable[[type[Any]], ItemCodec[Any]]
+
+
+def own_kind(model: type[Any], codec_of: _CodecOf) -> Kind | None:
+    """Return the kind of a model's own items; None without one.
+
+    Args:
+        model: the class.
+        codec_of: gives the codecs of models.
+    """
+    kind = declared_kind(model)
+    return ByKeys(model, lambda: _shapes(codec_of(model))) if isinstance(kind, ByKeys) else kind
+
+
+def _shapes(codec: ItemCodec[Any]) -> KeyShapes:
+    assert isinstance(codec, FamilyCodec), f"{codec} is of no shared table"  # noqa: S101 - models of a table have it
+    return codec.key_shapes
+
+
+def kinds_of(
+    model: type[Any], codec_of: _CodecOf, fields: Iterable[FieldPlan], shards: ShardedKeys
+) -> Kinds | None:
+    """Return how the items of a model are recognised in its shared table; None for a table of its own.
+
+    Args:
+        model: the class.
+        codec_of: gives the codecs of models.
+        fields: its fields.
+        shards: its partition keys that are spread over shards.
+    """
     settings: Settings = getattr(model, SETTINGS)
-    return None if settings.shared is None else Kinds(model, settings.shared, own_kind(model), codec_of)
+    shared: Table | None = settings.shared
+    if shared is None:
+        return None
+    shapes = key_shapes(fields, shared.schema.keys.names, shards)
+    return Kinds(model, shared, own_kind(model, codec_of), codec_of, shapes)
 
 
-def join(model: type[Any]) -> None:
+def join(model: type[Any], codec_of: _CodecOf) -> None:
     """Add a model to the table that it shares.
+
+    Args:
+        model: the class.
+        codec_of: gives the codecs of models.
 
     Raises:
         ModelDefinitionError: its items could not be told from those of another model.
     """
     settings: Settings = getattr(model, SETTINGS)
-    kind = own_kind(model)
+    kind = own_kind(model, codec_of)
     if settings.shared is not None and kind is not None:
         settings.shared.add(model, kind)
 
@@ -216,7 +262,7 @@ def _check_index_keys(model: type[Any], shared: Table, fields: Mapping[str, Fiel
 
 def _check_marker(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
     """Refuse a field in the place of the kind, unless its type or its template says that it fits there."""
-    kind = own_kind(model)
+    kind = declared_kind(model)
     for plan in (each for each in fields.values() if each.stored == shared.attribute):
         if isinstance(shared.discriminator, Prefix):
             _check_prefix(model, shared, plan, kind)

@@ -1,8 +1,9 @@
-"""Shared tables: one table that holds the items of several models, told apart by a stored marker."""
+"""Shared tables: one table that holds the items of several models, told apart by a marker or by their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -11,6 +12,7 @@ from dynamap_async import limits
 from dynamap_async.dataclass import dataclass
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
 from dynamap_async.models.settings import check_name, fault, names_periods
+from dynamap_async.models.sharing.key_shapes import KeyShapes
 from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
@@ -24,8 +26,26 @@ class Unmarked(Enum):
 UNMARKED: Final = Unmarked.UNMARKED
 """``class Customer(Model, table=SHOP, kind=UNMARKED)``: items without a marker are of this model."""
 
-Kind: TypeAlias = str | Unmarked
-"""The text that is stored with the items of one model of a shared table, or ``UNMARKED``."""
+@dataclass(frozen=True, slots=True)
+class ByKeys:
+    """The kind of items that are told by their keys."""
+
+    model: type[Any] | None = None
+    """The model that makes them; None for what a class statement says."""
+    shapes_of: Callable[[], KeyShapes] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def shapes(self) -> KeyShapes:
+        """The shapes of the keys, which are known once the model is complete."""
+        assert self.shapes_of is not None, f"{self} is in no table"  # noqa: S101 - tables hold those that have it
+        return self.shapes_of()
+
+
+BY_KEYS: Final = ByKeys()
+"""``class Game(Model, table=SHOP, kind=BY_KEYS)``: items without a marker whose keys the templates of the model make."""
+
+Kind: TypeAlias = str | Unmarked | ByKeys
+"""What tells the items of one model of a shared table: a stored text, ``UNMARKED``, or their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +77,7 @@ class Table:
         sort_key: str | None = None,
         indexes: Sequence[GlobalIndex | LocalIndex] = (),
         types: Mapping[str, KeyTag] = MappingProxyType({}),
-        discriminator: str | Prefix = "kind",
+        discriminator: str | Prefix | None = "kind",
         time_to_live: str | None = None,
         throughput: Throughput | None = None,
     ) -> None:
@@ -69,7 +89,8 @@ class Table:
             sort_key: the stored name of the sort key, if the table has one.
             indexes: its indexes, each with a name, and with stored names for its keys and ``include``.
             types: stored name -> ``"S"``, ``"N"`` or ``"B"`` of those key attributes that are not text.
-            discriminator: the stored name of the attribute that holds an item's kind, or a ``Prefix``.
+            discriminator: the stored name of the attribute that holds an item's kind, or a ``Prefix``; None where the
+                templates of the keys tell it.
             time_to_live: the stored name of the models' ``TimeToLive`` fields.
             throughput: provisioned capacity; without it the table is created on-demand.
 
@@ -79,6 +100,8 @@ class Table:
         self.name: Final = name
         self.discriminator: Final = discriminator
         self._models: dict[Kind, type[Any]] = {}
+        self._doubts: dict[Kind, tuple[Kind, ...]] = {}
+        self._shapes: dict[Kind, KeyShapes] | None = None
         if names_periods(name):
             raise self._fault(
                 "has one name; tables by period are those of one model, without a Table: class Reading(Model, "
@@ -99,8 +122,8 @@ class Table:
         return f"Table({self.name!r})"
 
     @property
-    def attribute(self) -> str:
-        """The stored name of the attribute that holds, or begins with, an item's kind."""
+    def attribute(self) -> str | None:
+        """The stored name of the attribute that holds, or begins with, an item's kind; None where keys tell it."""
         return self.discriminator.attribute if isinstance(self.discriminator, Prefix) else self.discriminator
 
     @property
@@ -128,21 +151,69 @@ class Table:
         Args:
             kind: the kind of the item's model.
         """
-        if isinstance(self.discriminator, Prefix) or isinstance(kind, Unmarked):
-            return {}
-        return {self.discriminator: {"S": kind}}
+        if isinstance(self.discriminator, str) and isinstance(kind, str):
+            return {self.discriminator: {"S": kind}}
+        return {}
 
     def kind_of(self, item: Mapping[str, AttributeValue]) -> Kind | None:
-        """Return the kind of a stored item; None for an item of no model of the table.
+        """Return the kind of a stored item; None for an item of no model of the table, or of more than one.
 
         Args:
-            item: the item in wire form, or a part of it that has the attribute with the kind.
+            item: the item in wire form, or a part of it that has its key and the attribute with the kind.
         """
-        stored = item.get(self.attribute)
+        if isinstance(self.discriminator, str) and (stored := item.get(self.discriminator)) is not None:
+            return stored.get("S")
+        found = self.kinds_of(item)
+        return found[0] if len(found) == 1 else None
+
+    def kinds_of(self, item: Mapping[str, AttributeValue]) -> tuple[Kind, ...]:
+        """Return the kind of a stored item; none for an item of no model, several where its key does not tell.
+
+        A marker, or a ``Prefix``, goes before the keys, and those before ``UNMARKED``.
+
+        Args:
+            item: as for ``kind_of``.
+        """
+        stored = None if self.attribute is None else item.get(self.attribute, {})
         text = None if stored is None else stored.get("S")
-        if isinstance(self.discriminator, Prefix):
-            return None if text is None else next((k for k in self._models if begins(text, k)), None)
-        return UNMARKED if stored is None else text
+        if isinstance(self.discriminator, str) and stored:
+            return (text,) if text in self._models else ()
+        found: Kind | None = None
+        if text is not None:
+            found = next((kind for kind in self._models if begins(text, kind)), None)
+        if self._shapes is None:
+            self._shapes = {kind: kind.shapes for kind in self._models if isinstance(kind, ByKeys)}
+        shapes = self._shapes
+        if found is None:
+            found = next((kind for kind, each in shapes.items() if each.hold(item)), None)
+        if found is None:
+            return (UNMARKED,) if UNMARKED in self._models else ()
+        doubts = self._doubts.get(found, ())
+        return (found, *(kind for kind in doubts if kind in shapes and shapes[kind].hold(item)))
+
+    @property
+    def tells_by_keys(self) -> bool:
+        """Whether the kind of some items is told by their keys: by those that a model makes, or that none makes."""
+        unmarked = UNMARKED in self._models and not isinstance(self.discriminator, str)
+        return unmarked or any(isinstance(kind, ByKeys) for kind in self._models)
+
+    def is_doubted(self, kind: Kind) -> bool:
+        """Return whether a kind may have a key in common with another one.
+
+        Args:
+            kind: a kind of the table.
+        """
+        return kind in self._doubts
+
+    def doubt(self, one: Kind, other: Kind) -> None:
+        """Have two kinds of which it is not proved that they have no key in common looked at together.
+
+        Args:
+            one: a kind.
+            other: the other.
+        """
+        for kind, also in ((one, other), (other, one)):
+            self._doubts[kind] = (*(each for each in self._doubts.get(kind, ()) if each != also), also)
 
     def add(self, model: type[Any], kind: Kind) -> None:
         """Add a model; one that is defined again, as in a notebook, replaces itself.
@@ -163,9 +234,11 @@ class Table:
                 raise fault(
                     name,
                     f"and {taken.__name__} both take {what} of the table {self.name!r}, so their items could not be "
-                    f'told apart; give one of them another: class {name}(Model, table=..., kind="...")',
+                    f'told apart; give one of them another: class {name}(Model, table=..., kind="..."), or kind=BY_KEYS '
+                    "where its keys tell",
                 )
-            if isinstance(self.discriminator, Prefix) and (begins(str(kind), other) or begins(str(other), kind)):
+            prefixes = isinstance(self.discriminator, Prefix) and isinstance(kind, str) and isinstance(other, str)
+            if prefixes and (begins(str(kind), other) or begins(str(other), kind)):
                 raise fault(
                     name,
                     f"has the kind {kind!r} and {taken.__name__} has {other!r}: one begins with the other, so items "
@@ -173,6 +246,7 @@ class Table:
                 )
         self._models = {k: m for k, m in self._models.items() if (m.__module__, m.__qualname__) != mine}
         self._models[kind] = model
+        self._shapes = None
 
     def _attributes(self, names: Sequence[str]) -> tuple[KeyAttribute, ...]:
         return tuple(KeyAttribute(name, self._types.get(name, "S")) for name in names)
@@ -194,7 +268,7 @@ class Table:
 
     def _check(self) -> None:
         schema, names = self.schema, [each.name for each in self.schema.indexes]
-        for name in (*schema.attribute_types, self.attribute):
+        for name in (*schema.attribute_types, *(() if self.attribute is None else (self.attribute,))):
             if not 0 < len(name.encode()) <= limits.KEY_NAME_BYTES:
                 raise self._fault(f"names an attribute of 1 to {limits.KEY_NAME_BYTES} bytes, not {name!r}")
         for name, tag in self._types.items():
@@ -210,7 +284,7 @@ class Table:
         self._check_discriminator()
 
     def _check_discriminator(self) -> None:
-        if self.schema.attribute_types.get(self.attribute, "S") != "S":
+        if self.attribute is not None and self.schema.attribute_types.get(self.attribute, "S") != "S":
             raise self._fault(f"tells kinds by {self.attribute!r}, which is not text")
         if isinstance(self.discriminator, str) and self.attribute in self.schema.keys.names:
             raise self._fault(

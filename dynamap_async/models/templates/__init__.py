@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
 from dynamap_async.models.templates.pattern import DeclaredTemplate, PatternError, names_in
+from dynamap_async.models.templates.shapes import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
 from dynamap_async.models.templates.template import KeyTemplate, Part, after_all, make_template
 
 __all__ = [
+    "ANY_TEXT",
     "UNITS_OF_TIMES",
     "DeclaredTemplate",
     "KeyTemplate",
+    "OneOf",
     "Part",
     "PartFormat",
     "PatternError",
+    "Places",
+    "Shape",
     "after_all",
+    "common_text",
     "format_of",
     "make_template",
     "names_in",
+    "shape_of",
 ]

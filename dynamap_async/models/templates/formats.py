@@ -48,11 +48,18 @@ class PartFormat:
     """All texts, where there are only a few: those of enums, literals and bools."""
     alphabet: str | None = None
     """All characters of the texts, where that is known; None for free text."""
+    places: tuple[str, ...] | None = None
+    """The characters that each place of the texts may have, where their width is known."""
 
     @property
     def free(self) -> bool:
         """Whether a text may contain any character, so that separators in it have to be looked for."""
         return self.width is None and self.texts is None and self.alphabet is None
+
+
+def _places(picture: str, *, digits: str = "0123456789") -> tuple[str, ...]:
+    """Return the characters of each place of a text like this, in which 0 stands for any digit."""
+    return tuple(digits if each == "0" else each for each in picture)
 
 
 _FORM: Final = re.compile(r"(?P<sign>\+?)0(?P<width>[1-9]\d*)(?:\.(?P<decimals>[1-9]\d*))?(?P<kind>[df]?)")
@@ -85,6 +92,7 @@ def number_format(kind: type[Any], form: str) -> PartFormat:
             write=lambda value: _ordered(number_text(_checked(kind, value))),
             read=lambda text: kind(_from_ordered(text)),
             width=width,
+            places=_places("0" * width),
         )
     return _padded(kind, form)
 
@@ -110,6 +118,7 @@ def _padded(kind: type[Any], form: str) -> PartFormat:
         write=lambda value: _pad(_checked(kind, value), form, digits, decimals, signed=signed),
         read=lambda text: _unpad(kind, text, digits, decimals, signed=signed),
         width=int(found["width"]),
+        places=_places("0" * (int(found["width"]) - decimals - bool(decimals)) + ("." + "0" * decimals) * bool(decimals)),
     )
 
 
@@ -166,9 +175,9 @@ UNITS_OF_TIMES: Final = tuple(reversed(_UNITS))
 """The units that a datetime may be cut off behind, finest first."""
 _WITH_ZONE: Final = ("second", "millisecond")
 _OF_DATES: Final = ("year", "month")
-_MICROSECONDS: Final = 27
+_PICTURE: Final = "0000-00-00T00:00:00.000000"
 _DATE: Final = 10
-_TIME: Final = 15
+_TIME: Final = _PICTURE[11:]
 
 
 def time_format(kind: type[Any], form: str) -> PartFormat:
@@ -190,14 +199,24 @@ def time_format(kind: type[Any], form: str) -> PartFormat:
     if kind is date:
         end = _UNITS[form] if form else _DATE
         return PartFormat(
-            label="date", write=partial(_date_text, end=end), read=date.fromisoformat, width=end, lossy=bool(form)
+            label="date",
+            write=partial(_date_text, end=end),
+            read=date.fromisoformat,
+            width=end,
+            lossy=bool(form),
+            places=_places(_PICTURE[:end]),
         )
-    return PartFormat(label="time", write=_time_text, read=time.fromisoformat, width=_TIME)
+    return PartFormat(
+        label="time", write=_time_text, read=time.fromisoformat, width=len(_TIME), places=_places(_TIME)
+    )
 
 
 def _datetimes(unit: str) -> PartFormat:
     if not unit:
-        return PartFormat(label="datetime", write=_instant_text, read=parse_instant, width=_MICROSECONDS)
+        picture = _PICTURE + "Z"
+        return PartFormat(
+            label="datetime", write=_instant_text, read=parse_instant, width=len(picture), places=_places(picture)
+        )
     end, zone = _UNITS[unit], "Z" if unit in _WITH_ZONE else ""
     return PartFormat(
         label="datetime",
@@ -205,6 +224,7 @@ def _datetimes(unit: str) -> PartFormat:
         read=lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC),
         width=end + len(zone),
         lossy=True,
+        places=_places(_PICTURE[:end] + zone),
     )
 
 
@@ -245,7 +265,7 @@ _TIMES: Final[dict[Any, type[Any]]] = {
     time: time,
 }
 _CASES: Final[dict[str, Any]] = {"upper": str.upper, "lower": str.lower}
-_UUID_WIDTH: Final = 36
+_UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
 def format_of(annotation: Any, form: str) -> PartFormat:
@@ -273,7 +293,8 @@ def format_of(annotation: Any, form: str) -> PartFormat:
         return time_format(_TIMES[kind], form)
     if kind is UUID:
         _without_form(form, "a UUID")
-        return PartFormat(label="UUID", write=_uuid_text, read=UUID, width=_UUID_WIDTH)
+        places = _places(_UUID, digits="0123456789abcdef")
+        return PartFormat(label="UUID", write=_uuid_text, read=UUID, width=len(_UUID), places=places)
     if kind is str:
         return _text(form)
     raise PatternError(

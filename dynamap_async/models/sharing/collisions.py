@@ -1,0 +1,139 @@
+"""Collisions: whether two models of a shared table could make the same key.
+
+Where keys tell the kinds, two models that could are refused, with such a key. What is neither proved nor refuted, and
+what a class statement declares distinct, is looked at again whenever an item is read or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from dynamap_async.models.fields import FieldPlan
+from dynamap_async.models.settings import SETTINGS, Settings, fault
+from dynamap_async.models.sharing.key_shapes import Overlap, overlap_of, prefix_shapes
+from dynamap_async.models.sharing.kinds import Kinds
+from dynamap_async.models.sharing.table import ByKeys, Prefix, Table
+from dynamap_async.models.templates import KeyTemplate, Part
+
+KnownModel: TypeAlias = tuple[Kinds, Sequence[FieldPlan]]
+"""The kinds of a model, and the fields of its key."""
+
+
+def check_collisions(
+    kinds: Kinds, fields: Sequence[FieldPlan], known: Callable[[type[Any]], KnownModel | None]
+) -> None:
+    """Check a new model against all others of its table.
+
+    Args:
+        kinds: the model's kinds, with one of its own.
+        fields: the fields of its key.
+        known: model -> what is known of another one; None where it is not complete.
+
+    Raises:
+        ModelDefinitionError: it and another model could make the same key, and keys are all that tells them apart, or
+            one's item would replace the other's.
+    """
+    model = kinds.model
+    for other in [*kinds.table.models.values()]:
+        found = known(other)
+        if found is None or (other.__module__, other.__qualname__) == (model.__module__, model.__qualname__):
+            continue
+        theirs, their_fields = found
+        if _are_told_by_keys(kinds, theirs):
+            _check_told(kinds, theirs)
+        elif not (
+            isinstance(kinds.table.discriminator, Prefix)
+            or _are_family(kinds.table, model, other)
+            or _are_declared_distinct(model, other)
+        ):
+            _check_marked(kinds, fields, theirs, their_fields)
+
+
+def _are_told_by_keys(one: Kinds, other: Kinds) -> bool:
+    """Return whether nothing but keys tells the items of two models apart."""
+    by_keys = [isinstance(each.kind, ByKeys) for each in (one, other)]
+    by_prefix = isinstance(one.table.discriminator, Prefix) and any(isinstance(e.kind, str) for e in (one, other))
+    return all(by_keys) or (any(by_keys) and by_prefix)
+
+
+def _check_told(one: Kinds, other: Kinds) -> None:
+    """Refuse two models whose keys do not tell them apart, or have them looked at together where that is not known."""
+    overlap = _overlap(one, other)
+    if overlap is None or one.kind is None or other.kind is None:
+        return
+    if overlap.example is not None and not _are_declared_distinct(one.model, other.model):
+        name, taken = one.model.__name__, other.model.__name__
+        raise fault(
+            name,
+            f"and {taken} are told apart by their keys in {one.table!r}, and both could have the key {overlap.example} "
+            f"({name} has {one.shapes}, {taken} has {other.shapes}): begin one of the keys with a constant of its own, "
+            'store a marker with one (discriminator="kind" on the Table), or, where no such key is ever written, '
+            f"declare class {name}(..., distinct_from={taken})",
+        )
+    one.table.doubt(one.kind, other.kind)
+
+
+def _overlap(one: Kinds, other: Kinds) -> Overlap | None:
+    discriminator = one.table.discriminator
+    if not isinstance(discriminator, Prefix) or isinstance(one.kind, ByKeys) is isinstance(other.kind, ByKeys):
+        return overlap_of(one.shapes, other.shapes)
+    shapes, begun = (one.shapes, other.kind) if isinstance(one.kind, ByKeys) else (other.shapes, one.kind)
+    name = discriminator.attribute
+    if all(each.name != name for each in shapes.attributes):
+        return Overlap(None)
+    return overlap_of(shapes, prefix_shapes(name, str(begun)))
+
+
+def _check_marked(one: Kinds, fields: Sequence[FieldPlan], other: Kinds, their_fields: Sequence[FieldPlan]) -> None:
+    """Refuse two models with markers whose templates are alike, so that one's item could replace the other's.
+
+    Of plain fields nothing is known; a family may share its keys, because an item is of one of its classes at a time;
+    and where a prefix of the key tells the kind, no two kinds have one key.
+    """
+    if not all(
+        first.template is not None and second.template is not None and _are_alike(first.template, second.template)
+        for first, second in zip(fields, their_fields, strict=True)
+    ):
+        return
+    overlap = overlap_of(one.shapes, other.shapes)
+    if overlap is None:
+        return
+    name, taken, field = one.model.__name__, other.model.__name__, fields[-1]
+    example = "" if overlap.example is None else f", such as {overlap.example}"
+    raise fault(
+        name,
+        f"makes keys of {one.table!r} of the same texts as {taken}{example}, so that one's item could replace the "
+        f'other\'s; begin one of them with a constant of its own: template("{name.lower()}#{field.template}"), or, where '
+        f"no such key is ever written, declare class {name}(..., distinct_from={taken})",
+        field.name,
+    )
+
+
+def _are_family(table: Table, one: type[Any], other: type[Any]) -> bool:
+    """Return whether two models have a base, or are one, that is a model of the table."""
+    bases = [base for base in one.__mro__ if issubclass(other, base) and SETTINGS in base.__dict__]
+    return any(base.__dict__[SETTINGS].shared is table for base in bases)
+
+
+def _are_declared_distinct(one: type[Any], other: type[Any]) -> bool:
+    """Return whether a class statement says that no key is of both models."""
+    ours: Settings = getattr(one, SETTINGS)
+    theirs: Settings = getattr(other, SETTINGS)
+    return issubclass(other, ours.distinct_from) or issubclass(one, theirs.distinct_from)
+
+
+def _are_alike(one: KeyTemplate, other: KeyTemplate) -> bool:
+    """Return whether the same constants stand in two keys, and the parts between them can be the same."""
+    if one.tail != other.tail or [part.before for part in one.parts] != [part.before for part in other.parts]:
+        return False
+    return all(_may_be_one_text(*both) for both in zip(one.parts, other.parts, strict=True))
+
+
+def _may_be_one_text(one: Part, other: Part) -> bool:
+    first, second = one.format, other.format
+    if first.width is not None and second.width is not None and first.width != second.width:
+        return False
+    if first.texts is not None and second.texts is not None:
+        return not first.texts.isdisjoint(second.texts)
+    return first.free or second.free or first.label == second.label

@@ -1,0 +1,269 @@
+"""The shapes of keys: which texts a key attribute of a model may have, and which text two of them have in common.
+
+A shape holds every text that is ever written, and few others: it knows constants, separators, how wide numbers and
+times are and of which characters, and the values of enums; not that there is no 13th month. So two shapes without a
+common text prove that no key is of both.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, count, product
+from typing import Final, NamedTuple, TypeAlias
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.models.templates.template import KeyTemplate, Part
+
+_DIGITS: Final = frozenset(string.digits)
+_NICE: Final = frozenset(string.ascii_lowercase + string.digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Text of which each place has one of a few characters; a constant where it is one."""
+
+    characters: tuple[frozenset[str], ...]
+
+    @classmethod
+    def of(cls, text: str) -> Places:
+        """Return the piece that is this text."""
+        return cls(tuple(map(frozenset, text)))
+
+    @property
+    def regex(self) -> str:
+        """The pattern of the texts, for ``re``."""
+        return "".join(f"[{''.join(map(re.escape, sorted(each)))}]" for each in self.characters)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few texts."""
+
+    texts: frozenset[str]
+
+    @property
+    def regex(self) -> str:
+        """The pattern of the texts, for ``re``."""
+        return f"(?:{'|'.join(map(re.escape, sorted(self.texts)))})"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainNumber:
+    """A number as it is, with as many digits as it has."""
+
+    fraction: bool
+
+    @property
+    def regex(self) -> str:
+        """The pattern of the texts, for ``re``."""
+        return r"-?[0-9]+(?:\.[0-9]+)?" if self.fraction else "-?[0-9]+"
+
+
+@dataclass(frozen=True, slots=True)
+class FreeText:
+    """Any text, with what ends it: the first place where that stands."""
+
+    end: str = ""
+    """What ends it; empty for the end of the key."""
+    lacks: str = ""
+    """A character that is escaped in it."""
+
+    @property
+    def regex(self) -> str:
+        """The pattern of the texts, for ``re``."""
+        if self.lacks:
+            return f"[^{re.escape(self.lacks)}]*{re.escape(self.end)}"
+        return f"(?:(?!{re.escape(self.end)}).)*{re.escape(self.end)}" if self.end else ".*"
+
+
+Piece: TypeAlias = Places | OneOf | PlainNumber | FreeText
+
+
+@dataclass(frozen=True)  # without slots, for the pattern that is compiled once
+class Shape:
+    """What texts a key attribute may have."""
+
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """What tells whether a text has the shape."""
+        return re.compile("".join(each.regex for each in self.pieces), re.DOTALL)
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text has the shape."""
+        return self.pattern.fullmatch(text) is not None
+
+
+ANY_TEXT: Final = Shape((FreeText(),))
+"""The shape of a key of which nothing is known but that it is text."""
+
+
+def shape_of(template: KeyTemplate, *, known: Mapping[str, str] | None = None, suffix: Sequence[Piece] = ()) -> Shape:
+    """Return the shape of the keys that a template makes.
+
+    Args:
+        template: the template.
+        known: field name -> text, of parts whose text is known.
+        suffix: what follows the key as it is stored.
+    """
+    if not template.parts:
+        return Shape((Places.of(template.tail), *suffix))
+    pieces: list[Piece] = [Places.of(template.parts[0].before)]
+    for part in template.parts:
+        text = None if known is None else known.get(part.name)
+        pieces += _pieces(part) if text is None else [Places.of(text + part.closing)]
+    return Shape((*pieces, *suffix))
+
+
+def _pieces(part: Part) -> Iterable[Piece]:
+    """Return the pieces of a part, with what ends it."""
+    form = part.format
+    if form.texts is not None:
+        return OneOf(form.texts), Places.of(part.closing)
+    if form.places is not None:
+        return Places(tuple(map(frozenset, form.places))), Places.of(part.closing)
+    if form.alphabet is not None:
+        return PlainNumber("." in form.alphabet), Places.of(part.closing)
+    return (FreeText(part.closing, "" if part.escaping is None else part.escaping.first),)
+
+
+class _Step(NamedTuple):
+    """A way from one state of an automaton to another: by one of some characters, or by any other than these."""
+
+    characters: frozenset[str]
+    others: bool
+    target: int
+
+    def takes(self, character: str) -> bool:
+        """Return whether it is a way for a character."""
+        return (character in self.characters) is not self.others
+
+
+class _Automaton:
+    """Reads the texts of a shape, character by character."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self.steps: list[list[_Step]] = [[]]
+        self.free: list[list[int]] = [[]]
+        """Steps that take no character."""
+        self.end = 0
+        for piece in pieces:
+            self.end = self._add(piece)
+
+    def _state(self) -> int:
+        self.steps.append([])
+        self.free.append([])
+        return len(self.steps) - 1
+
+    def _step(self, source: int, characters: frozenset[str], target: int | None = None, *, others: bool = False) -> int:
+        target = self._state() if target is None else target
+        self.steps[source].append(_Step(characters, others, target))
+        return target
+
+    def _add(self, piece: Piece) -> int:
+        state = self.end
+        match piece:
+            case Places(characters=places):
+                for characters in places:
+                    state = self._step(state, characters)
+                return state
+            case OneOf(texts=texts):
+                end = self._state()
+                for text in texts:
+                    last = state
+                    for character in text:
+                        last = self._step(last, frozenset(character))
+                    self.free[last].append(end)
+                return end
+            case PlainNumber(fraction=fraction):
+                return self._number(state, fraction=fraction)
+            case FreeText(end=ending, lacks=lacks):
+                return self._text(state, ending, lacks)
+
+    def _number(self, state: int, *, fraction: bool) -> int:
+        first = self._step(state, frozenset("-"))
+        self.free[state].append(first)
+        digits = self._step(first, _DIGITS)
+        self._step(digits, _DIGITS, digits)
+        if fraction:
+            decimals = self._step(self._step(digits, frozenset(".")), _DIGITS)
+            self._step(decimals, _DIGITS, decimals)
+            self.free[decimals].append(digits)
+        return digits
+
+    def _text(self, state: int, ending: str, lacks: str) -> int:
+        start = self._state()
+        self.free[state].append(start)
+        if lacks or not ending:
+            self._step(start, frozenset(lacks), start, others=True)
+            return self._add_constant(start, ending)
+        # As in a search for the ending: each state says how much of it was read last.
+        read = [start, *(self._state() for _ in ending)]
+        for length, source in enumerate(read[:-1]):
+            for character in set(ending):
+                now = ending[:length] + character
+                kept = next(size for size in range(len(now), -1, -1) if now.endswith(ending[:size]))
+                self._step(source, frozenset(character), read[kept])
+            self._step(source, frozenset(ending), start, others=True)
+        return read[-1]
+
+    def _add_constant(self, state: int, text: str) -> int:
+        for character in text:
+            state = self._step(state, frozenset(character))
+        return state
+
+
+def common_text(one: Shape, other: Shape) -> str | None:
+    """Return a short text that both shapes hold, with values in it rather than without; None if there is none."""
+    return _common(map(_nice, one.pieces), map(_nice, other.pieces)) or _common(one.pieces, other.pieces)
+
+
+def _nice(piece: Piece) -> Piece:
+    """Return a piece with fewer texts, such as people write: ``x`` rather than none at all."""
+    if isinstance(piece, FreeText):
+        allowed = _NICE - {piece.lacks, *piece.end[:1]}
+        return Places((allowed, *map(frozenset, piece.end)))
+    return Places((_DIGITS,)) if isinstance(piece, PlainNumber) else piece
+
+
+_Place: TypeAlias = tuple[int, int, bool]
+"""A state of each of two automata, and whether anything was read."""
+
+
+def _common(one: Iterable[Piece], other: Iterable[Piece]) -> str | None:
+    first, second = _Automaton(one), _Automaton(other)
+    steps = chain.from_iterable((*first.steps, *second.steps))
+    named = frozenset(chain.from_iterable(step.characters for step in steps))
+    unnamed = next(each for each in chain("xyz", map(chr, count(ord("a")))) if each not in named)
+    letters = sorted({*named, unnamed}, key=lambda each: (each not in "x1", not each.isalnum(), each))
+    origins: dict[_Place, tuple[_Place, str] | None] = {(0, 0, False): None}
+    waiting = deque(origins)
+    while waiting:
+        place = waiting.popleft()
+        left, right, begun = place
+        if begun and left == first.end and right == second.end:
+            return _text_to(place, origins)
+        found = [((target, right, begun), "") for target in first.free[left]]
+        found += [((left, target, begun), "") for target in second.free[right]]
+        for step, also in product(first.steps[left], second.steps[right]):
+            letter = next((each for each in letters if step.takes(each) and also.takes(each)), None)
+            if letter is not None:
+                found.append(((step.target, also.target, True), letter))
+        for following, letter in found:
+            if following not in origins:
+                origins[following] = (place, letter)
+                (waiting.append if letter else waiting.appendleft)(following)
+    return None
+
+
+def _text_to(place: _Place, origins: Mapping[_Place, tuple[_Place, str] | None]) -> str:
+    text = ""
+    while (origin := origins[place]) is not None:
+        place, letter = origin
+        text = letter + text
+    return text

@@ -1,0 +1,269 @@
+"""Kinds that are told by keys: what a table derives, what it refuses, and what it does where it does not know."""
+
+from typing import Any, Literal
+
+import pytest
+
+from dynamap_async import (
+    BY_KEYS,
+    UNMARKED,
+    Attr,
+    Model,
+    PartitionKey,
+    Prefix,
+    SortKey,
+    Table,
+    attr,
+    template,
+)
+from dynamap_async.errors import EncodeError, ItemKindError, ModelDefinitionError
+from dynamap_async.models import definition_of
+
+
+def games(**more: Any) -> Table:
+    """Return a table that no other test knows, without an attribute that tells kinds."""
+    return Table("games", **{"partition_key": "pk", "sort_key": "sk", "discriminator": None, **more})
+
+
+def keyed(table: Table, name: str, pk: Any, sk: Any, base: type[Model] = Model, **statement: Any) -> Any:
+    """Return a model whose keys are made by templates, or are fields of their own where none is given."""
+    types = {"id": Attr[str], "other": Attr[str], "number": Attr[int], "pk": PartitionKey[str], "sk": SortKey[str]}
+    fields = {name: template(text) for name, text in (("pk", pk), ("sk", sk)) if isinstance(text, str)}
+    types |= {name: kind for name, kind in (("pk", pk), ("sk", sk)) if not isinstance(kind, str)}
+    namespace = {"__module__": __name__, "__qualname__": name, "__annotations__": types, **fields}
+    return type(Model)(name, (base,), namespace, table=table, **statement)
+
+
+def stored(model: Any, **values: Any) -> Any:
+    return definition_of(model).items.encode(model(**{"id": "a", "other": "b", "number": 7, **values}))
+
+
+def read(model: Any, *items: Any) -> list[Any]:
+    return definition_of(model).items.decode(items)
+
+
+TOLD: dict[str, list[tuple[Any, Any]]] = {
+    "by the partition key": [("USER#{id}", "{other}"), ("GAME#{id}", "{other}")],
+    "by the sort key": [("GAME#{id}", "META"), ("GAME#{id}", "USER#{other}"), ("GAME#{id}", "v{number}")],
+    "by both together": [("A#{id}", "X"), ("A#{id}", "Y"), ("B#{id}", "X"), ("B#{id}", "Y")],
+    "by the end of the key": [("{id}", "{other}#meta"), ("{id}", "{other}#item")],
+    "by a constant against a value": [("{id}", "META"), ("{id}", "{number}")],
+    "by the width of a number": [("{id}", "{number:06d}"), ("{id}", "{number:08d}")],
+    "by how many parts there are": [("{id}", "{number:03d}"), ("{id}", "{number:03d}#{other}")],
+    "by parts that stand in both keys": [("USER#{id}", "USER#{id}"), ("USER#{id}", "USER#{id}#{number}")],
+    "by a key with one value": [("{id}", SortKey[Literal["META"]]), ("{id}", "v{number}")],
+}
+
+
+@pytest.mark.parametrize("keys", TOLD.values(), ids=TOLD)
+def test_templates_tell_kinds_and_nothing_is_declared_or_stored(keys: list[tuple[Any, Any]]) -> None:
+    table = games()
+    models = [keyed(table, f"M{place}", *each) for place, each in enumerate(keys)]
+    items = [stored(model, **({} if isinstance(sk, str) else {"sk": "META"})) for model, (_, sk) in zip(models, keys, strict=True)]
+    assert all(item.keys() == {"id", "other", "number", "pk", "sk"} for item in items)
+    for model, item in zip(models, items, strict=True):
+        assert [type(each) for each in read(model, item)] == [model]
+        for other in models:
+            if other is not model:
+                with pytest.raises(ItemKindError, match=f"is of the model {model.__name__}, not {other.__name__}"):
+                    read(other, item)
+
+
+AMBIGUOUS = {
+    "the same templates": (("U#{id}", "{other}"), ("U#{id}", "{other}"), "{'pk': 'U#x', 'sk': 'x'}"),
+    "any text beside a number": (("{id}", "{other}"), ("{id}", "v{number}"), "{'pk': 'x', 'sk': 'v1'}"),
+    "plain keys": (
+        (PartitionKey[str], SortKey[str]),
+        ("{id}", "v{number}"),
+        "{'pk': 'x', 'sk': 'v1'}",
+    ),
+    "an empty value": (("{id}", "A#"), ("{id}", "A#{other}"), "{'pk': 'x', 'sk': 'A#'}"),
+    "a part that stands in both keys": (("{id}", "{id}"), ("{id}", "v{number}"), "{'pk': 'v1', 'sk': 'v1'}"),
+    "a number that looks like another": (("{id}", "{number}"), ("{id}", "{number:03d}"), "{'pk': 'x', 'sk': '111'}"),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "example"), AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_what_is_ambiguous_is_refused_with_the_pair_and_an_example_key(one: Any, other: Any, example: str) -> None:
+    table = games()
+    first = keyed(table, "First", *one)
+    with pytest.raises(ModelDefinitionError) as caught:
+        keyed(table, "Second", *other)
+    assert f"Second: and First are told apart by their keys in Table('games'), and both could have the key {example}" in (
+        str(caught.value)
+    )
+    assert "distinct_from=First" in str(caught.value)
+    assert [*table.models.values()] == [first]
+
+
+def test_a_pair_that_is_declared_distinct_is_told_by_what_keys_say() -> None:
+    table = games()
+    root = keyed(table, "Root", "{id}", "{id}")
+    version = keyed(table, "Version", "{id}", "v{number}", distinct_from=root)
+    items = [stored(root), stored(version), stored(version, id="v8")]
+    assert [type(each) for each in (*read(root, items[0]), *read(version, *items[1:]))] == [root, version, version]
+
+
+def test_what_is_ambiguous_when_read_is_an_error_that_names_both_kinds() -> None:
+    table = games()
+    root = keyed(table, "Root", "{id}", "{id}")
+    version = keyed(table, "Version", "{id}", "v{number}", distinct_from=(root,))
+    item = {"pk": {"S": "v7"}, "sk": {"S": "v7"}, "id": {"S": "v7"}, "number": {"N": "7"}, "other": {"S": ""}}
+    for model in (root, version):
+        with pytest.raises(ItemKindError, match="may be of the models Root and Version, which are declared distinct"):
+            read(model, item)
+
+
+def test_what_would_be_ambiguous_when_read_is_not_written() -> None:
+    table = games()
+    root = keyed(table, "Root", "{id}", "{id}")
+    keyed(table, "Version", "{id}", "v{number}", distinct_from=root)
+    with pytest.raises(EncodeError, match="Root: the key pk 'v7' and sk 'v7' may be that of Root and Version"):
+        stored(root, id="v7")
+    with pytest.raises(EncodeError, match="may be that of Root and Version"):
+        definition_of(root).key(("v7", "v7"))
+
+
+def test_a_declaration_holds_for_subclasses_of_both() -> None:
+    table = games()
+    root = keyed(table, "Root", "{id}", "{id}")
+    base = keyed(table, "Base", "{id}", "v{number}", distinct_from=root)
+    leaf = keyed(table, "Leaf", "{id}", "v{number}#{other}", base, distinct_from=())
+    assert [type(each) for each in read(base, stored(base), stored(leaf))] == [base, leaf]
+
+
+def test_what_can_neither_be_proved_nor_refuted_is_taken_and_looked_at_when_read() -> None:
+    # Only where an id is a name, a sign and the same name again could both be the model of one item.
+    table = games()
+    one = keyed(table, "One", "{id}", "{id}#{other}")
+    two = keyed(table, "Two", "{id}#{number}", "{id}#{number}")
+    assert [type(each) for each in (*read(one, stored(one)), *read(two, stored(two)))] == [one, two]
+
+
+def test_a_key_of_another_kind_is_refused_before_anything_is_sent() -> None:
+    table = games()
+    game = keyed(table, "Game", "GAME#{id}", "META")
+    keyed(table, "Player", "GAME#{id}", "USER#{other}")
+    with pytest.raises(EncodeError, match="Game: the key pk 'GAME#1' and sk 'USER#2' is that of a Player"):
+        definition_of(game).key(("GAME#1", "USER#2"))
+    with pytest.raises(EncodeError, match="of no Game, whose keys are pk 'GAME#{id}' and sk 'META'"):
+        definition_of(game).key(("game#1", "META"))
+
+
+def test_a_family_is_told_by_its_keys_and_read_through_its_base() -> None:
+    table = games()
+
+    class Part(Model, table=table, abstract=True):
+        id: Attr[str]
+        pk: PartitionKey[str] = template("GAME#{id}")
+
+    class Meta(Part):
+        sk: SortKey[str] = template("META")
+
+    class Player(Part):
+        name: Attr[str]
+        sk: SortKey[str] = template("USER#{name}")
+
+    items = [Meta(id="1"), Player(id="1", name="ann")]
+    found = read(Part, *(definition_of(type(each)).items.encode(each) for each in items))
+    assert found == items
+    assert definition_of(Part).key(("GAME#1", "META"))
+    with pytest.raises(EncodeError, match="of no Part"):
+        definition_of(Part).key(("GAME#1", "x"))
+
+
+def test_a_subclass_with_the_keys_of_its_base_is_refused() -> None:
+    table = games()
+    base = keyed(table, "Base", "U#{id}", "META")
+    with pytest.raises(ModelDefinitionError, match="Leaf: and Base are told apart by their keys"):
+        type(Model)("Leaf", (base,), {"__module__": __name__, "__qualname__": "Leaf", "__annotations__": {}})
+
+
+def test_derived_marked_and_unmarked_kinds_are_told_in_one_table() -> None:
+    table = games(discriminator="type")
+    order = keyed(table, "Order", "{id}", "O#{number}", kind="order")
+    session = keyed(table, "Session", "{id}", "SESSION#{other}", kind=BY_KEYS)
+    cart = keyed(table, "Cart", "{id}", "CART", kind=BY_KEYS)
+    rest = keyed(table, "Rest", PartitionKey[str], SortKey[str], kind=UNMARKED)
+    items = [stored(order), stored(session), stored(cart), stored(rest, pk="p", sk="s")]
+    assert [item.get("type") for item in items] == [{"S": "order"}, None, None, None]
+    assert [type(each[0]) for each in map(read, (order, session, cart, rest), items)] == [order, session, cart, rest]
+    with pytest.raises(EncodeError, match="Rest: the key pk 'p' and sk 'CART' is that of a Cart"):
+        stored(rest, pk="p", sk="CART")
+    with pytest.raises(ItemKindError, match="is of no model that is known, .*it has 'type' 'gift'"):
+        read(cart, {**items[2], "type": {"S": "gift"}})
+
+
+def test_a_prefix_goes_with_derived_and_unmarked_kinds() -> None:
+    table = games(discriminator=Prefix("sk"))
+    item = keyed(table, "Item", PartitionKey[str], SortKey[str], kind="ITEM#")
+    meta = keyed(table, "Meta", "{id}", "META", kind=BY_KEYS)
+    rest = keyed(table, "Rest", PartitionKey[str], SortKey[str], kind=UNMARKED)
+    items = [stored(item, pk="p", sk="ITEM#1"), stored(meta), stored(rest, pk="p", sk="x")]
+    assert [type(each[0]) for each in map(read, (item, meta, rest), items)] == [item, meta, rest]
+    with pytest.raises(ModelDefinitionError, match="Other: and Item are told apart by their keys .* 'ITEM#"):
+        keyed(table, "Other", "{id}", "ITEM#{other}", kind=BY_KEYS)
+    with pytest.raises(EncodeError, match="is that of a Item"):
+        stored(rest, pk="p", sk="ITEM#1")
+
+
+def test_marked_models_whose_keys_are_alike_may_be_declared_distinct() -> None:
+    table = games(discriminator="type")
+    first = keyed(table, "First", "{id}", "{other}")
+    with pytest.raises(ModelDefinitionError, match=r"such as \{'pk': 'x', 'sk': 'x'\}.*distinct_from=First"):
+        keyed(table, "Second", "{id}", "{other}")
+    second = keyed(table, "Second", "{id}", "{other}", distinct_from=first)
+    assert [type(each[0]) for each in map(read, (first, second), map(stored, (first, second)))] == [first, second]
+
+
+def test_shards_are_no_part_of_what_tells_a_kind() -> None:
+    table = games()
+
+    class Line(Model, table=table):
+        id: Attr[str]
+        number: Attr[int]
+        pk: PartitionKey[str] = template("L#{id}", shards=7)
+        sk: SortKey[str] = template("{number:03d}")
+
+    meta = keyed(table, "Meta", "{id}", "META")
+    items = [definition_of(Line).items.encode(Line(id="a", number=1)), stored(meta)]
+    assert items[0]["pk"]["S"][:-2] == "L#a#"
+    assert [type(each[0]) for each in map(read, (Line, meta), items)] == [Line, meta]
+
+
+def test_an_item_that_fits_no_template_is_of_no_model_and_the_error_says_what_is_known() -> None:
+    table = games()
+    game = keyed(table, "Game", "GAME#{id}", "META")
+    with pytest.raises(ItemKindError) as caught:
+        read(game, {"pk": {"S": "GAME#1"}, "sk": {"S": "LOG"}})
+    assert "it has the key pk 'GAME#1' and sk 'LOG', and Table('games') knows the kinds of keys pk 'GAME#{id}' and" in (
+        str(caught.value)
+    )
+    assert caught.value.kind is None
+
+
+def test_what_is_no_kind_of_such_a_table_is_refused() -> None:
+    with pytest.raises(ModelDefinitionError, match="has the kind 'game', and .* has no attribute that would hold it"):
+        keyed(games(), "Game", "GAME#{id}", "META", kind="game")
+    with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is no model"):
+        keyed(games(), "Game", "GAME#{id}", "META", distinct_from=("Game",))
+
+
+def test_models_that_name_each_other_are_told_apart_once_both_are_complete() -> None:
+    table = games()
+
+    class Node(Model, table=table):
+        id: Attr[str]
+        leaves: Attr[list["Leaf"]] = attr(default_factory=list)
+        pk: PartitionKey[str] = template("N#{id}")
+        sk: SortKey[str] = template("META")
+
+    class Leaf(Model, table=table):
+        id: Attr[str]
+        pk: PartitionKey[str] = template("N#{id}")
+        sk: SortKey[str] = template("LEAF")
+
+    Node.model_rebuild()
+    [leaf] = read(Leaf, definition_of(Leaf).items.encode(Leaf(id="1")))
+    assert read(Node, definition_of(Node).items.encode(Node(id="1"))) == [Node(id="1")]
+    assert leaf == Leaf(id="1")

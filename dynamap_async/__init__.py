@@ -109,6 +109,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ALL",
+    "BY_KEYS",
     "EPOCH_MILLISECONDS",
     "EPOCH_SECONDS",
     "JSON_TEXT",
@@ -223,8 +224,9 @@ _NAMES: Final = {
     ),
     "expressions": "Change Condition Expr path",
     "models": (
-        "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix RoundTripWarning "
-        "Shards SortKey Table TimeToLive Unique Version WriteKind after_read attr before_write fields template"
+        "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix "
+        "RoundTripWarning Shards SortKey Table TimeToLive Unique Version WriteKind "
+        "after_read attr before_write fields template"
     ),
     "operations": (
         "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Old Operation "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamap_async.models.annotations import name_of
+from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.assigned import has_value
 from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.changes import REMOVED, Changes, Known, Removed, changed, changes, difference, known
@@ -81,6 +81,7 @@ __all__ = [
     "WriteKind",
     "after_read",
     "attr",
+    "bare",
     "before_write",
     "changed",
     "changes",
@@ -113,4 +114,5 @@ __all__ = [
     "validated",
     "validated_members",
     "warn_caller",
+    "without_none",
 ]

@@ -164,8 +164,8 @@ class ModelMeta(PydanticMeta):
             args: what Pydantic passes for generic models.
             table: the table's name, before the session's prefix; with a field in braces, ``readings_{at:day}``, that of
                 one table per period; or a ``Table`` that models share.
-            kind: what tells its items from those of other models of a ``Table``: a text, ``UNMARKED`` or ``BY_KEYS``; the
-                class's name by default, and the keys where the ``Table`` has no discriminator.
+            kind: what tells its items from those of other models of a ``Table``: a text, ``UNMARKED`` or ``BY_KEYS``;
+                the class's name by default, and the keys where the ``Table`` has no discriminator.
             abstract: whether the class only gives fields and indexes to others.
             throughput: the table's provisioned capacity; without it the table is created on-demand.
             hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not

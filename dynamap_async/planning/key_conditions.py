@@ -12,6 +12,7 @@ from dynamap_async.codec import KeyRole, check_key_value, order_key
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Or, Path, Value
+from dynamap_async.models.templates import after_all
 
 MAX_QUERIES: Final = 100
 """How many queries are sent for one, at most."""
@@ -159,3 +160,31 @@ def path_and_constants(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
             return found[0][0], tuple(constant for _, constants in found for constant in constants)
         case _:
             raise TypeError(f"{condition} is no key condition")
+
+
+def implies_prefix(condition: Condition, prefix: str) -> bool:
+    """Return True if only text that begins with the prefix can meet a condition."""
+    match condition:
+        case Or(parts=parts):
+            return all(implies_prefix(part, prefix) for part in parts)
+        case Comparison(comparator="=", right=Value(stored={"S": str(value)})):
+            return value.startswith(prefix)
+        case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})):
+            return low.startswith(prefix) and high.startswith(prefix)
+        case Function(name="begins_with", arguments=(Value(stored={"S": str(value)}),)):
+            return value.startswith(prefix)
+        case _:
+            return False
+
+
+def is_within(condition: Condition, text: str) -> bool:
+    """Return True if a condition selects only keys that begin with a text, and at most the one behind all of them."""
+    match condition:
+        case Or(parts=parts):
+            return all(is_within(part, text) for part in parts)
+        case In(values=values):
+            return all(value.stored.get("S", "").startswith(text) for value in values)
+        case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})) if high == after_all(text):
+            return low.startswith(text)
+        case _:
+            return implies_prefix(condition, text)

@@ -44,6 +44,8 @@ class Route:
     """What may surprise about the keys' templates."""
     drops_few: bool = False
     """Whether the filter only looks for items of other models, where hardly any are."""
+    empty: bool = False
+    """Whether no key can meet the conditions, so that nothing has to be asked."""
 
     @property
     def name(self) -> str:

@@ -55,6 +55,8 @@ class _KeyBuilder:
     """The conditions on parts of templated keys that the key condition is made of."""
     alternatives: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     conditions_used: int = 0
+    impossible: list[Condition] = field(default_factory=list[Condition])
+    """The conditions that no key can meet."""
     partition_ranges: list[tuple[TemplatedKey, KeyRange]] = field(default_factory=list[tuple[TemplatedKey, KeyRange]])
     """The templated partition keys, with the range that is selected."""
     sort_ranges: list[tuple[TemplatedKey, KeyRange | None]] = field(
@@ -119,6 +121,11 @@ class _KeyBuilder:
             filters: the conditions that the key does not answer.
         """
         hazards = [
+            f"no key can meet ({condition}): {attribute_of(condition)} has no room for such a value, so nothing is "
+            "read, and no request is sent"
+            for condition in self.impossible
+        ]
+        hazards += [
             _rough_hazard(key, condition)
             for key, selected in self.partition_ranges
             for condition in filters
@@ -151,6 +158,7 @@ class _KeyBuilder:
         self.answered += selected.exact
         self.asked += [each for each in selected.part_conditions if each not in self.asked]
         self.conditions_used += selected.used_parts
+        self.impossible += selected.empty
 
 
 def match_key(
@@ -187,25 +195,48 @@ def match_key(
         conditions_used=builder.conditions_used,
         alternatives=tuple(builder.alternatives),
         hazards=tuple(builder.hazards(filters)),
+        empty=bool(builder.impossible),
     )
     _check_stored(route, definitions)
     return route
 
 
 def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
-    """Raise ExpressionError for a filter on a field that is stored in a key only."""
+    """Raise ExpressionError for a filter on a field that is stored in a key only, or that a model does not have."""
     for condition in route.filters:
         for path in paths_in(condition):
             for definition in definitions:
                 plan = field_of(definition, path.attribute)
-                if definition.computed is not None and plan is not None and plan.name in definition.computed.unstored:
+                problem, name = None, definition.model.__name__
+                if plan is None:
+                    problem = f"{name} has no field stored as {path.attribute!r}, and its key does not answer it"
+                elif definition.computed is not None and plan.name in definition.computed.unstored:
                     key = definition.computed.unstored[plan.name]
+                    remedy = _unanswered(definition, key, plan.name, condition)
+                    problem = f"{path} is stored in the key {key} only, which DynamoDB cannot look into; {remedy}"
+                if problem is not None:
                     raise ExpressionError(
-                        f"({condition}) cannot be checked through {route.name}: {path} is stored in the key {key} "
-                        "only, which DynamoDB cannot look into; fix what stands before it in that key with ==, write "
-                        f"a condition on {definition.model.__name__}.{key}, or drop its stored=False",
-                        expression=str(condition),
+                        f"({condition}) cannot be checked through {route.name}: {problem}", expression=str(condition)
                     )
+
+
+def _unanswered(definition: Definition[Any], key: str, name: str, condition: Condition) -> str:
+    """Return what helps where a key that holds a field does not answer a condition on it."""
+    field_ = definition.fields.get(key)
+    template = None if field_ is None else field_.template
+    otherwise = f"write a condition on {definition.model.__name__}.{key}, or drop its stored=False"
+    if template is None:
+        return otherwise
+    part = template.part(name)
+    if is_sort_condition(condition) and not is_equality(condition) and not part.format.sorts:
+        padded = f": {part.format.label} without a width, in which 10 stands before 9" * (
+            part.format.alphabet is not None
+        )
+        form = "give it a width, such as {" + name + ":06d}, where the keys have one, " if padded else ""
+        singly = f"ask for single values with == or is_in, or {otherwise}"
+        return f"its text there does not sort as its values do{padded}; {form}{singly}"
+    before = [each.name for each in template.parts[: template.parts.index(part)]]
+    return f"fix {' and '.join(before)} before it in that key with ==, {otherwise}" if before else otherwise
 
 
 def _order_hazards(key: TemplatedKey, fixed: int) -> list[str]:
@@ -215,7 +246,7 @@ def _order_hazards(key: TemplatedKey, fixed: int) -> list[str]:
 
 
 def _rough_hazard(key: TemplatedKey, condition: Condition) -> str:
-    return f"{key.path} answers ({condition}) only roughly, so the filter checks it as well"
+    return f"({condition}) is narrowed, checked again: {key.path} answers it only roughly, so the filter stays"
 
 
 def _part_hazard(key: TemplatedKey, selected: KeyRange | None, condition: Condition) -> str | None:

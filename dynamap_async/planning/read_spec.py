@@ -26,6 +26,7 @@ from dynamap_async.planning.result_items import (
     keep_invalid,
     target_paths,
 )
+from dynamap_async.planning.templated_keys import has_same_place
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
 
@@ -221,9 +222,13 @@ class ReadSpec:
         if owner is None:
             own_path(self.model, path)
             return
-        field = definition_of(owner).fields[definition_of(owner).field_names[path.attribute]]
+        mine = definition_of(owner)
+        field = mine.fields[mine.field_names[path.attribute]]
         for model in self.models:
-            _check_common(definition_of(model), path, field)
+            if path.attribute in definition_of(model).field_names or not (
+                has_same_place(mine, path.attribute, definition_of(model))
+            ):
+                _check_common(definition_of(model), path, field)
 
 
 _ALL: Final = ReadSpec(model=Model)

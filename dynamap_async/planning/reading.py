@@ -177,7 +177,7 @@ class Reading(Generic[ItemT]):
         if any(order_key(position[name]) != order_key(value) for name, value in partition_of(self.plan).items()):
             raise foreign_cursor_error()
         side = side_of_range(self.plan, position)
-        return self if side < 0 else replace(self, start=position, exhausted=side > 0)
+        return self if side < 0 else replace(self, start=position, exhausted=self.exhausted or side > 0)
 
     def resume_scan(self, checkpoint: str) -> Reading[ItemT]:
         """Return the reading of a scan in segments that goes on where a checkpoint was taken.
@@ -247,9 +247,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     kind_attribute = None if selection is None else selection.table.attribute
     fetched = key_names if by_kind.sieve is None or kind_attribute is None else (*key_names, kind_attribute)
     queries = queries_by_table(spec, table, conditions, branches)
-    plans = [
-        _plan(spec, part, each, fetched, left_out, completion, counting=counting) for part, each in queries.parts
-    ]
+    plans = [_plan(spec, part, each, fetched, left_out, completion, counting=counting) for part, each in queries.parts]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(
         plan=combined_plan(plans, spec, route, queries),
@@ -266,6 +264,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         completion=completion,
         missing=None if definition.periods is None else MissingTable(definition, spec.skips_missing).answer,
         drops_few=route.drops_few,
+        exhausted=route.empty,
         route=route,
     )
     return reading if spec.checkpoint is None else reading.resume_scan(spec.checkpoint)
@@ -285,9 +284,7 @@ def _route(
             required.check_index(table, forced, conditions)
         route = Route(forced, table.keys if forced is None else forced.keys, (), (), conditions)
         return expand_shards(route, sharded_keys(definitions), conditions)
-    route = choose_route(table, conditions, required, forced, definitions)
-    if not spec.sees_unknown:
-        route = restrict_to_namespace(route, definitions)
+    route = restrict_to_namespace(choose_route(table, conditions, required, forced, definitions), definitions)
     route.check_key_values()
     return route
 

@@ -16,7 +16,6 @@ from dynamap_async.models import (
     FieldPlan,
     Model,
     Table,
-    Unmarked,
     decode_mixed,
     decoder_for,
     definition_of,
@@ -401,5 +400,5 @@ class CollectionDecoder:
         if model is not None and issubclass(model, self._models):
             return definition_of(model).items
         if self._unknown == "raw":
-            return UnknownItem(None if kind is None or isinstance(kind, Unmarked) else kind, plain(item))
+            return UnknownItem(kind if isinstance(kind, str) else None, plain(item))
         return kind_error(self._table, item, self._key(item), [each.__name__ for each in self._models])

@@ -12,9 +12,8 @@ from dynamap_async.errors import OperationError
 from dynamap_async.expressions import And, Between, Comparison, Condition, Function, In, Or, Path, Value, paths_in
 from dynamap_async.limits import IN_OPERANDS
 from dynamap_async.models import UNMARKED, AttributeShape, ByKeys, Definition, Kind, Model, Prefix, Table, definition_of
-from dynamap_async.models.templates import after_all
 from dynamap_async.planning.existence import not_stored
-from dynamap_async.planning.key_conditions import is_equality
+from dynamap_async.planning.key_conditions import implies_prefix, is_equality, is_within
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.templated_keys import field_of, templated_key
 from dynamap_async.wire import Body, WireItem
@@ -100,7 +99,10 @@ class KindSelection:
 def _are_of_shape(attribute: AttributeShape, conditions: Sequence[Condition]) -> bool:
     """Return whether only texts of a shape meet the conditions on an attribute."""
     return any(
-        _is_of_shape(attribute, each) for each in conditions for path in paths_in(each) if path.attribute == attribute.name
+        _is_of_shape(attribute, each)
+        for each in conditions
+        for path in paths_in(each)
+        if path.attribute == attribute.name
     )
 
 
@@ -167,14 +169,23 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
         return KindFilter(replace(route, filters=(*route.filters, condition)))
     if _key_decides_kind(selection, route):
         return KindFilter(route)
-    if isinstance(selection.table.discriminator, Prefix) and not selection.excluded and len(selection.kinds) == 1:
-        names = [attribute.name for attribute in route.keys.sort]
-        here = names.index(selection.table.attribute) if selection.table.attribute in names else None
-        if here == len(route.sort) and all(map(is_equality, route.sort)):
-            return KindFilter(replace(route, sort=(*route.sort, condition)))
-        if here is not None and here < len(route.sort) and implies_prefix(route.sort[here], str(selection.kinds[0])):
-            return KindFilter(route)
+    narrowed = _narrowed_to_prefix(selection, route, condition)
+    if narrowed is not None:
+        return KindFilter(narrowed)
     return KindFilter(route, sieve=selection.without_others, attribute=selection.table.attribute)
+
+
+def _narrowed_to_prefix(selection: KindSelection, route: Route, condition: Condition) -> Route | None:
+    """Return the route that reads only items of the one kind whose prefix a sort key has; None where there is none."""
+    if not isinstance(selection.table.discriminator, Prefix) or selection.excluded or len(selection.kinds) != 1:
+        return None
+    names = [attribute.name for attribute in route.keys.sort]
+    here = names.index(selection.table.attribute) if selection.table.attribute in names else None
+    if here == len(route.sort) and all(map(is_equality, route.sort)):
+        return replace(route, sort=(*route.sort, condition))
+    if here is not None and here < len(route.sort) and implies_prefix(route.sort[here], str(selection.kinds[0])):
+        return route
+    return None
 
 
 def _filter_by_keys(selection: KindSelection, route: Route, unfiltered: Sequence[str]) -> KindFilter:
@@ -182,7 +193,9 @@ def _filter_by_keys(selection: KindSelection, route: Route, unfiltered: Sequence
     condition, exact = selection.condition_by_keys(unfiltered, route.key_conditions)
     if condition is not None:
         route = replace(route, filters=(*route.filters, condition))
-    return KindFilter(route) if exact else KindFilter(route, sieve=selection.without_others, attribute="what tells them")
+    if exact:
+        return KindFilter(route)
+    return KindFilter(route, sieve=selection.without_others, attribute="what tells them")
 
 
 def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
@@ -205,21 +218,6 @@ def both_sieves(first: Sieve | None, second: Sieve | None) -> Sieve | None:
     if first is None or second is None:
         return first or second
     return lambda answer: second(first(answer))
-
-
-def implies_prefix(condition: Condition, prefix: str) -> bool:
-    """Return True if only text that begins with the prefix can meet a condition."""
-    match condition:
-        case Or(parts=parts):
-            return all(implies_prefix(part, prefix) for part in parts)
-        case Comparison(comparator="=", right=Value(stored={"S": str(value)})):
-            return value.startswith(prefix)
-        case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})):
-            return low.startswith(prefix) and high.startswith(prefix)
-        case Function(name="begins_with", arguments=(Value(stored={"S": str(value)}),)):
-            return value.startswith(prefix)
-        case _:
-            return False
 
 
 def kind_condition(table: Table, path: Path, kinds: Sequence[Kind]) -> Condition:
@@ -344,7 +342,8 @@ def is_own_namespace(route: Route, definitions: Sequence[Definition[Any]]) -> bo
         namespace = None if key is None else key.namespace
         if (
             namespace is not None
-            and _is_within(condition, _text(namespace))
+            and not isinstance(namespace, Between)
+            and is_within(condition, _text(namespace))
             and not any(_may_overlap(each, attribute.name, namespace) for each in others)
         ):
             return True
@@ -362,19 +361,6 @@ def _text(namespace: Condition) -> str:
             return text
         case _:
             raise TypeError(f"{namespace} is no namespace")
-
-
-def _is_within(condition: Condition, text: str) -> bool:
-    """Return True if a condition selects only keys that begin with a text, and at most the one behind all of them."""
-    match condition:
-        case Or(parts=parts):
-            return all(_is_within(part, text) for part in parts)
-        case In(values=values):
-            return all(value.stored.get("S", "").startswith(text) for value in values)
-        case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})) if high == after_all(text):
-            return low.startswith(text)
-        case _:
-            return implies_prefix(condition, text)
 
 
 def _other_models(definitions: Sequence[Definition[Any]]) -> list[Definition[Any] | None]:

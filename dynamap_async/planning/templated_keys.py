@@ -8,7 +8,8 @@ what their templates make of the conditions has to come to one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -16,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value
-from dynamap_async.models import Definition, FieldPlan, definition_of
+from dynamap_async.models import Definition, FieldPlan, bare, definition_of, without_none
 from dynamap_async.models.templates import KeyTemplate, Part, after_all
 from dynamap_async.planning.key_conditions import (
     MAX_QUERIES,
@@ -24,6 +25,7 @@ from dynamap_async.planning.key_conditions import (
     distinct,
     empty_range_error,
     equality_among,
+    is_within,
     too_many_queries_error,
 )
 
@@ -40,6 +42,8 @@ class ModelTemplate:
     template: KeyTemplate
     path: Path
     """The key attribute, as conditions on it name it."""
+    others: tuple[ModelTemplate, ...] = ()
+    """How other models that are read make it."""
 
     @property
     def name(self) -> str:
@@ -58,17 +62,73 @@ class ModelTemplate:
         return self.definition.fields[part.name]
 
     def conditions_on(self, part: Part, conditions: Sequence[Condition]) -> list[Condition]:
-        """Return the conditions that compare a part with constants other than NULL."""
-        stored = self.field(part).stored
-        return [each for each in conditions if attribute_of(each) == stored and not _is_null(each)]
+        """Return the conditions that compare a part with constants other than NULL.
+
+        They name it, or what another model has in the same place of the key.
+        """
+        names = {self.field(part).stored, *self._names_elsewhere(part)}
+        return [each for each in conditions if attribute_of(each) in names and not _is_null(each)]
+
+    def _names_elsewhere(self, part: Part) -> Iterator[str]:
+        """Yield the stored names of what other models have in the place of a part, and this one under no such name."""
+        for other in self.others:
+            for mine, theirs in parts_in_place(self, other):
+                stored = other.field(theirs).stored
+                if mine is part and stored not in self.definition.field_names:
+                    yield stored
 
     def value(self, part: Part, constant: Value) -> Any:
         """Return the Python value of a constant that a part is compared with."""
         return self.field(part).converter.decode(constant.stored)
 
 
+def parts_in_place(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[Part, Part]]:
+    """Yield the parts that stand in the same place of a key that two models make, from the left.
+
+    Nothing but such parts stands before them, between the same constants, and they have the same form.
+    """
+    for mine, theirs in zip(one.template.parts, other.template.parts, strict=False):
+        first, second = one.field(mine), other.field(theirs)
+        if (
+            (mine.before, mine.form, mine.escaping) != (theirs.before, theirs.form, theirs.escaping)
+            or bare(without_none(bare(first.annotation))) != bare(without_none(bare(second.annotation)))
+            or first.converter.tags != second.converter.tags
+        ):
+            return
+        yield mine, theirs
+
+
+def has_same_place(one: Definition[Any], stored: str, other: Definition[Any]) -> bool:
+    """Return whether a field that one model stores so stands in a place of a key where another has a part too.
+
+    Args:
+        one: the model.
+        stored: the stored name of the field.
+        other: the other model.
+    """
+    for attribute in {*one.field_names} & {*other.field_names}:
+        fields = [definition.fields[definition.field_names[attribute]] for definition in (one, other)]
+        templates = [field.template for field in fields]
+        if templates[0] is None or templates[1] is None:
+            continue
+        path = one.path(one.field_names[attribute])
+        pair = [ModelTemplate(each, made, path) for each, made in zip((one, other), templates, strict=True) if made]
+        if any(pair[0].field(part).stored == stored for part, _ in parts_in_place(*pair)):
+            return True
+    return False
+
+
 def _is_null(condition: Condition) -> bool:
     return isinstance(condition, Comparison) and isinstance(condition.right, Value) and "NULL" in condition.right.stored
+
+
+class _Closed(NamedTuple):
+    """A condition that the keys answer exactly which begin with a text, of whatever model they are."""
+
+    condition: Condition
+    begun: str
+    form: str = ""
+    """The form of the part that is compared, where it is not in the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +147,10 @@ class KeyRange:
     """How many leading parts have one value in all of the result."""
     alternatives: tuple[tuple[str, ...], ...] = ()
     """The texts of each part that has several, in order."""
+    closed: tuple[_Closed, ...] = ()
+    """The conditions that stay exact where a range is made of those of several models."""
+    empty: tuple[Condition, ...] = ()
+    """The conditions that no key can meet."""
 
 
 class _Bound(NamedTuple):
@@ -95,6 +159,8 @@ class _Bound(NamedTuple):
     text: bytes
     inclusive: bool
     value: Any
+    impossible: bool = False
+    """Whether no value of the form lies behind it."""
 
 
 _OPEN: Final = _Bound(b"", True, None)
@@ -108,6 +174,10 @@ class _NextPart:
     """Makes the condition on the key, given the values of the fixed parts."""
     part_conditions: tuple[Condition, ...]
     exact: tuple[Condition, ...]
+    empty: tuple[Condition, ...] = ()
+    """The conditions that no key can meet."""
+    survives: bool = False
+    """Whether it stays exact where a range is made of those of several models."""
 
 
 def key_range(
@@ -164,7 +234,33 @@ def _key_range(
         used_parts=len(equalities) + (next_part is not None),
         fixed_parts=single.index(False) if False in single else len(single),
         alternatives=tuple(tuple(each) for each, alone in zip(texts, single, strict=True) if not alone),
+        closed=_closed(model, fixed, texts, next_part),
+        empty=next_part.empty if next_part else (),
     )
+
+
+def _closed(
+    model: ModelTemplate,
+    fixed: Sequence[tuple[Part, Condition]],
+    texts: Sequence[Mapping[str, Any]],
+    next_part: _NextPart | None,
+) -> tuple[_Closed, ...]:
+    """Return the conditions that stay exact where a range is made of those of several models."""
+    found: list[_Closed] = []
+    begun = ""
+    for (part, condition), values in zip(fixed, texts, strict=True):
+        if len(values) != 1:
+            return tuple(found)
+        [text] = values
+        begun += part.before + text
+        end = "" if part.format.width is not None else part.closing
+        if not part.format.lossy and (end or part.format.width is not None):
+            found.append(_Closed(condition, begun + end))
+    if next_part is not None and next_part.survives:
+        part = model.template.parts[len(fixed)]
+        form = f"{part.format.label} {part.form}"
+        found += [_Closed(condition, begun + part.before, form) for condition in next_part.exact]
+    return tuple(found)
 
 
 def _leading_equalities(
@@ -198,16 +294,18 @@ def _next_part_range(model: ModelTemplate, part: Part, conditions: Sequence[Cond
 
 def _range(model: ModelTemplate, part: Part, found: Sequence[Condition]) -> _NextPart | None:
     """Return the tightest range that comparisons on a part select; None where its text does not sort as its values."""
-    if not (part.format.sorts and part.closes):
-        return None
     ends = [(condition, _range_ends(condition)) for condition in distinct(found)]
     asked = tuple(condition for condition, (low, high) in ends if low or high)
-    if not asked:
+    if not (asked and part.format.sorts):
         return None
-    lows = [_bound(model, part, low) for _, (low, _) in ends if low is not None]
-    highs = [_bound(model, part, high) for _, (_, high) in ends if high is not None]
+    if not part.closes:
+        return _rough_range(model, part, asked, ends) if part.watched and part.escaping is None else None
+    lows = [_bound(model, part, low, up=True) for _, (low, _) in ends if low is not None]
+    highs = [_bound(model, part, high, up=False) for _, (_, high) in ends if high is not None]
     low = max(lows, key=lambda each: (each.text, not each.inclusive), default=_OPEN)
     high = min(highs, key=lambda each: (each.text, each.inclusive), default=_OPEN)
+    if any(each.impossible for each in (*lows, *highs)):
+        return _NextPart(lambda leading: _around(model, leading), asked, asked, empty=asked)
 
     def make(leading: Leading) -> Condition:
         first, last = model.template.bounds(
@@ -220,7 +318,47 @@ def _range(model: ModelTemplate, part: Part, found: Sequence[Condition]) -> _Nex
         )
         return _between(model.path, first, last, asked)
 
-    return _NextPart(make, asked, () if part.format.lossy else asked)
+    survives = part.format.width is not None and low.inclusive and high.inclusive
+    return _NextPart(make, asked, () if part.format.lossy else asked, survives=survives)
+
+
+def _around(model: ModelTemplate, leading: Leading) -> Condition:
+    """Return a condition that holds of all keys with some leading parts; of none where all keys begin otherwise."""
+    text = model.template.prefix(leading)
+    return _begins_with(model.path, text) if text else Comparison("<", model.path, Value({"S": "0"}))
+
+
+def _rough_range(
+    model: ModelTemplate,
+    part: Part,
+    asked: tuple[Condition, ...],
+    ends: Sequence[tuple[Condition, tuple[_End | None, _End | None]]],
+) -> _NextPart | None:
+    """Return a range with all keys of which a text, that others follow, lies between bounds; some lie outside of them.
+
+    "Ann#b" stands after "Ann Lee#a", because the separator stands after the space. So what a text is followed by leaves
+    it above a bound that it is above, and below one of which no character stands before the separator.
+    """
+    lows = [part.format.write(model.value(part, low[0])) for _, (low, _) in ends if low is not None]
+    highs = [(part.format.write(model.value(part, high[0])), high[1]) for _, (_, high) in ends if high is not None]
+    above = max(lows, key=str.encode, default="")
+    below, inclusive = min(highs, key=lambda each: (each[0].encode(), each[1]), default=(None, True))
+    if not (above or part.before or part is not model.template.parts[0]) and not (below and below[0] > part.closing[0]):
+        return None  # the keys begin with the text, and nothing is known of how
+
+    def make(leading: Leading) -> Condition:
+        start = model.template.prefix(leading)
+        last = after_all(start) if start else None
+        if below is not None:
+            certain = next((at for at, each in enumerate(below) if each <= part.closing[0]), len(below))
+            text = start + below[:certain]
+            if certain < len(below):
+                last = after_all(text) if text else None
+            else:
+                last = after_all(text + part.closing) if inclusive else text or part.closing
+        return _between(model.path, (start + above) or None, last, asked)
+
+    return _NextPart(make, asked, ())
 
 
 def _range_ends(condition: Condition) -> tuple[_End | None, _End | None]:
@@ -236,9 +374,14 @@ def _range_ends(condition: Condition) -> tuple[_End | None, _End | None]:
             return None, None
 
 
-def _bound(model: ModelTemplate, part: Part, end: _End) -> _Bound:
+def _bound(model: ModelTemplate, part: Part, end: _End, *, up: bool) -> _Bound:
+    """Return an end of a range, moved to the next value that the part has a form for where it has none for its own."""
     constant, inclusive = end
     value = model.value(part, constant)
+    if part.format.nearest is not None:
+        value, inclusive = part.format.nearest(value, up=up, itself=inclusive), True
+        if value is None:
+            return _Bound(b"", True, None, impossible=True)
     return _Bound(part.text(value).encode(), inclusive, value)
 
 
@@ -320,7 +463,16 @@ class TemplatedKey:
         texts = [model.template.prefix({}) for model in self.models]
         if not any(model.template.parts for model in self.models) and len(set(texts)) == 1:
             return Comparison("=", self.path, Value({"S": texts[0]}))
-        return _begins_with(self.path, text) if (text := _common_prefix(texts)) else None
+        if text := _common_prefix(texts):
+            return _begins_with(self.path, text)
+        lasts = [
+            text if not model.template.parts else after_all(text)
+            for model, text in zip(self.models, texts, strict=True)
+        ]
+        known = [last for last in lasts if last is not None]
+        if not all(texts) or len(known) < len(lasts):
+            return None
+        return Between(self.path, Value({"S": min(texts, key=str.encode)}), Value({"S": max(known, key=str.encode)}))
 
     def part_number(self, condition: Condition) -> int | None:
         """Return the number of the part that a condition compares with constants; None if it does not name one."""
@@ -373,23 +525,35 @@ class TemplatedKey:
             return _common_range(found)
         used = min(selected.used_parts for selected in found)
         condition = self._covering_condition(found) if used else None
-        # Where the keys go on differently, another value of a part could begin alike: the filter checks them all.
         if condition is None:
             return None
-        return KeyRange(conditions=(condition,), part_conditions=found[0].part_conditions, used_parts=used)
+        # Where the keys go on differently, another value of a part could begin alike: the filter checks most of them.
+        closed = [each for each in found[0].closed if all(each in selected.closed for selected in found)]
+        exact = tuple(each.condition for each in closed if is_within(condition, each.begun))
+        return KeyRange(
+            conditions=(condition,),
+            part_conditions=found[0].part_conditions,
+            exact=exact,
+            used_parts=used,
+            empty=found[0].empty if all(selected.empty for selected in found) else (),
+        )
 
     def _covering_condition(self, found: Sequence[KeyRange]) -> Condition | None:
         """Return one key condition that selects every key of several ranges; None where it would select all keys."""
-        if any(isinstance(condition, Between) for selected in found for condition in selected.conditions):
-            ends = [ends for selected in found if (ends := _first_and_last_key(selected)) is not None]
-            if len(ends) < len(found):
-                return None
-            low, high = min(low for low, _ in ends), max(high for _, high in ends)
-            return Between(self.path, Value({"S": low}), Value({"S": high}))
-        texts = [beginning for selected in found if (beginning := _known_prefix(selected)) is not None]
-        text = _common_prefix(texts) if texts else ""
-        shared = len(_common_prefix([model.template.prefix({}) for model in self.models]))
-        return _begins_with(self.path, text) if len(texts) == len(found) and len(text) > shared else None
+        texts = [_known_prefix(selected) for selected in found]
+        if None not in texts:
+            text = _common_prefix([each for each in texts if each is not None])
+            if len(text) > len(_common_prefix([model.template.prefix({}) for model in self.models])):
+                return _begins_with(self.path, text)
+        ends = [_first_and_last_key(condition) for selected in found for condition in selected.conditions]
+        lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
+        low = min(lows, key=str.encode) if len(lows) == len(ends) else None
+        high = max(highs, key=str.encode) if len(highs) == len(ends) else None
+        if low is None:
+            return None if high is None else Comparison("<=", self.path, Value({"S": high}))
+        if high is None:
+            return Comparison(">=", self.path, Value({"S": low}))
+        return Between(self.path, Value({"S": low}), Value({"S": high}))
 
 
 def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> TemplatedKey | None:
@@ -411,6 +575,8 @@ def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> Tem
         # Most of a family inherit what they have.
         if not any(model.signature == other.signature for other in models):
             models.append(model)
+    if len(models) > 1:
+        models = [replace(each, others=tuple(o for o in models if o is not each)) for each in models]
     return TemplatedKey(tuple(models))
 
 
@@ -446,6 +612,7 @@ def _common_range(found: Sequence[KeyRange]) -> KeyRange:
         used_parts=first.used_parts,
         fixed_parts=min(selected.fixed_parts for selected in found),
         alternatives=first.alternatives,
+        empty=first.empty if all(selected.empty for selected in found) else (),
     )
 
 
@@ -464,17 +631,21 @@ def _known_prefix(selected: KeyRange) -> str | None:
             return None
 
 
-def _first_and_last_key(selected: KeyRange) -> tuple[str, str] | None:
-    """Return the first and the last key that meet the only key condition; None where it does not tell."""
-    match selected.conditions:
-        case [Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)}))]:
+def _first_and_last_key(condition: Condition) -> tuple[str | None, str | None]:
+    """Return the first and the last key that meet a key condition; None for an end that is open."""
+    match condition:
+        case Between(low=Value(stored={"S": str(low)}), high=Value(stored={"S": str(high)})):
             return low, high
-        case [Comparison(comparator="=", right=Value(stored={"S": str(text)}))]:
+        case Comparison(comparator=">=", right=Value(stored={"S": str(low)})):
+            return low, None
+        case Comparison(comparator="<=", right=Value(stored={"S": str(high)})):
+            return None, high
+        case Comparison(comparator="=", right=Value(stored={"S": str(text)})):
             return text, text
+        case Function(arguments=(Value(stored={"S": str(text)}),)):
+            return text, after_all(text)
         case _:
-            first = _known_prefix(selected)
-            last = None if first is None else after_all(first)
-            return None if first is None or last is None else (first, last)
+            return None, None
 
 
 def _common_prefix(texts: Sequence[str]) -> str:

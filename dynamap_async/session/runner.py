@@ -183,14 +183,12 @@ class Runner:
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
         filters: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
-        if reading.branches and not counting:
-            in_turn = reading.plan.in_turn and reading.want is not None
-            return self.executor.merged_pages(
-                reading, want=reading.want, begin=reading.begin, in_turn=in_turn, **filters
-            )
-        if reading.total:
-            return self.executor.segment_pages(reading, want=reading.want, begin=reading.begin, **filters)
         want = 0 if reading.exhausted else reading.want
+        if reading.branches and not counting:
+            in_turn = reading.plan.in_turn and want is not None
+            return self.executor.merged_pages(reading, want=want, begin=reading.begin, in_turn=in_turn, **filters)
+        if reading.total:
+            return self.executor.segment_pages(reading, want=want, begin=reading.begin, **filters)
         return self.executor.pages(reading.request, reading.position, want=want, start=reading.start, **filters)
 
     def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:

@@ -66,8 +66,9 @@ def _check_told(one: Kinds, other: Kinds) -> None:
         name, taken = one.model.__name__, other.model.__name__
         raise fault(
             name,
-            f"and {taken} are told apart by their keys in {one.table!r}, and both could have the key {overlap.example} "
-            f"({name} has {one.shapes}, {taken} has {other.shapes}): begin one of the keys with a constant of its own, "
+            f"and {taken} are told apart by their keys in {one.table!r}, and both could have the key "
+            f"{overlap.example} ({name} has {_spelled(one)}, {taken} has {_spelled(other)}): begin one of the "
+            "keys with a constant of its own, "
             'store a marker with one (discriminator="kind" on the Table), or, where no such key is ever written, '
             f"declare class {name}(..., distinct_from={taken})",
         )
@@ -80,9 +81,13 @@ def _overlap(one: Kinds, other: Kinds) -> Overlap | None:
         return overlap_of(one.shapes, other.shapes)
     shapes, begun = (one.shapes, other.kind) if isinstance(one.kind, ByKeys) else (other.shapes, one.kind)
     name = discriminator.attribute
-    if all(each.name != name for each in shapes.attributes):
-        return Overlap(None)
-    return overlap_of(shapes, prefix_shapes(name, str(begun)))
+    names = [each.name for each in shapes.attributes]
+    return overlap_of(shapes, prefix_shapes(names, name, str(begun))) if name in names else Overlap(None)
+
+
+def _spelled(kinds: Kinds) -> str:
+    """Return which keys the items of a model have, for messages."""
+    return str(kinds.shapes) if isinstance(kinds.kind, ByKeys) else f"{kinds.table.attribute} {kinds.kind!r} and more"
 
 
 def _check_marked(one: Kinds, fields: Sequence[FieldPlan], other: Kinds, their_fields: Sequence[FieldPlan]) -> None:
@@ -104,8 +109,8 @@ def _check_marked(one: Kinds, fields: Sequence[FieldPlan], other: Kinds, their_f
     raise fault(
         name,
         f"makes keys of {one.table!r} of the same texts as {taken}{example}, so that one's item could replace the "
-        f'other\'s; begin one of them with a constant of its own: template("{name.lower()}#{field.template}"), or, where '
-        f"no such key is ever written, declare class {name}(..., distinct_from={taken})",
+        f'other\'s; begin one of them with a constant of its own: template("{name.lower()}#{field.template}"), or, '
+        f"where no such key is ever written, declare class {name}(..., distinct_from={taken})",
         field.name,
     )
 

@@ -141,9 +141,18 @@ def _texts(field: FieldPlan) -> frozenset[str] | None:
     return texts if texts and stored == texts else None
 
 
-def prefix_shapes(attribute: str, text: str) -> KeyShapes:
-    """Return the shapes of the keys of which one attribute begins with a text."""
-    return KeyShapes((AttributeShape(attribute, Shape((Places.of(text), *ANY_TEXT.pieces))),), frozenset())
+def prefix_shapes(attributes: Iterable[str], attribute: str, text: str) -> KeyShapes:
+    """Return the shapes of the keys of which one attribute begins with a text.
+
+    Args:
+        attributes: the stored names of all attributes of the key that are text.
+        attribute: the stored name of the one.
+        text: what it begins with.
+    """
+    begun = Shape((Places.of(text), *ANY_TEXT.pieces))
+    return KeyShapes(
+        tuple(AttributeShape(name, begun if name == attribute else ANY_TEXT) for name in attributes), frozenset()
+    )
 
 
 class Overlap(NamedTuple):
@@ -166,7 +175,7 @@ def overlap_of(one: KeyShapes, other: KeyShapes) -> Overlap | None:
         return None
     for ordered in (pairs, pairs[::-1]):
         example = _example(ordered)
-        key = {name: {"S": text} for name, text in example.items()}
+        key: dict[str, AttributeValue] = {name: {"S": text} for name, text in example.items()}
         if len(example) == len(pairs) and one.hold(key) and other.hold(key):
             return Overlap({mine.name: example[mine.name] for mine, _ in pairs})
     return Overlap(None)

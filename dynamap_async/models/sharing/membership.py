@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from dynamap_async.models.annotations import bare
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.markers import Role, StoredAs, stored_name
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.sharing.key_shapes import KeyShapes, key_shapes
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table, Unmarked
@@ -31,14 +31,7 @@ def check_sharing(model: type[Any]) -> None:
         if kind is not None:
             raise fault(name, f"has the kind {kind!r}, but no Table to share; write table=Table(...), or drop the kind")
         return
-    if kind is not None and not isinstance(kind, Unmarked | ByKeys) and not (isinstance(kind, str) and kind):
-        raise fault(name, f'kind={kind!r} is not text; write kind="order", kind=UNMARKED or kind=BY_KEYS')
-    if isinstance(kind, str) and shared.discriminator is None:
-        raise fault(
-            name,
-            f"has the kind {kind!r}, and {shared!r} has no attribute that would hold it: drop the kind, or write "
-            'Table(..., discriminator="kind")',
-        )
+    _check_kind(name, kind, shared)
     if settings.throughput is not None:
         raise fault(name, f"has a throughput, but shares {shared!r}; give that to the Table, for all of its models")
     if settings.abstract:
@@ -52,13 +45,25 @@ def check_sharing(model: type[Any]) -> None:
         )
 
 
+def _check_kind(name: str, kind: object, shared: Table) -> None:
+    if kind is not None and not isinstance(kind, Unmarked | ByKeys) and not (isinstance(kind, str) and kind):
+        raise fault(name, f'kind={kind!r} is not text; write kind="order", kind=UNMARKED or kind=BY_KEYS')
+    if isinstance(kind, str) and shared.discriminator is None:
+        raise fault(
+            name,
+            f"has the kind {kind!r}, and {shared!r} has no attribute that would hold it: drop the kind, or write "
+            'Table(..., discriminator="kind")',
+        )
+
+
 def declared_kind(model: type[Any]) -> Kind | None:
     """Return what tells a model's own items: what its class statement says, else what is usual; None without any."""
     settings: Settings = getattr(model, SETTINGS)
     if settings.shared is None or settings.abstract:
         return None
-    if settings.kind is not None:
-        return settings.kind
+    kind: Kind | None = settings.kind
+    if kind is not None:
+        return kind
     return BY_KEYS if settings.shared.discriminator is None else model.__name__
 
 
@@ -81,9 +86,7 @@ def _shapes(codec: ItemCodec[Any]) -> KeyShapes:
     return codec.key_shapes
 
 
-def kinds_of(
-    model: type[Any], codec_of: _CodecOf, fields: Iterable[FieldPlan], shards: ShardedKeys
-) -> Kinds | None:
+def kinds_of(model: type[Any], codec_of: _CodecOf, fields: Iterable[FieldPlan], shards: ShardedKeys) -> Kinds | None:
     """Return how the items of a model are recognised in its shared table; None for a table of its own.
 
     Args:

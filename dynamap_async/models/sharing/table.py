@@ -26,6 +26,7 @@ class Unmarked(Enum):
 UNMARKED: Final = Unmarked.UNMARKED
 """``class Customer(Model, table=SHOP, kind=UNMARKED)``: items without a marker are of this model."""
 
+
 @dataclass(frozen=True, slots=True)
 class ByKeys:
     """The kind of items that are told by their keys."""
@@ -42,7 +43,7 @@ class ByKeys:
 
 
 BY_KEYS: Final = ByKeys()
-"""``class Game(Model, table=SHOP, kind=BY_KEYS)``: items without a marker whose keys the templates of the model make."""
+"""``class Game(Model, table=SHOP, kind=BY_KEYS)``: items without a marker, told by the templates of their keys."""
 
 Kind: TypeAlias = str | Unmarked | ByKeys
 """What tells the items of one model of a shared table: a stored text, ``UNMARKED``, or their keys."""
@@ -234,8 +235,8 @@ class Table:
                 raise fault(
                     name,
                     f"and {taken.__name__} both take {what} of the table {self.name!r}, so their items could not be "
-                    f'told apart; give one of them another: class {name}(Model, table=..., kind="..."), or kind=BY_KEYS '
-                    "where its keys tell",
+                    f'told apart; give one of them another: class {name}(Model, table=..., kind="..."), or '
+                    "kind=BY_KEYS where its keys tell",
                 )
             prefixes = isinstance(self.discriminator, Prefix) and isinstance(kind, str) and isinstance(other, str)
             if prefixes and (begins(str(kind), other) or begins(str(other), kind)):

@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from functools import partial
-from typing import Any, Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, Protocol, get_args, get_origin
 from uuid import UUID
 
 from pydantic import AwareDatetime, FutureDate, FutureDatetime, PastDate, PastDatetime
@@ -26,6 +26,17 @@ from dynamap_async.errors import EncodeError
 from dynamap_async.limits import NUMBER_DIGITS
 from dynamap_async.models.annotations import bare, is_kind_of, name_of, without_none
 from dynamap_async.models.templates.pattern import PatternError
+
+
+class Nearest(Protocol):
+    """Finds the nearest value that has a text."""
+
+    def __call__(self, value: Any, /, *, up: bool, itself: bool) -> Any:
+        """Return the least such value above a value, or with ``up=False`` the greatest below it; None without one.
+
+        With ``itself`` it may be the value.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +61,8 @@ class PartFormat:
     """All characters of the texts, where that is known; None for free text."""
     places: tuple[str, ...] | None = None
     """The characters that each place of the texts may have, where their width is known."""
+    nearest: Nearest | None = None
+    """Finds the nearest value that has a text, where not every value of the type has one."""
 
     @property
     def free(self) -> bool:
@@ -64,6 +77,7 @@ def _places(picture: str, *, digits: str = "0123456789") -> tuple[str, ...]:
 
 _FORM: Final = re.compile(r"(?P<sign>\+?)0(?P<width>[1-9]\d*)(?:\.(?P<decimals>[1-9]\d*))?(?P<kind>[df]?)")
 _EXPONENT_SHIFT: Final = 500
+_EXACT: Final = Context(prec=200)
 _COMPLEMENTS: Final = str.maketrans("0123456789", "9876543210")
 
 
@@ -118,7 +132,10 @@ def _padded(kind: type[Any], form: str) -> PartFormat:
         write=lambda value: _pad(_checked(kind, value), form, digits, decimals, signed=signed),
         read=lambda text: _unpad(kind, text, digits, decimals, signed=signed),
         width=int(found["width"]),
-        places=_places("0" * (int(found["width"]) - decimals - bool(decimals)) + ("." + "0" * decimals) * bool(decimals)),
+        places=_places(
+            "0" * (int(found["width"]) - decimals - bool(decimals)) + ("." + "0" * decimals) * bool(decimals)
+        ),
+        nearest=partial(_nearest, kind, limits=(-(10**digits) if signed else 0, 10**digits - 1), decimals=decimals),
     )
 
 
@@ -147,6 +164,18 @@ def _pad(value: float | Decimal, form: str, digits: int, decimals: int, *, signe
         raise EncodeError(f"{abbreviate(value)} does not fit into the form {form!r}; give the form a larger width")
     text = f"{scaled + limit:0{digits + 1}d}" if signed else f"{scaled:0{digits}d}"
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text
+
+
+def _nearest(kind: type[Any], value: Any, *, limits: tuple[int, int], decimals: int, up: bool, itself: bool) -> Any:
+    """Return the nearest number that a padded form has room for; None where there is none on that side."""
+    number, (least, greatest) = Decimal(number_text(_checked(kind, value))), limits
+    shifted = _EXACT.scaleb(number, decimals)
+    scaled = int(shifted.to_integral_value(ROUND_CEILING if up else ROUND_FLOOR))
+    if scaled == shifted and not itself:
+        scaled += 1 if up else -1
+    if scaled > greatest if up else scaled < least:
+        return None
+    return kind(_EXACT.scaleb(Decimal(max(scaled, least) if up else min(scaled, greatest)), -decimals))
 
 
 def _unpad(kind: type[Any], text: str, digits: int, decimals: int, *, signed: bool) -> Any:
@@ -206,9 +235,7 @@ def time_format(kind: type[Any], form: str) -> PartFormat:
             lossy=bool(form),
             places=_places(_PICTURE[:end]),
         )
-    return PartFormat(
-        label="time", write=_time_text, read=time.fromisoformat, width=len(_TIME), places=_places(_TIME)
-    )
+    return PartFormat(label="time", write=_time_text, read=time.fromisoformat, width=len(_TIME), places=_places(_TIME))
 
 
 def _datetimes(unit: str) -> PartFormat:

@@ -19,7 +19,6 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.models.templates.template import KeyTemplate, Part
 
 _DIGITS: Final = frozenset(string.digits)
-_NICE: Final = frozenset(string.ascii_lowercase + string.digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,8 @@ class FreeText:
     """What ends it; empty for the end of the key."""
     lacks: str = ""
     """A character that is escaped in it."""
+    filled: bool = False
+    """Whether it has a character at least, before what ends it."""
 
     @property
     def regex(self) -> str:
@@ -182,8 +183,8 @@ class _Automaton:
                 return end
             case PlainNumber(fraction=fraction):
                 return self._number(state, fraction=fraction)
-            case FreeText(end=ending, lacks=lacks):
-                return self._text(state, ending, lacks)
+            case FreeText():
+                return self._text(state, piece)
 
     def _number(self, state: int, *, fraction: bool) -> int:
         first = self._step(state, frozenset("-"))
@@ -196,20 +197,32 @@ class _Automaton:
             self.free[decimals].append(digits)
         return digits
 
-    def _text(self, state: int, ending: str, lacks: str) -> int:
-        start = self._state()
-        self.free[state].append(start)
-        if lacks or not ending:
-            self._step(start, frozenset(lacks), start, others=True)
+    def _text(self, state: int, piece: FreeText) -> int:
+        ending, start = piece.end, self._state()
+        if piece.lacks or not ending:
+            lacks = frozenset(piece.lacks)
+            if piece.filled:
+                self._step(state, lacks, start, others=True)
+            else:
+                self.free[state].append(start)
+            self._step(start, lacks, start, others=True)
             return self._add_constant(start, ending)
         # As in a search for the ending: each state says how much of it was read last.
         read = [start, *(self._state() for _ in ending)]
-        for length, source in enumerate(read[:-1]):
+        begun = [state, *(self._state() for _ in ending)] if piece.filled else read
+        if not piece.filled:
+            self.free[state].append(start)
+        for length in range(len(ending)):
             for character in set(ending):
                 now = ending[:length] + character
                 kept = next(size for size in range(len(now), -1, -1) if now.endswith(ending[:size]))
-                self._step(source, frozenset(character), read[kept])
-            self._step(source, frozenset(ending), start, others=True)
+                self._step(read[length], frozenset(character), read[kept])
+                if piece.filled:
+                    self._step(
+                        begun[length], frozenset(character), (begun if now == ending[: len(now)] else read)[kept]
+                    )
+            for source in {read[length], begun[length]}:
+                self._step(source, frozenset(ending), start, others=True)
         return read[-1]
 
     def _add_constant(self, state: int, text: str) -> int:
@@ -220,15 +233,11 @@ class _Automaton:
 
 def common_text(one: Shape, other: Shape) -> str | None:
     """Return a short text that both shapes hold, with values in it rather than without; None if there is none."""
-    return _common(map(_nice, one.pieces), map(_nice, other.pieces)) or _common(one.pieces, other.pieces)
+    return _common(map(_filled, one.pieces), map(_filled, other.pieces)) or _common(one.pieces, other.pieces)
 
 
-def _nice(piece: Piece) -> Piece:
-    """Return a piece with fewer texts, such as people write: ``x`` rather than none at all."""
-    if isinstance(piece, FreeText):
-        allowed = _NICE - {piece.lacks, *piece.end[:1]}
-        return Places((allowed, *map(frozenset, piece.end)))
-    return Places((_DIGITS,)) if isinstance(piece, PlainNumber) else piece
+def _filled(piece: Piece) -> Piece:
+    return FreeText(piece.end, piece.lacks, filled=True) if isinstance(piece, FreeText) else piece
 
 
 _Place: TypeAlias = tuple[int, int, bool]
@@ -240,7 +249,7 @@ def _common(one: Iterable[Piece], other: Iterable[Piece]) -> str | None:
     steps = chain.from_iterable((*first.steps, *second.steps))
     named = frozenset(chain.from_iterable(step.characters for step in steps))
     unnamed = next(each for each in chain("xyz", map(chr, count(ord("a")))) if each not in named)
-    letters = sorted({*named, unnamed}, key=lambda each: (each not in "x1", not each.isalnum(), each))
+    letters = sorted({*named, unnamed}, key=lambda each: (each != "x", each != "1", not each.isalnum(), each))
     origins: dict[_Place, tuple[_Place, str] | None] = {(0, 0, False): None}
     waiting = deque(origins)
     while waiting:

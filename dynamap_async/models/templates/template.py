@@ -88,6 +88,8 @@ class Part(NamedTuple):
     """How separators inside of the values are written; None if they are refused, or cannot be there."""
     watched: bool = False
     """Whether a value could contain what ends it."""
+    form: str = ""
+    """What the pattern says of its form."""
 
     @property
     def closes(self) -> bool:
@@ -330,7 +332,7 @@ def _part(
             )
         escaping = Escaping(closing[0])
     before = previous if isinstance(previous, str) else ""
-    return Part(slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing))
+    return Part(slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing), form=slot.form)
 
 
 def _check_end(name: str, form: PartFormat, closing: str, *, last: bool) -> None:

@@ -59,7 +59,10 @@ TOLD: dict[str, list[tuple[Any, Any]]] = {
 def test_templates_tell_kinds_and_nothing_is_declared_or_stored(keys: list[tuple[Any, Any]]) -> None:
     table = games()
     models = [keyed(table, f"M{place}", *each) for place, each in enumerate(keys)]
-    items = [stored(model, **({} if isinstance(sk, str) else {"sk": "META"})) for model, (_, sk) in zip(models, keys, strict=True)]
+    items = [
+        stored(model, **({} if isinstance(sk, str) else {"sk": "META"}))
+        for model, (_, sk) in zip(models, keys, strict=True)
+    ]
     assert all(item.keys() == {"id", "other", "number", "pk", "sk"} for item in items)
     for model, item in zip(models, items, strict=True):
         assert [type(each) for each in read(model, item)] == [model]
@@ -89,8 +92,9 @@ def test_what_is_ambiguous_is_refused_with_the_pair_and_an_example_key(one: Any,
     first = keyed(table, "First", *one)
     with pytest.raises(ModelDefinitionError) as caught:
         keyed(table, "Second", *other)
-    assert f"Second: and First are told apart by their keys in Table('games'), and both could have the key {example}" in (
-        str(caught.value)
+    assert (
+        f"Second: and First are told apart by their keys in Table('games'), and both could have the key {example}"
+        in (str(caught.value))
     )
     assert "distinct_from=First" in str(caught.value)
     assert [*table.models.values()] == [first]
@@ -156,6 +160,7 @@ def test_a_family_is_told_by_its_keys_and_read_through_its_base() -> None:
     class Part(Model, table=table, abstract=True):
         id: Attr[str]
         pk: PartitionKey[str] = template("GAME#{id}")
+        sk: SortKey[str]
 
     class Meta(Part):
         sk: SortKey[str] = template("META")

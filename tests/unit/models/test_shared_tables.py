@@ -274,7 +274,6 @@ WRONG_MODELS: dict[str, tuple[Callable[[], type[Model]], str]] = {
         ),
         "Order.sk: begins with 'ITEM#x' in every item, .* tells the kind 'ORDER#' by how it begins: .*'ORDER#ITEM#x'",
     ),
-    "an unmarked prefix": (of(shop(discriminator=Prefix("sk")), **KEY, kind=UNMARKED), "say how its items"),
 }
 
 

@@ -1,0 +1,158 @@
+"""Tables whose kinds the keys tell, as DynamoDB itself answers for them."""
+
+import pytest
+import pytest_asyncio
+
+from dynamap_async import (
+    BY_KEYS,
+    UNMARKED,
+    Attr,
+    Model,
+    PartitionKey,
+    Parts,
+    SortKey,
+    Table,
+    attr,
+    template,
+)
+from dynamap_async.errors import EncodeError, ItemKindError
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+GAMES = Table("games", partition_key="pk", sort_key="sk", discriminator=None)
+
+
+class Game(Model, table=GAMES):
+    game: Attr[str]
+    title: Attr[str] = attr(default="")
+    pk: PartitionKey[str] = template("GAME#{game}")
+    sk: SortKey[str] = template("META")
+
+
+class Move(Model, table=GAMES):
+    game: Attr[str] = attr(stored=False)
+    number: Attr[int] = attr(stored=False)
+    pk: PartitionKey[str] = template("GAME#{game}")
+    sk: SortKey[str] = template("v{number:04d}")
+
+
+class Notes(Model, table=GAMES):
+    game: Attr[str]
+    author: Attr[str]
+    pk: PartitionKey[str] = template("GAME#{game}")
+    sk: SortKey[str] = template("{author}#notes")
+
+
+class Player(Model, table=GAMES):
+    name: Attr[str]
+    pk: PartitionKey[str] = template("PLAYER#{name}")
+    sk: SortKey[str] = template("PLAYER#{name}")
+
+
+MIXED = Table("mixed", partition_key="pk", sort_key="sk", discriminator="type")
+
+
+class Order(Model, table=MIXED, kind="order"):
+    pk: PartitionKey[str]
+    sk: SortKey[str]
+
+
+class Cart(Model, table=MIXED, kind=BY_KEYS):
+    user: Attr[str]
+    pk: PartitionKey[str] = template("{user}")
+    sk: SortKey[str] = template("CART")
+
+
+class Rest(Model, table=MIXED, kind=UNMARKED):
+    pk: PartitionKey[str]
+    sk: SortKey[str]
+
+
+ITEMS = [
+    Game(game="1", title="one"),
+    Move(game="1", number=1),
+    Move(game="1", number=2),
+    Notes(game="1", author="ann"),
+    Notes(game="1", author="v0001"),
+    Game(game="2"),
+    Player(name="ann"),
+]
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def filled(engine):
+    async with engine.session(table_prefix="by-keys-") as session:
+        await session.tables.create(GAMES, MIXED, timeout_seconds=30)
+        await session.put_many([*ITEMS, Order(pk="u", sk="1"), Cart(user="u"), Rest(pk="u", sk="2")])
+        yield session
+        await session.tables.delete(GAMES, MIXED)
+
+
+@pytest.mark.parametrize("model", [Game, Move, Notes, Player])
+async def test_a_scan_gives_items_of_its_model_only(filled, model):
+    own = [item for item in ITEMS if isinstance(item, model)]
+    assert sorted(await filled.scan(model), key=repr) == sorted(own, key=repr)
+    assert await filled.scan(model).count() == len(own)
+
+
+@pytest.mark.parametrize("model", [Game, Move, Notes])
+async def test_a_query_gives_items_of_its_model_only(filled, model):
+    query = filled.query(model).where(model.game == "1")
+    own = [item for item in ITEMS if isinstance(item, model) and item.game == "1"]
+    assert sorted(await query, key=repr) == sorted(own, key=repr)
+    assert await query.count() == len(own)
+    assert await query.first() in own
+
+
+async def test_selected_values_are_those_of_the_model(filled):
+    assert await filled.query(Notes).where(Notes.game == "1").select(Notes.author) == [("ann",), ("v0001",)]
+
+
+async def test_a_collection_gives_each_item_as_its_own_class(filled):
+    found = await filled.query(Game, Move, Notes).where(Game.game == "1")
+    assert [type(item).__name__ for item in found] == ["Game", "Notes", "Move", "Notes", "Move"]
+    assert [type(each) for each in await filled.query(Game, Move).where(Game.game == "1")] == [Game, Move, Move]
+
+
+async def test_a_key_of_another_model_is_refused_without_a_request(filled):
+    before = filled.statistics().requests
+    with pytest.raises(EncodeError, match="is that of a Game"):
+        await filled.get(Move, "GAME#1", "META")
+    assert filled.statistics().requests == before
+
+
+async def test_writes_by_key_keep_to_the_model(filled):
+    await filled.update(Game, Parts(game="2")).set(Game.title, "two")
+    assert (await filled.get(Game, Parts(game="2"))).title == "two"
+    await filled.update(Game, Parts(game="2")).set(Game.title, "")
+
+
+async def test_an_item_of_no_known_kind_is_no_item_of_any_model(filled):
+    strange = "INSERT INTO \"{}\" VALUE {{'pk': 'GAME#9', 'sk': 'LOG'}}".format(filled.table_name(Game))
+    await filled.execute_statement(strange)
+    try:
+        assert await filled.query(Game).where(Game.game == "9") == []
+        with pytest.raises(ItemKindError, match="is of no model that is known"):
+            await filled.query(Game, Move, Notes).where(Game.game == "9")
+    finally:
+        await filled.execute_statement(
+            "DELETE FROM \"{}\" WHERE pk = 'GAME#9' AND sk = 'LOG'".format(filled.table_name(Game))
+        )
+
+
+async def test_a_range_in_which_no_key_can_lie_sends_no_request(filled):
+    before = filled.statistics().requests
+    query = filled.query(Move).where(Move.game == "1", Move.number > 9999)
+    assert (await query, await query.count(), await query.first()) == ([], 0, None)
+    assert (await query.page(size=2)).cursor is None
+    assert filled.statistics().requests == before
+
+
+async def test_marked_derived_and_unmarked_models_are_read_apart_and_together(filled):
+    for model, sort in ((Order, "1"), (Cart, "CART"), (Rest, "2")):
+        assert [item.sk for item in await filled.query(model).where(model.pk == "u")] == [sort]
+        assert [item.sk for item in await filled.scan(model)] == [sort]
+        assert await filled.scan(model).count() == 1
+    found = await filled.query(Order, Cart, Rest).where(Order.pk == "u")
+    assert [type(each) for each in found] == [Order, Rest, Cart]
+    assert [type(each) for each in await filled.query(Order, Rest).where(Order.pk == "u")] == [Order, Rest]

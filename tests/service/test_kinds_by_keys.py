@@ -128,16 +128,14 @@ async def test_writes_by_key_keep_to_the_model(filled):
 
 
 async def test_an_item_of_no_known_kind_is_no_item_of_any_model(filled):
-    strange = "INSERT INTO \"{}\" VALUE {{'pk': 'GAME#9', 'sk': 'LOG'}}".format(filled.table_name(Game))
+    strange = f"INSERT INTO \"{filled.table_name(Game)}\" VALUE {{'pk': 'GAME#9', 'sk': 'LOG'}}"
     await filled.execute_statement(strange)
     try:
         assert await filled.query(Game).where(Game.game == "9") == []
         with pytest.raises(ItemKindError, match="is of no model that is known"):
             await filled.query(Game, Move, Notes).where(Game.game == "9")
     finally:
-        await filled.execute_statement(
-            "DELETE FROM \"{}\" WHERE pk = 'GAME#9' AND sk = 'LOG'".format(filled.table_name(Game))
-        )
+        await filled.execute_statement(f"DELETE FROM \"{filled.table_name(Game)}\" WHERE pk = 'GAME#9' AND sk = 'LOG'")
 
 
 async def test_a_range_in_which_no_key_can_lie_sends_no_request(filled):

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm
+    from dynamap_async.codec import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, time_text
     from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
     from dynamap_async.errors import DynamapError
     from dynamap_async.events import (
@@ -212,10 +212,11 @@ __all__ = [
     "include",
     "path",
     "template",
+    "time_text",
 ]
 
 _NAMES: Final = {
-    "codec": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm",
+    "codec": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm time_text",
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (

@@ -7,7 +7,15 @@ from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
 from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Decode, Part, deepest
 from dynamap_async.codec.deferred import Deferred
-from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT, StoredForm, stored_as
+from dynamap_async.codec.forms import (
+    EPOCH_MILLISECONDS,
+    EPOCH_SECONDS,
+    JSON_TEXT,
+    StoredForm,
+    TimeText,
+    stored_as,
+    time_text,
+)
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
 from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
@@ -43,6 +51,7 @@ from dynamap_async.codec.sizes import (
 )
 from dynamap_async.codec.straight_decoding import StraightPages
 from dynamap_async.codec.straight_encoding import StraightEncoder, straight_encoder
+from dynamap_async.codec.time_patterns import TimePattern
 from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
 
 __all__ = [
@@ -65,6 +74,8 @@ __all__ = [
     "StoredForm",
     "StraightEncoder",
     "StraightPages",
+    "TimePattern",
+    "TimeText",
     "Union",
     "abbreviate",
     "anything",
@@ -109,6 +120,7 @@ __all__ = [
     "text",
     "through",
     "time",
+    "time_text",
     "to_epoch_seconds",
     "tuple_of",
     "union_of",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import Any, Final
 
@@ -19,8 +19,9 @@ from dynamap_async.codec.instants import (
 from dynamap_async.codec.numbers import number_text
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
+from dynamap_async.codec.time_patterns import TimePattern
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import DecodeError, EncodeError
+from dynamap_async.errors import DecodeError, EncodeError, ModelDefinitionError
 from dynamap_async.wire import AttributeValue, Tag
 
 
@@ -43,6 +44,45 @@ class StoredForm:
 
     decode: Callable[[Any], Any]
     """What is stored (an int or Decimal for ``N``, bytes for ``B``) -> Python value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeText(StoredForm):
+    """A form of times in text, which says how its texts look."""
+
+    pattern: TimePattern
+
+
+def time_text(pattern: str, /, *, zone: tzinfo = UTC) -> TimeText:
+    """Return the stored form of times that are written by a pattern, for ``attr(stored_as=...)``.
+
+    ``time_text("%Y-%m-%dT%H:%M:%S")`` for ``2021-08-01T06:25:00``. It is for fields of datetimes with an offset; what
+    the pattern does not have is cut off towards the past, and reads back as zero.
+
+    Args:
+        pattern: constant text, and ``%Y %m %d %H %M %S``, each with a fixed number of digits, ``%f`` for microseconds,
+            ``%3f`` for milliseconds; ``%%`` for the sign itself.
+        zone: the zone that is meant, because the text does not say it.
+
+    Raises:
+        ModelDefinitionError: the pattern has another directive, or none.
+    """
+    made = TimePattern(pattern, zone)
+    try:
+        parts = made.parts
+    except ValueError as error:
+        raise ModelDefinitionError(f"time_text: {error}", model="time_text") from None
+    if "year" not in parts:
+        raise ModelDefinitionError(
+            f"time_text({pattern!r}) has no year, so that no time could be read back; write %Y too", model="time_text"
+        )
+    return TimeText(
+        name=f"text like {made.picture}",
+        tag="S",
+        encode=made.write,
+        decode=lambda text: made.read(text, datetime),
+        pattern=made,
+    )
 
 
 def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[[Any], Any] | None = None) -> Converter:

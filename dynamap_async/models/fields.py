@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import EMPTY_SET, Converter
+from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Converter, StoredForm
 from dynamap_async.models.annotations import (
     bare,
     field_metadata,
@@ -230,13 +230,20 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
             _check_part(fields, field, name)
             if isinstance(fields[name].annotation, TypeVar) and _is_abstract(model):
                 return None
-        made = make_template(declared, {name: info.annotation for name, info in fields.items()})
+        types = {name: info.annotation for name, info in fields.items()}
+        forms = {name: form for name, info in fields.items() if (form := _stored_form(info)) is not None}
+        made = make_template(declared, types, forms)
     except PatternError as error:
         raise fault(model.__name__, f"the template {declared.pattern!r} {error}", field) from None
     if bare(without_none(bare(fields[field].annotation))) is not str:
         kind = name_of(fields[field].annotation)
         raise fault(model.__name__, f"a template makes text, and this is {kind}; declare it as str", field)
     return made
+
+
+def _stored_form(info: FieldInfo) -> StoredForm | None:
+    """Return the stored form of a field that is not the usual one of its type; a time to live has one too."""
+    return stored_form(info) or (EPOCH_SECONDS if Role.TIME_TO_LIVE in info.metadata else None)
 
 
 def _is_abstract(model: type[BaseModel]) -> bool:

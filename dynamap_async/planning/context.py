@@ -88,9 +88,10 @@ def stored_path(model: type[Model], path: Path) -> Path:
     name = definition.field_names.get(path.attribute, "")
     if definition.computed is not None and name in definition.computed.unstored:
         key = definition.computed.unstored[name]
+        otherwise = f", or write a condition on {model.__name__}.{key}" if key != name else ""
         raise ExpressionError(
-            f"{path} is stored in the key {key} only, which DynamoDB cannot look into; drop its stored=False, or write "
-            f"a condition on {model.__name__}.{key}",
+            f"{path} is stored in {definition.computed.place_of(name)} only, which DynamoDB cannot look into; drop its "
+            f"stored=False{otherwise}",
             expression=str(path),
         )
     return path

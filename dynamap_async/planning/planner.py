@@ -211,9 +211,9 @@ def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
                 if plan is None:
                     problem = f"{name} has no field stored as {path.attribute!r}, and its key does not answer it"
                 elif definition.computed is not None and plan.name in definition.computed.unstored:
-                    key = definition.computed.unstored[plan.name]
-                    remedy = _unanswered(definition, key, plan.name, condition)
-                    problem = f"{path} is stored in the key {key} only, which DynamoDB cannot look into; {remedy}"
+                    remedy = _unanswered(definition, definition.computed.unstored[plan.name], plan.name, condition)
+                    place = definition.computed.place_of(plan.name)
+                    problem = f"{path} is stored in {place} only, which DynamoDB cannot look into; {remedy}"
                 if problem is not None:
                     raise ExpressionError(
                         f"({condition}) cannot be checked through {route.name}: {problem}", expression=str(condition)
@@ -226,7 +226,7 @@ def _unanswered(definition: Definition[Any], key: str, name: str, condition: Con
     template = None if field_ is None else field_.template
     otherwise = f"write a condition on {definition.model.__name__}.{key}, or drop its stored=False"
     if template is None:
-        return otherwise
+        return "ask a subclass, or drop its stored=False"
     part = template.part(name)
     if is_sort_condition(condition) and not is_equality(condition) and not part.format.sorts:
         padded = f": {part.format.label} without a width, in which 10 stands before 9" * (

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import assume, event, given, reject, settings
 from hypothesis import strategies as st
 
-from dynamap_async import Attr, Model, PartitionKey, Query, SortKey, template
+from dynamap_async import EPOCH_SECONDS, Attr, Model, PartitionKey, Query, SortKey, attr, template, time_text
 from dynamap_async.codec import order_key
 from dynamap_async.errors import EncodeError, ExpressionError, ModelDefinitionError, OperationError
 from dynamap_async.expressions import Between, Comparison, Function, In, Or
@@ -21,13 +21,20 @@ from dynamap_async.planning import Context
 
 TEXT = st.text(alphabet=st.sampled_from(list("ab #/!~09-\x01\x7f\u00e9\ud7ff\ue000\U0001f600\U0010fffe")), max_size=4)
 NOON = datetime(2024, 2, 29, 12, tzinfo=UTC)
+MOMENTS = st.integers(-40, 40).map(lambda hours: NOON + timedelta(hours=hours))
 TYPES: dict[str, tuple[Any, Any, list[str]]] = {
     "a": (str, TEXT, ["", "", ":upper", ":lower"]),
     "b": (str, TEXT, [""]),
     "n": (int, st.integers(-1200, 1200), [":03d", ":+04d", "", ":ordered"]),
     "price": (Decimal, st.decimals(-20, 20, places=3), [":05.2f", ":+06.2f", ":ordered"]),
-    "at": (datetime, st.integers(-40, 40).map(lambda hours: NOON + timedelta(hours=hours)), ["", ":day", ":month"]),
-    "day": (date, st.dates(date(2023, 11, 1), date(2024, 4, 1)), ["", ":month"]),
+    "at": (datetime, MOMENTS, ["", ":day", ":month", ":%Y%m%dT%H", ":%d.%m.%Y %H"]),
+    "seen": (datetime, MOMENTS, ["", "", ":%Y-%m"]),
+    "epoch": (datetime, MOMENTS, [":010d", ":012d", ":second"]),
+    "day": (date, st.dates(date(2023, 11, 1), date(2024, 4, 1)), ["", ":month", ":%Y%m%d", ":%d.%m.%Y"]),
+}
+FIELDS: dict[str, Any] = {
+    "seen": attr(stored_as=time_text("%Y-%m-%d %H:%M:%S")),
+    "epoch": attr(stored_as=EPOCH_SECONDS),
 }
 CONSTANTS = st.sampled_from(["", "#", "##", "/", " ", "x", "!#", "~", "\x01", "\u00e9"])
 NUMBERS = count()
@@ -41,7 +48,7 @@ def models(draw: st.DrawFn) -> Any:
     annotations = {name: Attr[kind] for name, (kind, _, _) in TYPES.items()}
     name = f"M{next(NUMBERS)}"
     keys = {"pk": PartitionKey[str], "sk": SortKey[str]}
-    body = {"__annotations__": {**annotations, **keys}, "sk": template(pattern, escape=draw(st.booleans()))}
+    body = {"__annotations__": {**annotations, **keys}, **FIELDS, "sk": template(pattern, escape=draw(st.booleans()))}
     try:
         return type(Model)(
             name, (Model,), {"__module__": __name__, "__qualname__": name, **body}, table="things"

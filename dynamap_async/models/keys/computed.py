@@ -34,7 +34,13 @@ class Computed:
     of_part: Mapping[str, tuple[str, ...]]
     """Field name of a part -> the computed fields that it belongs to."""
     unstored: Mapping[str, str]
-    """Field name of a part that is no attribute of its own -> the computed field that it is read back from."""
+    """Field name of a part that is no attribute of its own -> the computed field that it is read back from; itself for
+    one that an abstract base declares for the templates of its subclasses."""
+
+    def place_of(self, name: str) -> str:
+        """Return where a field is stored that is no attribute of its own, for messages."""
+        key = self.unstored[name]
+        return "the keys of subclasses" if key == name else f"the key {key}"
 
     def affected(self, parts: Collection[str]) -> Iterable[str]:
         """Return the names of the computed fields that some parts belong to."""
@@ -239,13 +245,13 @@ def computed_of(
     templates = {plan.name: plan.template for plan in fields.values() if plan.template is not None}
     for name, template in templates.items():
         _check(model, fields, fields[name], template)
-    unstored = {plan.name: _source(model, fields, plan) for plan in fields.values() if not plan.is_stored}
+    unstored = {plan.name: _source(model, fields, plan) or plan.name for plan in fields.values() if not plan.is_stored}
     for attribute, index in indexes.items():
         for name in (*index.partition_fields, *index.sort_fields, *getattr(index.projection, "attributes", ())):
             if name in unstored:
                 problem = f"names {name}, which is not stored by itself; name {unstored[name]}, or drop stored=False"
                 raise fault(model.__name__, problem, attribute)
-    if not templates:
+    if not templates and not unstored:
         return None
     parts = dict.fromkeys(part for template in templates.values() for part in template.names)
     of_part = {part: tuple(name for name, each in templates.items() if part in each.names) for part in parts}
@@ -308,14 +314,20 @@ def _text(field: FieldPlan, unit: str, value: datetime) -> str:
     return format_of(field.annotation, unit).write(value)
 
 
-def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: FieldPlan) -> str:
-    """Return the computed field that a part without an attribute of its own is read back from."""
+def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: FieldPlan) -> str | None:
+    """Return the computed field that a part without an attribute of its own is read back from.
+
+    None for a part that an abstract base declares for the templates of its subclasses.
+    """
     if part.role is not Role.ATTRIBUTE or part.template is not None or part.assigned is not None:
         raise fault(model.__name__, "is a key or a field of the session, which has to be stored; drop stored=False")
     holding = [plan for plan in fields.values() if plan.template is not None and part.name in plan.template.names]
     for plan in sorted(holding, key=lambda each: each.role not in _KEYS):
         if not plan.nullable and plan.template is not None and part.name in plan.template.readable:
             return plan.name
+    settings: Settings = getattr(model, SETTINGS)
+    if not holding and settings.abstract:
+        return None
     if not holding:
         problem = "is not stored and stands in no template, so it would be lost; drop stored=False"
     elif part.nullable:

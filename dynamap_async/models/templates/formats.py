@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
@@ -20,7 +21,16 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, FutureDate, FutureDatetime, PastDate, PastDatetime
 
-from dynamap_async.codec import abbreviate, instant_text, number_text, parse_instant, refusal
+from dynamap_async.codec import (
+    StoredForm,
+    TimePattern,
+    TimeText,
+    abbreviate,
+    instant_text,
+    number_text,
+    parse_instant,
+    refusal,
+)
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 from dynamap_async.limits import NUMBER_DIGITS
@@ -219,9 +229,12 @@ def time_format(kind: type[Any], form: str) -> PartFormat:
     Raises:
         PatternError: these times have no such unit.
     """
+    if "%" in form:
+        return _patterned(kind, form)
     units = tuple(_UNITS) if kind is datetime else _OF_DATES if kind is date else ()
     if form and form not in units:
         known = f"take one of {', '.join(units)}, or none for all of it" if units else "drop it"
+        known += f", or write it out, such as {_EXAMPLES[kind]}"
         raise PatternError(f"has the form {form!r}, which a {kind.__name__} does not have; {known}")
     if kind is datetime:
         return _datetimes(form)
@@ -236,6 +249,41 @@ def time_format(kind: type[Any], form: str) -> PartFormat:
             places=_places(_PICTURE[:end]),
         )
     return PartFormat(label="time", write=_time_text, read=time.fromisoformat, width=len(_TIME), places=_places(_TIME))
+
+
+_EXAMPLES: Final[dict[Any, str]] = {datetime: "%Y-%m-%dT%H:%M:%S", date: "%Y%m%d", time: "%H:%M"}
+_PARTS_OF: Final[dict[Any, frozenset[str]]] = {
+    date: frozenset(("year", "month", "day")),
+    time: frozenset(("hour", "minute", "second", "microsecond")),
+}
+_PARTS: Final = _PARTS_OF[date] | _PARTS_OF[time]
+
+
+def _patterned(kind: type[Any], form: str) -> PartFormat:
+    """Return the format of times that are written by a pattern of directives."""
+    pattern = TimePattern(form)
+    try:
+        parts = frozenset(pattern.parts)
+    except ValueError as error:
+        raise PatternError(f"has the form {form!r}: {error}") from None
+    own = _PARTS_OF.get(kind, _PARTS)
+    if not parts - {"millisecond"} <= own or (kind is date and "millisecond" in parts):
+        example = _EXAMPLES[kind]
+        raise PatternError(f"has the form {form!r}, and a {kind.__name__} does not have all of that; take {example}")
+    return _of_pattern(kind, pattern, lossy=not parts >= own)
+
+
+def _of_pattern(kind: type[Any], pattern: TimePattern, *, lossy: bool) -> PartFormat:
+    places = _places(pattern.picture)
+    return PartFormat(
+        label=kind.__name__,
+        write=pattern.write,
+        read=lambda text: pattern.read(text, kind),
+        width=len(places),
+        sorts=pattern.sorts,
+        lossy=lossy,
+        places=places,
+    )
 
 
 def _datetimes(unit: str) -> PartFormat:
@@ -295,21 +343,29 @@ _CASES: Final[dict[str, Any]] = {"upper": str.upper, "lower": str.lower}
 _UUID: Final = "00000000-0000-0000-0000-000000000000"
 
 
-def format_of(annotation: Any, form: str) -> PartFormat:
+def format_of(annotation: Any, form: str, stored: StoredForm | None = None) -> PartFormat:
     """Return how the values of a type are written.
 
     Args:
         annotation: the field's type; None among its values is not written.
         form: what stands behind the colon in the pattern.
+        stored: the field's other stored form, which the part follows where the pattern says no form of its own.
 
     Raises:
         PatternError: the type has no text form, or not this one.
     """
     kind = bare(without_none(bare(annotation)))
+    if stored is not None and stored.tag == "S" and not form:
+        return _as_stored(kind, stored)
+    if stored is not None and stored.tag == "N" and _TIMES.get(kind) is datetime and _NUMBER_FORM.fullmatch(form):
+        return _as_stored_number(stored, form)
+    return _of_type(kind, form)
+
+
+def _of_type(kind: Any, form: str) -> PartFormat:
     if get_origin(kind) is Literal:
         values = [value for value in get_args(kind) if value is not None]
-        stored = {each: each.value if isinstance(each, Enum) else each for each in values}
-        return _closed(name_of(kind), stored, form)
+        return _closed(name_of(kind), {each: each.value if isinstance(each, Enum) else each for each in values}, form)
     if is_kind_of(kind, Enum) and list(kind):
         return _closed(kind.__name__, {member: member.value for member in kind}, form, enum=kind)
     if kind is bool:
@@ -319,15 +375,60 @@ def format_of(annotation: Any, form: str) -> PartFormat:
     if kind in _TIMES:
         return time_format(_TIMES[kind], form)
     if kind is UUID:
-        _without_form(form, "a UUID")
-        places = _places(_UUID, digits="0123456789abcdef")
-        return PartFormat(label="UUID", write=_uuid_text, read=UUID, width=len(_UUID), places=places)
+        return _uuid(form)
     if kind is str:
         return _text(form)
     raise PatternError(
         f"is {name_of(kind)}, which has no text form that could be ordered and read back; take str, int, float, "
         "Decimal, bool, datetime, date, time, UUID, an enum or a Literal"
     )
+
+
+def _uuid(form: str) -> PartFormat:
+    if form not in ("", *_CASES):
+        raise PatternError(f"has the form {form!r}, which a UUID does not have; take upper, lower or none")
+    change = _CASES.get(form, str.lower)
+    places = _places(_UUID, digits=change("0123456789abcdef"))
+    return PartFormat(
+        label="UUID", write=lambda value: change(_uuid_text(value)), read=UUID, width=len(_UUID), places=places
+    )
+
+
+_NUMBER_FORM: Final = re.compile(r"[+]?0[1-9][0-9]*d?|ordered")
+
+
+def _as_stored(kind: Any, stored: StoredForm) -> PartFormat:
+    """Return the format of a part that stands in the key as its field is stored, in text."""
+    label = kind.__name__ if kind in _TIMES or kind is str else stored.name
+    if isinstance(stored, TimeText):
+        return _of_pattern(datetime, stored.pattern, lossy=False)
+    # The bytes of the texts are what DynamoDB compares of the attribute too, so that a key narrows as a filter does.
+    return PartFormat(label=label, write=lambda value: _content(stored, value), read=stored.decode)
+
+
+def _as_stored_number(stored: StoredForm, form: str) -> PartFormat:
+    """Return the format of a time that stands in the key as the number that its field is stored as."""
+    number = number_format(int, form)
+    return replace(
+        number,
+        label="datetime",
+        write=lambda value: number.write(int(_content(stored, value))),
+        read=lambda text: stored.decode(number.read(text)),
+        nearest=None,
+    )
+
+
+def _content(stored: StoredForm, value: Any) -> Any:
+    """Return what a stored form makes of a value."""
+    try:
+        content = stored.encode(value)
+    except EncodeError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
+        raise refusal(stored.name, value, str(error)) from error
+    if stored.tag == "S" and not isinstance(content, str):
+        raise refusal(stored.name, value)
+    return content
 
 
 def _text(form: str) -> PartFormat:
@@ -351,11 +452,6 @@ def _uuid_text(value: Any) -> str:
     if not isinstance(value, UUID):
         raise refusal("UUID", value)
     return str(value)
-
-
-def _without_form(form: str, what: str) -> None:
-    if form:
-        raise PatternError(f"has the form {form!r}, which {what} does not have; drop it")
 
 
 def _closed(label: str, values: Mapping[Any, Any], form: str, *, enum: type[Enum] | None = None) -> PartFormat:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
+from dynamap_async.codec import StoredForm
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.models.templates.formats import PartFormat, format_of
 from dynamap_async.models.templates.pattern import DeclaredTemplate, PatternError, Slot, pieces_of
@@ -288,12 +290,15 @@ class KeyTemplate(NamedTuple):
         return first, last
 
 
-def make_template(declared: DeclaredTemplate, types: Mapping[str, Any]) -> KeyTemplate:
+def make_template(
+    declared: DeclaredTemplate, types: Mapping[str, Any], stored: Mapping[str, StoredForm] = MappingProxyType({})
+) -> KeyTemplate:
     """Return the template.
 
     Args:
         declared: what the model says.
         types: field name -> type, of all fields that the pattern names.
+        stored: field name -> stored form, of those that have another than the usual one.
 
     Raises:
         PatternError: the pattern is wrong, or would make one key of different values.
@@ -302,7 +307,8 @@ def make_template(declared: DeclaredTemplate, types: Mapping[str, Any]) -> KeyTe
     if not pieces:
         raise PatternError('is empty, and a key is not; write text, fields in braces, or both: "user:{user_id}"')
     slots = [place for place, piece in enumerate(pieces) if isinstance(piece, Slot)]
-    parts = [_part(declared, pieces, place, types, last=place == slots[-1]) for place in slots]
+    formats = {place: _format(piece, types, stored) for place, piece in enumerate(pieces) if isinstance(piece, Slot)}
+    parts = [_part(declared, pieces, place, formats[place], last=place == slots[-1]) for place in slots]
     names = [part.name for part in parts]
     for name in names:
         if names.count(name) > 1:
@@ -311,16 +317,19 @@ def make_template(declared: DeclaredTemplate, types: Mapping[str, Any]) -> KeyTe
     return KeyTemplate(declared.pattern, tuple(parts), tail)
 
 
+def _format(slot: Slot, types: Mapping[str, Any], stored: Mapping[str, StoredForm]) -> PartFormat:
+    try:
+        return format_of(types[slot.name], slot.form, stored.get(slot.name))
+    except PatternError as error:
+        raise PatternError(f"names {slot.name}, which {error}") from None
+
+
 def _part(
-    declared: DeclaredTemplate, pieces: Sequence[str | Slot], place: int, types: Mapping[str, Any], *, last: bool
+    declared: DeclaredTemplate, pieces: Sequence[str | Slot], place: int, form: PartFormat, *, last: bool
 ) -> Part:
     slot, previous = pieces[place], pieces[place - 1] if place else ""
     assert isinstance(slot, Slot), f"{slot} is no slot"  # noqa: S101 - the caller asks for slots
     following = pieces[place + 1] if place + 1 < len(pieces) else ""
-    try:
-        form = format_of(types[slot.name], slot.form)
-    except PatternError as error:
-        raise PatternError(f"names {slot.name}, which {error}") from None
     closing = following if isinstance(following, str) else ""
     _check_end(slot.name, form, closing, last=last)
     escaping = None

@@ -133,7 +133,7 @@ WRONG = [
     (datetime, "week", "take one of year"),
     (date, "hour", "take one of year, month"),
     (time, "hour", "drop it"),
-    (UUID, "upper", "drop it"),
+    (UUID, "hex", "upper, lower or none"),
     (Size, "03d", "upper, lower or none"),
     (Mixed, "", "not all text, or all whole numbers"),
     (bytes, "", "is bytes, which has no text form"),

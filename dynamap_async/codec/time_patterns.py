@@ -74,8 +74,9 @@ class TimePattern:
 
     @property
     def sorts(self) -> bool:
-        """Whether the bytes of the texts have the order of the times: coarse parts first, none left out, in a zone
-        without summer time.
+        """Whether the bytes of the texts have the order of the times.
+
+        They have where coarse parts come first, none is left out between, and the zone has no summer time.
         """
         order = [name for name, _ in _DIRECTIVES.values() if name != "millisecond"]
         parts = ["microsecond" if name == "millisecond" else name for name in self.parts]

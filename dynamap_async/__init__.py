@@ -21,8 +21,10 @@ if TYPE_CHECKING:
         HotPartition,
         InvalidItemsSkipped,
         Observer,
+        PaceChanged,
         RequestAnswered,
         RequestEnded,
+        RequestHeldUp,
         RequestQueued,
         RequestRetried,
         RequestSent,
@@ -102,7 +104,7 @@ if TYPE_CHECKING:
         Transaction,
         TransactionUpdate,
     )
-    from dynamap_async.statistics import OperationStatistics, Statistics
+    from dynamap_async.statistics import BucketStatistics, OperationStatistics, Statistics
     from dynamap_async.usage import IndexUsage, OperationUsage, Usage
 
 __version__ = "0.1.0"
@@ -127,6 +129,7 @@ __all__ = [
     "BoundScan",
     "BoundStatement",
     "BoundUpdate",
+    "BucketStatistics",
     "CapacityPolicy",
     "Change",
     "Check",
@@ -160,6 +163,7 @@ __all__ = [
     "Operation",
     "OperationStatistics",
     "OperationUsage",
+    "PaceChanged",
     "Page",
     "PartitionKey",
     "Parts",
@@ -173,6 +177,7 @@ __all__ = [
     "Replace",
     "RequestAnswered",
     "RequestEnded",
+    "RequestHeldUp",
     "RequestQueued",
     "RequestRetried",
     "RequestSent",
@@ -220,8 +225,8 @@ _NAMES: Final = {
     "config": "BatchPolicy CapacityPolicy Credentials Priority RetryPolicy",
     "errors": "DynamapError",
     "events": (
-        "BatchSplit Event HotPartition InvalidItemsSkipped Observer RequestAnswered RequestEnded RequestQueued "
-        "RequestRetried RequestSent"
+        "BatchSplit Event HotPartition InvalidItemsSkipped Observer PaceChanged RequestAnswered RequestEnded "
+        "RequestHeldUp RequestQueued RequestRetried RequestSent"
     ),
     "expressions": "Change Condition Expr path",
     "models": (
@@ -239,7 +244,7 @@ _NAMES: Final = {
         "Answers Batch BoundCollection BoundExactlyOnce BoundQuery BoundScan BoundStatement BoundUpdate ItemStream "
         "Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session Transaction TransactionUpdate"
     ),
-    "statistics": "OperationStatistics Statistics",
+    "statistics": "BucketStatistics OperationStatistics Statistics",
     "usage": "IndexUsage OperationUsage Usage",
 }
 """Home -> the names that are imported from it."""

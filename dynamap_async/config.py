@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from enum import IntEnum
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from dynamap_async.dataclass import dataclass
 
@@ -133,23 +133,22 @@ class CapacityPolicy:
     """
 
     limits: Literal["throttles", "describe", "declared"] | Throughput = "throttles"
-    """Where limits are known from. ``"throttles"``: from nothing but refusals. ``"describe"``: from DescribeTable,
-    which is asked in the background, and again while requests wait. ``"declared"``: from the ``throughput=`` of models
-    and of their indexes. A ``Throughput``: that of each table and each global index. A limit that proves too high is
-    learned from refusals in any case."""
-
-    target_utilization: float = 1.0
-    """Which part of a known limit is spent at most, above 0 and up to 1."""
+    """Where limits are known from. Name a source where loads share a table with handlers, who would otherwise see the
+    first refusals. ``"throttles"``: from nothing but refusals. ``"describe"``: from DescribeTable, which is asked in
+    the background, and again while requests wait. ``"declared"``: from the ``throughput=`` of models and of their
+    indexes. A ``Throughput``: that of each table and each global index. A limit that proves too high is learned from
+    refusals in any case."""
 
     share: float = 1.0
-    """Which part of a known limit is this session's, where several processes share a table: ``1 / 8`` for eight."""
+    """Which part of a known limit is this session's, above 0 and up to 1. Lower it where other programs use the table:
+    ``1 / 8`` for each of eight processes, ``0.8`` to leave a fifth of it."""
 
     hot_partition_units_per_second: float | None = None
-    """From which rate on the observer is told of a partition key, in read or write units a second; None for never.
-    DynamoDB serves 3,000 read and 1,000 write units a second of one partition."""
+    """From which rate on the observer is told of a partition key, in read or write units a second; None for never. Set
+    it to find keys that take too much: DynamoDB serves 3,000 read and 1,000 write units a second of one partition."""
 
     enabled: bool = True
-    """Whether requests are held up at all."""
+    """Whether requests are held up at all. Turn it off where something else paces them."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.limits, Throughput) and self.limits not in _LIMITS:
@@ -157,7 +156,5 @@ class CapacityPolicy:
             raise ValueError(
                 f"CapacityPolicy(limits={self.limits!r}): give {names}, or Throughput(read=..., write=...)"
             )
-        for name in ("target_utilization", "share"):
-            value: Any = getattr(self, name)
-            if not 0 < value <= 1:
-                raise ValueError(f"CapacityPolicy({name}={value}): it is a part, above 0 and up to 1")
+        if not 0 < self.share <= 1:
+            raise ValueError(f"CapacityPolicy(share={self.share}): it is a part, above 0 and up to 1")

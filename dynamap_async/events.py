@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import Outcome
+from dynamap_async.usage import PaceState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +175,48 @@ class HotPartition(Event):
     """Whether they are write units."""
     units_per_second: float
     """How many it takes lately."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestHeldUp(Event):
+    """A request has to wait before it is sent: for units of a table or index, or for the budget of its scope."""
+
+    waiter_ids: tuple[int, ...]
+    """The numbers of those who wait for it."""
+    operation: str
+    """The API operation as it was asked for."""
+    table: str
+    """The full table name; of a transaction the names of all of its tables."""
+    reason: Literal["table", "index", "partition", "budget"]
+    """What it waits for: units of the table, of an index, or of one partition, or the budget of a scope."""
+    index: str | None = None
+    """The global index whose units it waits for; where it waits for a budget, the index that it reads."""
+    writes: bool
+    """Whether it writes."""
+    units_per_second: float | None = None
+    """How fast those units come, as far as is believed; None where it waits for a budget."""
+    scope: str | None = None
+    """The name of the scope whose budget it waits for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaceChanged(Event):
+    """A session believes something else of the units of a table or index than before."""
+
+    table: str
+    """The full table name."""
+    index: str | None = None
+    """The global index; None for the table."""
+    writes: bool
+    """Whether write units are meant."""
+    state: PaceState
+    """What is believed now."""
+    before: PaceState
+    """What was believed before."""
+    units_per_second: float | None
+    """Units a second that may be spent; None for any number."""
+    delivered_units_per_second: float
+    """Units a second that were delivered lately."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,6 +185,9 @@ class Request:
     required: frozenset[str] = frozenset()
     """The attributes that each item of a page must have, or an update must bring back; an answer without is damaged."""
 
+    unindexed: Callable[[], tuple[str, ...]] | None = None
+    """Tells in which global indexes the item that is put has no entry; None where that is not known."""
+
     reader: Reader | None = None
     """Reads the item, together with others if they share an answer; None where the caller has to read it."""
 

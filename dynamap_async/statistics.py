@@ -5,10 +5,35 @@ from __future__ import annotations
 from typing import Final
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.usage import PaceState
 
 OTHER_TABLES: Final = "other tables"
 """Stands for a table where counts are by table: for those that do not exist, and, of thousands, for those that were
 used the least. It is no name that a table can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketStatistics:
+    """What is believed of the units of a table, or of one of its global indexes, for reads or for writes."""
+
+    table: str
+    """The full table name."""
+    index: str | None = None
+    """The global index; None for the table, whose units its local indexes share."""
+    writes: bool
+    """Whether write units are meant."""
+    state: PaceState
+    """What is believed."""
+    since: float
+    """Since when, by the clock of the event loop, in seconds."""
+    limit: float | None
+    """Units a second that are known to be this session's; None where no limit is known."""
+    units_per_second: float | None
+    """Units a second that may be spent; None for any number."""
+    delivered_units_per_second: float
+    """Units a second that were delivered lately."""
+    waiting: int
+    """How many requests wait for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +80,8 @@ class Statistics(Counts):
 
     by_operation: tuple[OperationStatistics, ...] = ()
     """One for each operation and table of which there is anything to tell, sorted by both."""
+    buckets: tuple[BucketStatistics, ...] = ()
+    """What is believed of the units of tables and indexes, of those that are not ``open``, sorted by name."""
 
     def of(self, operation: str, table: str) -> OperationStatistics:
         """Return the counts of an API operation on a table; zeros where nothing happened.

@@ -1,11 +1,24 @@
-"""Usage: what a session, or a scope of it, has taken of its tables until now, as frozen values.
+"""Usage: what a session, or a scope, has taken of its tables until now, and believes of them, as frozen values.
 
 Units are counted inside as whole halves of a unit, so that sums are exact; what is called ``..._units`` returns units.
 """
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from dynamap_async.dataclass import dataclass
+
+PaceState: TypeAlias = Literal["open", "known", "trying", "learned", "out", "other reasons"]
+"""What a session believes of the units of a table or index.
+
+- ``open``: nothing is short; any number may be spent.
+- ``known``: the limit is known, and loads keep to it.
+- ``trying``: too many requests were refused, and a lower rate is tried, to see whether fewer are.
+- ``learned``: fewer were refused at a lower rate, so it is kept, and raised again slowly.
+- ``out``: everything is refused; a part of what was delivered before stays open.
+- ``other reasons``: as many were refused at a lower rate, so the rate is not why, and is not lowered for a while.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +59,22 @@ class UsageCounts(Units):
     connection, after a failure."""
     unreported_requests: int = 0
     """Of the requests, those whose units are not known: they failed, got no answer, or the answer did not say."""
+    estimated_read_halves: int = 0
+    """Read units that came besides, in halves, as they are estimated: of reads that were cancelled under way, or whose
+    answers were lost, and of cancelled transactions. DynamoDB takes units for them and does not report them."""
+    estimated_write_halves: int = 0
+    """Write units that came besides, in halves, as they are estimated: of writes whose conditions failed, or whose
+    answers were lost, and of cancelled transactions."""
+
+    @property
+    def estimated_read_units(self) -> float:
+        """Read units that came besides, as they are estimated."""
+        return self.estimated_read_halves / 2
+
+    @property
+    def estimated_write_units(self) -> float:
+        """Write units that came besides, as they are estimated."""
+        return self.estimated_write_halves / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

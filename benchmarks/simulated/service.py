@@ -232,15 +232,28 @@ class Service:
                 ["ThrottlingError" if c.table.on_demand else "ProvisionedThroughputExceeded" for c in changes]
             )
         if not all(met):
-            raise _cancelled(["None" if each else "ConditionalCheckFailed" for each in met])
+            raise _cancelled(["None" if each else "ConditionalCheckFailed" for each in met], _shown(body, changes, met))
         for change in changes:
             change.carry_out()
         return _with_consumed({}, consumed.told(body, transaction="Write"), several=True)
 
 
-def _cancelled(codes: list[str]) -> ServiceError:
+def _shown(body: Body, changes: list[Change], met: list[bool]) -> list[Wire | None]:
+    """Return the stored items that a transaction asks for where its conditions fail."""
+    asked = ["ReturnValuesOnConditionCheckFailure" in part for each in body["TransactItems"] for part in each.values()]
+    return [
+        change.old[0] if change.old and wanted and not holding else None
+        for change, wanted, holding in zip(changes, asked, met, strict=True)
+    ]
+
+
+def _cancelled(codes: list[str], items: list[Wire | None] | None = None) -> ServiceError:
     text = "Transaction cancelled, please refer cancellation reasons for specific reasons [" + ", ".join(codes) + "]"
-    return ServiceError("TransactionCanceledException", text, CancellationReasons=[{"Code": code} for code in codes])
+    reasons = [
+        {"Code": code} if item is None else {"Code": code, "Item": item}
+        for code, item in zip(codes, items or [None] * len(codes), strict=True)
+    ]
+    return ServiceError("TransactionCanceledException", text, CancellationReasons=reasons)
 
 
 def _distinct(table: Table, keys: list[Wire]) -> list[Wire]:

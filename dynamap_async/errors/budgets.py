@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dynamap_async.errors.root import DynamapError
 from dynamap_async.usage import Usage
 
 
 class CapacityBudgetExceededError(DynamapError):
-    """A request was not sent, because a scope's budget does not allow it."""
+    """A request was not sent, because a scope's budget does not allow it. What was read before comes with the error."""
 
     def __init__(
         self,
@@ -48,6 +50,9 @@ class CapacityBudgetExceededError(DynamapError):
         """The write units that the scope may take; None for any amount."""
         self.max_requests = max_requests
         """The HTTP requests that the scope may send; None for any number."""
+        self.items: tuple[Any, ...] = ()
+        """Of a query, scan or statement that was awaited, what it had read before, in its order. What was read of other
+        partitions, and belongs behind items that were not read, comes last."""
 
 
 class ScopeTimeoutError(DynamapError, TimeoutError):

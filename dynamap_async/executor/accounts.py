@@ -3,14 +3,17 @@
 Invariant: no count is lost. The counts of a table that does not exist, and of one that was idle for long where there
 are too many, are added to those of the operation on ``OTHER_TABLES``. What an account has of its own is counted in no
 other's; ``whole`` has what the scopes opened inside of it have as well. What is reserved is given back once, whether
-the request is answered, given up or cancelled.
+the request is answered, given up or cancelled. Side by side, the requests of a scope may take no more than is left of
+its budget, as far as requests of their kinds are known; one alone may always be sent while anything is left. So a
+budget is exceeded by what one request takes at the most. Nobody waits for a budget of which nothing is set aside.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import Context, ContextVar
 from dataclasses import fields
 from math import inf
@@ -95,6 +98,10 @@ class Tally:
     """Read units of the table itself, in halves; those of its indexes are apart."""
     write_halves: int = 0
     """Write units of the table itself, in halves; those of its indexes are apart."""
+    estimated_read_halves: int = 0
+    """Besides, read units that were not reported, in halves, as they are supposed."""
+    estimated_write_halves: int = 0
+    """Besides, write units that were not reported, in halves, as they are supposed."""
     indexes: dict[str, list[int]] | None = None
     """Index -> its read units and write units, in halves; None where none took any."""
 
@@ -115,12 +122,19 @@ class Tally:
         """Return the counts that statistics are made of, by the names that they have there."""
         return {name: getattr(self, here) for name, here in _STATISTICS.items()}
 
+    @property
+    def halves(self) -> tuple[int, int]:
+        """The read units and the write units that were reported, in halves, with those of the indexes."""
+        reads, writes = self.read_halves, self.write_halves
+        for own in (self.indexes or {}).values():
+            reads += own[0]
+            writes += own[1]
+        return reads, writes
+
     def usage(self) -> dict[str, Any]:
         """Return the counts that usage is made of, by their names, with the units of the indexes."""
         counts = {name: getattr(self, name) for name in _USAGE}
-        for reads, writes in (self.indexes or {}).values():
-            counts["read_halves"] += reads
-            counts["write_halves"] += writes
+        counts["read_halves"], counts["write_halves"] = self.halves
         return counts
 
 
@@ -172,6 +186,14 @@ class Counted:
         else:
             tally.read_halves += halves
 
+    def suppose(self, operation: str, of: Spending, halves: int) -> None:
+        """Add units that were not reported."""
+        tally = self.by_operation[operation, of.table]
+        if of.writes:
+            tally.estimated_write_halves += halves
+        else:
+            tally.estimated_read_halves += halves
+
     @property
     def requests(self) -> int:
         """How many requests there were, in total."""
@@ -179,9 +201,13 @@ class Counted:
 
     @property
     def halves(self) -> tuple[int, int]:
-        """The read units and the write units, in halves, in total."""
-        counts = [tally.usage() for tally in self.by_operation.values()]
-        return sum(each["read_halves"] for each in counts), sum(each["write_halves"] for each in counts)
+        """The read units and the write units, in halves, in total, with those that are supposed."""
+        reads = writes = 0
+        for tally in self.by_operation.values():
+            own = tally.halves
+            reads += own[0] + tally.estimated_read_halves
+            writes += own[1] + tally.estimated_write_halves
+        return reads, writes
 
     def copy(self) -> Counted:
         """Return another one that has counted the same."""
@@ -276,6 +302,9 @@ class Budget:
         self._counted = counted
         self._reads = 0
         self._writes = 0
+        self._most_reads = 0
+        """What those under way may take at the most."""
+        self._most_writes = 0
 
     def count_by(self, counted: Counted) -> None:
         """Look at another count of what is used from now on."""
@@ -286,20 +315,39 @@ class Budget:
         self._reads += read_halves
         self._writes += write_halves
 
+    def risk(self, most_reads: int, most_writes: int) -> None:
+        """Set aside what a request may take at the most, as it is to be sent; negative numbers are given back."""
+        self._most_reads += most_reads
+        self._most_writes += most_writes
+
+    def has_room(self, most: Estimate) -> bool:
+        """Return whether a request that takes so much at the most may be sent beside those under way."""
+        limits, (reads, writes) = self.limits, self._counted.halves
+        return _has_room(limits.read_halves, reads, self._most_reads, most[0]) and _has_room(
+            limits.write_halves, writes, self._most_writes, most[1]
+        )
+
     @property
     def out_of_requests(self) -> bool:
         """Whether no further request may be sent."""
         most = self.limits.requests
         return most is not None and self._counted.requests >= most
 
-    def check(self, request: Request, estimate: Estimate) -> None:
-        """Raise CapacityBudgetExceededError if a request would take more than is left, or nothing is."""
+    def check(self, request: Request, estimate: Estimate, *, alone: bool = False) -> None:
+        """Raise CapacityBudgetExceededError if a request would take more than is left, or nothing is.
+
+        Args:
+            request: what is to be sent.
+            estimate: what it is expected to take.
+            alone: whether what is reserved for others does not count.
+        """
         limits, (reads, writes) = self.limits, self._counted.halves
+        reserved = (0, 0) if alone else (self._reads, self._writes)
         if self.out_of_requests:
             raise self.out_of_requests_error(request)
-        if _over(limits.read_halves, reads, self._reads, estimate[0]):
+        if _over(limits.read_halves, reads, reserved[0], estimate[0]):
             raise self._error(request, f"max_read_units={_units(limits.read_halves)}", estimate[0])
-        if _over(limits.write_halves, writes, self._writes, estimate[1]):
+        if _over(limits.write_halves, writes, reserved[1], estimate[1]):
             raise self._error(request, f"max_write_units={_units(limits.write_halves)}", estimate[1])
 
     def out_of_requests_error(self, request: Request) -> CapacityBudgetExceededError:
@@ -311,11 +359,13 @@ class Budget:
         under_way = (
             f", {_units(self._reads)} and {_units(self._writes)} under way" if self._reads + self._writes else ""
         )
+        estimated = usage.estimated_read_units + usage.estimated_write_units
         by = ", ".join(_taken_by(each) for each in usage.by_operation)
         return CapacityBudgetExceededError(
             f"{request.operation} on {request.table} was not sent: scope {self._name!r} has {limit}, and used "
-            f"{usage.read_units:g} read units, {usage.write_units:g} write units and {usage.requests} requests "
-            f"({by or 'nothing'}){under_way}"
+            f"{usage.read_units + usage.estimated_read_units:g} read units, "
+            f"{usage.write_units + usage.estimated_write_units:g} write units and {usage.requests} requests "
+            f"({by or 'nothing'}{f'; {estimated:g} of them estimated' if estimated else ''}){under_way}"
             + (f"; {_units(halves)} more are expected to be needed" if halves else "")
             + ". Raise the budget, or ask for less.",
             scope=self._name,
@@ -333,8 +383,15 @@ def _over(limit: int | None, used: int, reserved: int, more: int) -> bool:
     return limit is not None and (used > limit or (more > 0 and used + reserved + more > limit))
 
 
+def _has_room(limit: int | None, used: int, under_way: int, most: int) -> bool:
+    return limit is None or not most or not under_way or used + under_way + most <= limit
+
+
 def _taken_by(entry: OperationUsage) -> str:
-    units = {"read": entry.read_units, "write": entry.write_units}
+    units = {
+        "read": entry.read_units + entry.estimated_read_units,
+        "write": entry.write_units + entry.estimated_write_units,
+    }
     taken = " and ".join(f"{number:g} {kind}" for kind, number in units.items() if number)
     return f"{entry.operation} on {entry.table}: {taken or 'none'}"
 
@@ -352,11 +409,13 @@ class Account:
 
     __slots__ = (
         "_budget",
+        "_waking",
         "books",
         "chain",
         "deadline",
         "left",
         "limited",
+        "line",
         "name",
         "outer",
         "own",
@@ -406,6 +465,9 @@ class Account:
         self._budget: Final = Budget(name, limits or Limits(), self.whole)
         self.limited: Final[bool] = bool(limits) or (around is not None and around.limited)
         """Whether this account, or one around it, may not take any amount."""
+        self.line: Final[deque[Hold]] = deque()
+        """Requests that wait for those under way to end, in their order."""
+        self._waking: asyncio.Handle | None = None
 
     def divide(self) -> None:
         """Tell what it has of its own apart from the whole from now on: there is a scope inside of it."""
@@ -436,6 +498,16 @@ class Account:
         for account in self.chain:
             account.budget.reserve(-estimate[0], -estimate[1])
 
+    def wake(self) -> None:
+        """Let those who wait try again, when this turn of the event loop is over."""
+        if self.line and self._waking is None:
+            self._waking = asyncio.get_running_loop().call_soon(self._wake, context=Context())
+
+    def _wake(self) -> None:
+        self._waking = None
+        while self.line and self.line[0].leaves(self):
+            self.line.popleft()
+
     @property
     def out_of_requests(self) -> bool:
         """Whether no further request may be sent."""
@@ -445,6 +517,96 @@ class Account:
         """Return the error of a request that is not sent, of the innermost account that has no request left."""
         spent = next((each for each in self.chain if each.budget.out_of_requests), self)
         return spent.budget.out_of_requests_error(request)
+
+
+class Hold:
+    """The right of one request to be sent within the budgets of its scope: what it may take at the most is set aside.
+
+    What it takes is not known before it is answered. So it waits while others are under way beside which that might be
+    too much, and is expected to take less as others of its kind are answered.
+    """
+
+    __slots__ = ("_estimates", "_go_on", "_line", "_request", "_taken", "account")
+
+    def __init__(
+        self,
+        account: Account,
+        request: Request,
+        estimates: Callable[[Request], tuple[Estimate, Estimate]],
+        go_on: Callable[[CapacityBudgetExceededError | None], None],
+    ) -> None:
+        """Describe it; nothing is set aside yet.
+
+        Args:
+            account: who pays.
+            request: what is to be sent.
+            estimates: returns what a request is expected to take, and the most that it may take.
+            go_on: called when it may be sent after all, if it has to wait; with an error if it may not.
+        """
+        self.account: Final = account
+        self._request: Final = request
+        self._estimates: Final = estimates
+        self._go_on: Final = go_on
+        self._line: Account | None = None
+        """The account of whose budget it waits."""
+        self._taken: Estimate | None = None
+
+    @property
+    def taken(self) -> bool:
+        """Whether the request may be sent."""
+        return self._taken is not None
+
+    @property
+    def awaited(self) -> Account | None:
+        """The account of whose budget the request waits; None where it does not."""
+        return self._line
+
+    def take(self, *, wait: bool = True) -> bool:
+        """Return whether the request may be sent now.
+
+        Args:
+            wait: whether it joins the line of an account where there is no room for it.
+
+        Raises:
+            CapacityBudgetExceededError: it would take more than is left.
+        """
+        expected, most = self._estimates(self._request)
+        chain = self.account.chain
+        for account in chain:
+            account.budget.check(self._request, expected, alone=True)
+        for account in chain:
+            if (account.line and account is not self._line) or not account.budget.has_room(most):
+                if wait and account is not self._line:
+                    self._line = account
+                    account.line.append(self)
+                return False
+        self._line, self._taken = None, most
+        for account in chain:
+            account.budget.risk(*most)
+        return True
+
+    def leaves(self, account: Account) -> bool:
+        """Try again as the first in the line of an account; return whether it waits there no more."""
+        if self._line is not account:
+            return True
+        try:
+            if self.take():
+                self._go_on(None)
+        except CapacityBudgetExceededError as error:
+            self._line = None
+            self._go_on(error)
+        return self._line is not account
+
+    def give_back(self) -> None:
+        """Wait no more, and set nothing aside any more."""
+        waited_for, taken = self._line, self._taken
+        self._line = self._taken = None
+        if waited_for is not None:
+            waited_for.wake()
+        if taken is not None:
+            for account in self.account.chain:
+                account.budget.risk(-taken[0], -taken[1])
+                account.wake()
 
 
 _CURRENT: ContextVar[Account | None] = ContextVar("dynamap_async_account", default=None)

@@ -35,7 +35,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     TransportError,
 )
-from dynamap_async.events import Event, HotPartition
+from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
 from dynamap_async.executor.calls import Call, Settlement
 from dynamap_async.executor.consumed import Spending, is_metered
 from dynamap_async.executor.pacing.estimates import Place, spent_units
@@ -43,6 +43,7 @@ from dynamap_async.executor.pacing.governor import Governor, Limits, described_l
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.executor.pacing.line import Ticket
 from dynamap_async.request import Request, tables_of
+from dynamap_async.statistics import BucketStatistics
 from dynamap_async.wire import Body
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
@@ -215,6 +216,7 @@ class Admission:
         send: Callable[[Request], Awaitable[Body]],
         recall: Callable[[str], None],
         tell: Callable[[Event], None],
+        observed: bool = False,
         declared: Declared = lambda _: {},
         backoff: Callable[[int], float] = lambda attempts: 0.0,
     ) -> None:
@@ -226,6 +228,7 @@ class Admission:
             recall: called with a table whose requests need units from now on: those that are queued have to wait after
                 all.
             tell: called with what observers are to be told of.
+            observed: whether there are any observers.
             declared: returns what models declare of a table.
             backoff: draws how many seconds a request waits after so many refusals.
         """
@@ -234,6 +237,7 @@ class Admission:
         self.describing: Final = Describing(send, self._described, self._forget)
         self._recall: Final = recall
         self._tell: Final = tell
+        self._observed: Final = observed
         self._heat: Final = Heat()
         self._told: dict[Partition, float] = {}
         """The hot partitions that were told of, each with the time until which it is not told of again."""
@@ -321,7 +325,59 @@ class Admission:
             call.patience = asyncio.get_running_loop().call_at(until, self._go_anyway, ticket, context=Context())
         if self._timer is None or ticket.is_first:
             self._set_timer(now)
+        if self._observed:
+            self._tell_of_wait(call, ticket, now)
         return False
+
+    def _tell_of_wait(self, call: Call, ticket: Ticket, now: float) -> None:
+        place, bucket = self.governor.short_of(ticket)
+        self._tell(
+            RequestHeldUp(
+                at=now,
+                waiter_ids=call.waiter_ids,
+                operation=call.request.operation,
+                table=call.request.table,
+                reason="partition" if place is None else "table" if place.index_name is None else "index",
+                index=None if place is None else place.index_name,
+                writes=call.request.writes,
+                units_per_second=bucket.pace.rate,
+            )
+        )
+
+    def _tell_of_changes(self, now: float) -> None:
+        for place, bucket, before in self.governor.take_changes():
+            rate, delivered = bucket.pace.rate, bucket.pace.delivered.rate(now)
+            logger.info(
+                "%s%s: %s (was: %s); %s %s units a second may be spent, %.0f were delivered",
+                place.table,
+                "" if place.index_name is None else f" {place.index_name}",
+                bucket.state,
+                before,
+                "any number of" if rate is None else f"{rate:.0f}",
+                "write" if place.writes else "read",
+                delivered,
+            )
+            if self._observed:
+                self._tell(
+                    PaceChanged(
+                        at=now,
+                        table=place.table,
+                        index=place.index_name,
+                        writes=place.writes,
+                        state=bucket.state,
+                        before=before,
+                        units_per_second=rate,
+                        delivered_units_per_second=delivered,
+                    )
+                )
+
+    def statistics(self) -> tuple[BucketStatistics, ...]:
+        """Return what is believed of the units of tables and indexes, of those that are not open."""
+        try:
+            now = _now()
+        except RuntimeError:  # no event loop runs: the session is not open, or closed
+            return ()
+        return self.governor.statistics(now)
 
     def _go_anyway(self, ticket: Ticket) -> None:
         """Let go whoever has waited for as long as the backoff after a refusal takes."""
@@ -372,6 +428,7 @@ class Admission:
         if self._policy.enabled and is_metered(settlement.request):
             now = _now()
             self._settle(settlement, verdict_of(settlement), now)
+            self._tell_of_changes(now)
             if isinstance(settlement.error, ResourceNotFoundError):
                 self._missing(tables_of(settlement.request))
             self._make_room(now)
@@ -470,6 +527,7 @@ class Admission:
         if not self._closed:
             now = _now()
             self.governor.know(table, limits, now)
+            self._tell_of_changes(now)
             self._let_go(self.governor.admit(now))
             self._set_timer(now)
 

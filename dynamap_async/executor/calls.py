@@ -16,7 +16,7 @@ from typing import TypeAlias, TypeVar
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, Outcome, ServiceError, TransportError
-from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, Estimate
+from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, Estimate, Hold
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.executor.pacing.line import Ticket
 from dynamap_async.limits import READ_UNIT_BYTES
@@ -98,6 +98,17 @@ Apart: TypeAlias = Callable[[Sequence["asyncio.Future[Body]"]], None]
 """Takes the futures of the requests of a chunk that was taken apart; its own is never done then."""
 
 
+@dataclass(slots=True)
+class Supposed:
+    """What attempts whose answers were lost are supposed to have taken, until an answer to another one tells."""
+
+    operation: str
+    """The API operation that was sent."""
+    attempts: int = 0
+    halves: int = 0
+    """Units, in halves."""
+
+
 class Call:
     """One or more requests of one kind on their way together: a lone request, or a chunk that one caller asked for.
 
@@ -131,6 +142,10 @@ class Call:
     """When it is sent though its units have not come; None where it waits for them for as long as it takes."""
     uncounted: int = 0
     """How many of its attempts were refused for want of capacity while others were served: it waited, no more."""
+    holds: tuple[Hold, ...] = ()
+    """What is set aside for it of the budgets of those who wait for it, where they have any."""
+    supposed: Supposed | None = None
+    """What its attempts are supposed to have taken whose answers were lost; None where none was."""
     task: asyncio.Task[None] | None = None
     """The task that carries it, or carried it last."""
     urgency: Priority = Priority.INTERACTIVE
@@ -279,6 +294,14 @@ class Call:
         """Give back what is reserved for it, if that was not done yet."""
         for waiter in self.waiters:
             waiter.give_back()
+        holds, self.holds = self.holds, ()  # which refer to this call
+        for hold in holds:
+            hold.give_back()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits until the budget of its scope has room for it."""
+        return any(hold.awaited is not None for hold in self.holds)
 
     def answer(self, body: Body) -> None:
         """Give every waiter the answer; each decodes an instance of its own."""

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Final, TypeAlias
 
+from dynamap_async.errors import CapacityBudgetExceededError
 from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.request import Position, Positions, Request
@@ -117,11 +118,14 @@ class CompletedPages:
             await asyncio.wait(waiting)
         if self._closed:
             return []
-        for each in first:
+        for place, each in enumerate(first):
             if (error := each.exception()) is not None:
+                if place and isinstance(error, CapacityBudgetExceededError):
+                    first = first[:place]  # what is paid for is given out before
+                    break
                 self._forget()
                 raise error
-        for _ in range(number):
+        for _ in first:
             self._entries.popleft()
             self._answers.popleft()
         return [each.result() for each in first]

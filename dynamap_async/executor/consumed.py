@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.limits import ITEM_SIZE_BYTES, PAGE_BYTES
 from dynamap_async.request import Request
 from dynamap_async.units import read_half_units, write_half_units
 from dynamap_async.wire import Body
@@ -147,6 +148,31 @@ def least(request: Request) -> tuple[int, int]:
             return parts_in(request) * read_half_units(0, transactional=together), 0
         case _:
             return 0, 0
+
+
+UNKNOWN_HALVES: Final = 1 << 40
+"""What a request may take of whose kind nothing is known: more than any budget."""
+
+
+def worst(request: Request) -> tuple[int, int]:
+    """Return the read units and the write units, in halves, that a request takes at the most.
+
+    What a write takes of indexes is not known here, and so not how much it takes.
+    """
+    if not is_metered(request):
+        return 0, 0
+    if request.writes:
+        return 0, UNKNOWN_HALVES
+    body: Any = request.body
+    match request.operation:
+        case "GetItem":
+            size = ITEM_SIZE_BYTES
+        case "Query" | "Scan":
+            # A page ends with the item that goes over its limit.
+            size = min(PAGE_BYTES + 1, body.get("Limit", PAGE_BYTES) * ITEM_SIZE_BYTES)
+        case _:
+            return UNKNOWN_HALVES, 0
+    return read_half_units(size, consistent=bool(body.get("ConsistentRead"))), 0
 
 
 def parts_in(request: Request) -> int:

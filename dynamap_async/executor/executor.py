@@ -12,6 +12,7 @@ import contextlib
 import random
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextvars import Context
+from dataclasses import replace
 from types import EllipsisType
 from typing import Any, Final
 
@@ -67,6 +68,7 @@ class Executor:
             send=self.send,
             recall=self._recall,
             tell=observers.tell,
+            observed=bool(observers),
             declared=declared,
             backoff=lambda attempts: retry.longest_delay(attempts) * jitter(),
         )
@@ -204,7 +206,8 @@ class Executor:
 
     def statistics(self) -> Statistics:
         """Return what was done until now; when it is closed, too."""
-        return self.ledger.statistics((*self._reads.open, *self._writes.open, *self._under_way))
+        counts = self.ledger.statistics((*self._reads.open, *self._writes.open, *self._under_way))
+        return replace(counts, buckets=self._admission.statistics())
 
     def pages(
         self,

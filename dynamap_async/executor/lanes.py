@@ -9,11 +9,11 @@ refusal, an answer that cannot be read, a table whose units are counted from now
 single items that it stands for. These go on in its place, as if they had shared its call, so that what is sent again,
 split and failed is decided in one place for both.
 
-Invariant: an open call is in exactly one place: waiting for units, in a queue, behind another write of its key, in the
-batch of one task, or waiting out a backoff. A task carries one exchange and holds one slot for it. A call that nobody
-waits for any more is not sent. Every call of an exchange is answered, given up, queued again, or waits out a backoff;
-none is lost, and none learns of another's error. A chunk is either open as a whole or taken apart, never both; of each
-key that it writes it stands in the line, where it was the first when it was accepted.
+Invariant: an open call is in exactly one place: waiting for its budget or for units, in a queue, behind another write
+of its key, in the batch of one task, or waiting out a backoff. A task carries one exchange and holds one slot for it. A
+call that nobody waits for any more is not sent. Every call of an exchange is answered, given up, queued again, or waits
+out a backoff; none is lost, and none learns of another's error. A chunk is either open as a whole or taken apart, never
+both; of each key that it writes it stands in the line, where it was the first when it was accepted.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from functools import partial
 from typing import Final
 
 from dynamap_async.config import BatchPolicy, Priority
-from dynamap_async.errors import ServiceError, TransportError
-from dynamap_async.executor.accounts import Account
+from dynamap_async.errors import CapacityBudgetExceededError, ServiceError, TransportError
+from dynamap_async.executor.accounts import Account, Hold
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.anyio_scopes import deadline_now
 from dynamap_async.executor.batches import NO_LEFTOVERS, Leftovers, Queues, Rules, parts_of_refused
@@ -427,6 +427,8 @@ class Lane:
         until = self._deadline() if deadline is None else deadline
         shares = self._policy.enabled and request.batchable
         joined, reserved = rules.joins(request) if shares else None, None
+        if joined is not None:
+            joined = self._joined(joined, request, payer)
         if payer is not None:
             until = min(until, payer.deadline)
             if payer.limited:
@@ -439,16 +441,41 @@ class Lane:
             call = joined
         else:
             call = Call(request, [waiter], consistent=bool(request.body.get("ConsistentRead")))
-            if patient:
-                call.patient = True
+            if patient or reserved is not None:
+                call.patient = patient
+                self._hold(call, waiter.account)
             self.open.add(call)
             if rules.add(call, shares=shares):
                 self._begin(call)
-        if reserved is not None:
-            waiter.future.add_done_callback(waiter.ended)
-        if ledger.observed:
-            waiter.future.add_done_callback(partial(ledger.done, waiter.number, call))
+        if reserved is not None or ledger.observed:
+            self._note_end(call, waiter)
         return call, waiter.future
+
+    def _note_end(self, call: Call, waiter: Waiter) -> None:
+        """Let a waiter's end be noted by its account, and by the observers."""
+        if waiter.reserved is not None:
+            waiter.future.add_done_callback(waiter.ended)
+        if self._ledger.observed:
+            waiter.future.add_done_callback(partial(self._ledger.done, waiter.number, call))
+
+    def _hold(self, call: Call, payer: Account | None) -> None:
+        """Let a new call go when the budget of its scope has room for it, if that is limited."""
+        if payer is not None and payer.limited:
+            estimates, go_on = self._ledger.estimates, partial(self._let_go_on_within, call)
+            call.holds = (Hold(payer, call.request, estimates, go_on),)
+
+    def _joined(self, call: Call, request: Request, payer: Account | None) -> Call | None:
+        """Return the call that a request joins; None if it needs one of its own."""
+        if any(hold.account is payer for hold in call.holds):
+            return call
+        if call.is_held:
+            return None  # nobody waits for the budget of another
+        if payer is not None and payer.limited:
+            hold = Hold(payer, request, self._ledger.estimates, lambda error: None)
+            if not hold.take(wait=False):
+                return None
+            call.holds = (*call.holds, hold)
+        return call
 
     def _goes_alone(self, call: Call) -> bool:
         """Take a read out of its queue that its caller is to send, as no other came; return False for any other."""
@@ -490,6 +517,8 @@ class Lane:
 
     def _begin(self, call: Call) -> None:
         """Let a new call be sent: at once if it shares with none and nothing is before it, otherwise in its turn."""
+        if call.holds and not self._is_within_budget(call):
+            return
         shares = self._policy.enabled and call.request.batchable
         sealing = self._sealing
         if not shares and sealing.is_idle and self._admission.is_free(call.request, call):
@@ -501,6 +530,24 @@ class Lane:
         if not shares:
             sealing.hurry()
         sealing.wake()
+
+    def _is_within_budget(self, call: Call) -> bool:
+        """Return whether a call may be sent beside others of its scope; otherwise it waits for them, or is refused."""
+        try:
+            if all(hold.taken or hold.take() for hold in call.holds):
+                return True
+        except CapacityBudgetExceededError as error:
+            self._give_up(call, error)
+        else:
+            self._ledger.held_up(call)
+        return False
+
+    def _let_go_on_within(self, call: Call, error: CapacityBudgetExceededError | None) -> None:
+        """Begin a call that has waited for the budget of its scope, or give it up."""
+        if error is None:
+            self._begin(call)
+        else:
+            self._give_up(call, error)
 
     def _let_in(self, call: Call) -> None:
         """Queue a call as soon as it has the units that it needs: at once, as a rule."""
@@ -549,7 +596,7 @@ class Lane:
             return
         if future.cancelled():
             self._backoffs.withdraw(call)
-            if self._admission.waits(call):
+            if self._admission.waits(call) or call.is_held:
                 self._close_one(call)
             task = call.task
             if not self._rules.writes and task in self.tasks and not any(each.wanted for each in self.tasks[task]):
@@ -813,6 +860,8 @@ class Lane:
                     if rules.has_turn(after):
                         self._begin(after)
             self.open.discard(call)
+            if call.holds:
+                call.give_back()
             if call.ticket is not None:
                 self._admission.leave(call)
         if calls:

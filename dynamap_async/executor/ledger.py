@@ -1,11 +1,11 @@
 """The ledger: what happens to requests is counted and logged here, each fact in one place; observers are told.
 
 Invariant: the session's units are those that were reported, and the sum of what all accounts have of their own, the
-entry of what was awaited outside of any scope included. Requests and items that several accounts share are not divided:
-they count for each. An answer that comes after its scope was left, or its waiter was cancelled, still counts. A session
-without scopes divides nothing. Every RequestQueued is followed by one RequestEnded of the same waiter, and every
-RequestSent by one RequestAnswered, also where it is cancelled; without observers no event is made. No observer breaks,
-or changes, the request that it is told of.
+entry of what was awaited outside of any scope included. What is supposed besides is counted apart. Requests and items
+that several accounts share are not divided: they count for each. An answer that comes after its scope was left, or its
+waiter was cancelled, still counts. A session without scopes divides nothing. Every RequestQueued is followed by one
+RequestEnded of the same waiter, and every RequestSent by one RequestAnswered, also where it is cancelled; without
+observers no event is made. No observer breaks, or changes, the request that it is told of.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -33,15 +34,26 @@ from dynamap_async.events import (
     Observer,
     RequestAnswered,
     RequestEnded,
+    RequestHeldUp,
     RequestQueued,
     RequestRetried,
     RequestSent,
 )
 from dynamap_async.executor.accounts import Account, Counted, Estimate, Limits, Place, current
 from dynamap_async.executor.admission import Admission
-from dynamap_async.executor.calls import Call, Measure, Settlement, divide, json_size
-from dynamap_async.executor.consumed import METERED, Spending, is_metered, least, parts_in, reports, spendings
+from dynamap_async.executor.calls import Call, Measure, Settlement, Supposed, divide, json_size
+from dynamap_async.executor.consumed import (
+    METERED,
+    Spending,
+    is_metered,
+    least,
+    parts_in,
+    reports,
+    spendings,
+    worst,
+)
 from dynamap_async.executor.pacing.estimates import Estimates, spent_units
+from dynamap_async.executor.unreported import is_lost, supposed
 from dynamap_async.request import Request, tables_of
 from dynamap_async.statistics import Statistics
 from dynamap_async.usage import Usage
@@ -118,17 +130,19 @@ class Expectations:
     def __init__(self) -> None:
         self._estimates: Final = Estimates()
 
-    def of(self, request: Request) -> Estimate:
-        """Return the read units and the write units, in halves, that a request is expected to take."""
+    def of(self, request: Request) -> tuple[Estimate, Estimate]:
+        """Return what a request is expected to take, and the most that it may: read and write units, in halves."""
         reads, writes = least(request)
         expected = self._estimates.of(request)
-        if self._estimates.answered(expected.kind) < _ENOUGH:
-            return reads, writes
-        units = expected.units
-        return (
-            max(reads, int(2 * sum(units[place] for place in units if not place.writes))),
-            max(writes, int(2 * sum(units[place] for place in units if place.writes))),
-        )
+        if self._estimates.answered(expected.kind) >= _ENOUGH:
+            units = expected.units
+            reads = max(reads, int(2 * sum(units[place] for place in units if not place.writes)))
+            writes = max(writes, int(2 * sum(units[place] for place in units if place.writes)))
+        most_reads, most_writes = worst(request)
+        if (most := self._estimates.most_of(expected)) is not None:
+            halves = math.ceil(2 * most)
+            most_reads, most_writes = min(most_reads, halves), min(most_writes, halves)
+        return (reads, writes), (max(reads, most_reads), max(writes, most_writes))
 
     def learn(self, settlement: Settlement) -> None:
         """Learn what an exchange took."""
@@ -217,6 +231,12 @@ class Ledger:
                 counts[place] += number
         return self._whole.statistics(queued, in_flight)
 
+    def average_units(self, operation: str, table: str) -> float | None:
+        """Return how many read units a request of an operation on a table took on average; None if none told."""
+        tally = self._counts.get((operation, table))
+        told = 0 if tally is None else tally.requests - tally.unreported_requests
+        return None if tally is None or not told else round(tally.halves[0] / 2 / told, 1)
+
     def begin_scope(self, limits: Limits) -> None:
         """Divide what requests take from now on among scopes.
 
@@ -229,9 +249,13 @@ class Ledger:
         if limits and self._expectations is None:
             self._expectations = Expectations()
 
+    def estimates(self, request: Request) -> tuple[Estimate, Estimate]:
+        """Return what a request is expected to take, and the most that it may take: read and write units, in halves."""
+        return ((0, 0), (0, 0)) if self._expectations is None else self._expectations.of(request)
+
     def estimate(self, request: Request) -> Estimate:
         """Return what a request is expected to take, before it is sent: read units and write units, in halves."""
-        return (0, 0) if self._expectations is None else self._expectations.of(request)
+        return self.estimates(request)[0]
 
     @property
     def expects(self) -> bool:
@@ -269,6 +293,23 @@ class Ledger:
                     )
                 )
         return first
+
+    def held_up(self, call: Call) -> None:
+        """Tell the observers that a call waits for the budget of its scope."""
+        if self.observed:
+            awaited = next((hold.awaited for hold in call.holds if hold.awaited is not None), None)
+            self._observers.tell(
+                RequestHeldUp(
+                    at=_now(),
+                    waiter_ids=call.waiter_ids,
+                    operation=call.request.operation,
+                    table=call.request.table,
+                    reason="budget",
+                    index=call.request.index,
+                    writes=call.request.writes,
+                    scope=None if awaited is None else awaited.name,
+                )
+            )
 
     def sent(self, request: Request, carried: Sequence[Call]) -> Exchange | None:
         """Count a request that is put on the wire.
@@ -363,7 +404,7 @@ class Ledger:
             parts: of a batch, what it says of each identity.
         """
         spent, admission = spendings(request, answer), self._admission
-        plain = exchange is None and not left_over and not self.scoped
+        plain = exchange is None and not left_over and not self.scoped and carried[0].supposed is None
         if not plain or not (admission is None or admission.only_counts):
             settlement = Settlement(request, carried, spent, self._measure, None, left_over, throttled, parts)
             for call in left_over:
@@ -428,10 +469,42 @@ class Ledger:
             self._settle_by_scopes(settlement, payers, answer)
         elif self._whole is not self.own:
             _settle_undivided(self.own, settlement, answer)  # it was sent before the first scope began
+        if settlement.error is not None:
+            self._suppose(settlement, payers)
+        elif settlement.spent is not None and len(settlement.carried) == 1 and settlement.carried[0].supposed:
+            self._correct(settlement.carried[0], settlement.spent, payers)
         if self._expectations is not None:
             self._expectations.learn(settlement)
         if self._admission is not None:
             self._admission.settled(settlement)
+
+    def _suppose(self, settlement: Settlement, payers: Mapping[Call, Payers] | None) -> None:
+        """Count what was taken and not reported, as far as it can be supposed."""
+        operation, lost = settlement.request.operation, is_lost(settlement.error)
+        for call, spending in supposed(settlement, self._counts):
+            self._suppose_one(operation, spending, None if payers is None else payers[call])
+            if lost:
+                before = call.supposed or Supposed(operation)
+                call.supposed = Supposed(operation, before.attempts + 1, before.halves + spending.halves)
+
+    def _suppose_one(self, operation: str, spending: Spending, paying: Payers | None) -> None:
+        self._whole.suppose(operation, spending, spending.halves)
+        if paying is not None:
+            for account, halves in _shared(spending.halves, paying):
+                for book in self._books(account):
+                    book.suppose(operation, spending, halves)
+        elif self._whole is not self.own:
+            self.own.suppose(operation, spending, spending.halves)
+
+    def _correct(self, call: Call, spent: Sequence[Spending], payers: Mapping[Call, Payers] | None) -> None:
+        """Let lost attempts have taken what an answer to the same request took."""
+        told, call.supposed = call.supposed, None
+        request = call.request
+        if told is not None and not request.tables:
+            real = sum(each.halves for each in spent if each.writes is request.writes)
+            difference = real * told.attempts - told.halves
+            spending = Spending(request.table, None, False, request.writes, difference)
+            self._suppose_one(told.operation, spending, None if payers is None else payers[call])
 
     def _settle_by_scopes(self, settlement: Settlement, payers: Mapping[Call, Payers], answer: Body | None) -> None:
         operation = settlement.request.operation
@@ -460,10 +533,8 @@ class Ledger:
     def _divide(self, settlement: Settlement, payers: Mapping[Call, Payers]) -> None:
         operation = settlement.request.operation
         for call, own in settlement.divided():
-            paying = payers[call]
             for spending in own:
-                # A key that several wait for is shared equally.
-                for account, halves in zip(paying, divide(spending.halves, [1] * len(paying)), strict=True):
+                for account, halves in _shared(spending.halves, payers[call]):
                     for book in self._books(account):
                         book.spend(operation, spending, halves)
 
@@ -602,6 +673,11 @@ class Ledger:
         if self.observed:
             models, keys = tuple(model for model, _ in items), tuple(key for _, key in items)
             self._observers.tell(InvalidItemsSkipped(at=_now(), table=table, index=index, models=models, keys=keys))
+
+
+def _shared(halves: int, paying: Payers) -> Iterable[tuple[Account | None, int]]:
+    """Return what each of those pays who wait for one key: they share equally."""
+    return zip(paying, divide(halves, [1] * len(paying)), strict=True)
 
 
 def items_of(call: Call, answer: Body) -> int:

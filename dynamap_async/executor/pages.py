@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias
 from typing_extensions import TypeVar
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.errors import CapacityBudgetExceededError, ResourceNotFoundError
 from dynamap_async.executor.accounts import bare_context
 from dynamap_async.executor.anyio_scopes import shielded
 from dynamap_async.executor.gather import together
@@ -295,11 +295,11 @@ class SegmentPages:
         """
         self._fetch_more()
         await self._drop_last()
-        if not any(task.done() for task in self._tasks.values()):
-            await asyncio.wait(self._tasks.values(), return_when=asyncio.FIRST_COMPLETED)
-        if self._closed:
-            return RawPage([], 0, None)
-        number = next(number for number, task in self._tasks.items() if task.done())
+        while (number := self._arrived()) is None:
+            running = [task for task in self._tasks.values() if not task.done()]
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            if self._closed:
+                return RawPage([], 0, None)
         answer = self._tasks.pop(number).result()
         page = self._take(number, answer)
         if self.ended:
@@ -307,6 +307,15 @@ class SegmentPages:
         else:
             self._fetch_more()
         return page
+
+    def _arrived(self) -> int | None:
+        """Return the number of a part whose page has come, or failed; None if none has.
+
+        One that was refused for want of a budget comes after all others: what is under way is paid for.
+        """
+        done = [number for number, task in self._tasks.items() if task.done()]
+        paid = [number for number in done if not _is_over_budget(self._tasks[number])]
+        return next(iter(paid if len(done) < len(self._tasks) else paid or done), None)
 
     async def _drop_last(self) -> None:
         """Let the page go that was returned last, of which all items were given out: slowly, for it may be large."""
@@ -389,6 +398,10 @@ class SegmentPages:
             cancel_from_anywhere(task)
 
 
+def _is_over_budget(task: asyncio.Task[Body]) -> bool:
+    return not task.cancelled() and isinstance(task.exception(), CapacityBudgetExceededError)
+
+
 _LOOK_ITEMS: Final = 100
 """After how many items the clock is looked at."""
 
@@ -447,6 +460,15 @@ class _OpenRead:
         return self._start if self._last is None else self.part.position(self._last)
 
 
+async def _filled(read: _OpenRead) -> CapacityBudgetExceededError | None:
+    """Fetch for one read; return why it may not, so that what is under way for others, and paid for, goes on."""
+    try:
+        await read.fill()
+    except CapacityBudgetExceededError as error:
+        return error
+    return None
+
+
 class MergedPages:
     """The pages of several sorted reads, merged. Where items are equal, the read with the lower number comes first."""
 
@@ -498,7 +520,9 @@ class MergedPages:
         if len(hungry) == 1:
             await hungry[0].fill()
         else:
-            await together([source.fill() for source in hungry])
+            over_budget = [error for error in await together([_filled(source) for source in hungry]) if error]
+            if over_budget:
+                raise over_budget[0]
         items = await self._merge()
         self._sources = {number: source for number, source in self._sources.items() if not source.finished}
         if self._remaining is not None:
@@ -508,6 +532,10 @@ class MergedPages:
             for source in self._sources.values():
                 source.pages.pause()
         return RawPage(items, len(items), self._position())
+
+    def unsorted(self) -> list[WireItem]:
+        """Return what was read and not given out, because items may come before it that were not read."""
+        return [*self._merged, *(item for source in self._sources.values() for item in source.items)]
 
     def want_more(self, items: int) -> None:
         """Ask for so many items more than at first; see ``Pages.want_more``."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Any, Final
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import ServiceError, TransportError
+from dynamap_async.executor.accounts import Hold
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.calls import Call, Waiter
 from dynamap_async.executor.consumed import metered
@@ -154,6 +156,8 @@ class Singles:
         self.under_way[call] = asyncio.current_task()
         failure: type[BaseException] | None = None
         try:
+            if call.waiters[0].reserved is not None and not call.holds:
+                await self._within_budget(call)
             while True:
                 try:
                     answer = await self._attempt(call)
@@ -186,11 +190,26 @@ class Singles:
         waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), account, reserved)
         return Call(request, [waiter])
 
+    async def _within_budget(self, call: Call) -> None:
+        """Wait until a call may be sent beside others of its scope.
+
+        Raises:
+            CapacityBudgetExceededError: it would take more than is left.
+        """
+        account = call.waiters[0].account
+        assert account is not None  # noqa: S101 - nothing else is reserved
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        hold = Hold(account, call.request, self._ledger.estimates, partial(_settle, turn))
+        call.holds = (hold,)
+        if not hold.take():
+            self._ledger.held_up(call)
+            await turn
+
     def _end(self, call: Call, failure: type[BaseException] | None) -> None:
         del self.under_way[call]
         if call.ticket is not None:
             self._admission.leave(call)
-        if call.waiters[0].reserved is not None:
+        if call.holds or call.waiters[0].reserved is not None:
             call.give_back()
         if self._ledger.observed:
             self._ledger.left(call, call.waiters[0].number, failure)
@@ -239,3 +258,13 @@ class Singles:
         if before is None or task is None:
             return False
         return task.uncancel() <= before and isinstance(error, asyncio.CancelledError)
+
+
+def _settle(turn: asyncio.Future[None], error: Exception | None) -> None:
+    """Let whoever waits for its turn go on, if it still does."""
+    if turn.done():
+        return
+    if error is None:
+        turn.set_result(None)
+    else:
+        turn.set_exception(error)

@@ -8,7 +8,7 @@ from dynamap_async.models.callers import warn_caller
 from dynamap_async.models.changes import REMOVED, Changes, Known, Removed, changed, changes, difference, known
 from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.conversions import decoder_for, fits
-from dynamap_async.models.definition import Definition
+from dynamap_async.models.definition import Definition, IndexMembers
 from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
@@ -54,6 +54,7 @@ __all__ = [
     "GlobalIndex",
     "Hooks",
     "Index",
+    "IndexMembers",
     "Key",
     "KeyValue",
     "Kind",

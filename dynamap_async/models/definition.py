@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+import orjson
 from pydantic import BaseModel
 
 from dynamap_async.dataclass import dataclass
@@ -44,6 +45,10 @@ MOST: Final = 512
 """How many shapes are kept with one model: programs have a few dozen."""
 MOST_BYTES: Final = 2**20
 """About how much memory they may take together."""
+
+
+IndexMembers: TypeAlias = tuple[tuple[str, tuple[bytes, ...]], ...]
+"""Each global index of a table, with what is found in the JSON of an item that has an entry there."""
 
 
 class Compiled(dict[Hashable, Any]):
@@ -207,6 +212,12 @@ class Definition(Generic[M]):
     def _key_fields(self) -> tuple[FieldPlan, ...]:
         table = self.require_table("used as an item")
         return tuple(self.fields[self.field_names[name]] for name in table.keys.names)
+
+    @cached_property
+    def index_members(self) -> IndexMembers:
+        """Each global index with what is found in the JSON of an item that has an entry there; see ``Put``."""
+        indexes = () if self.table is None else self.table.global_indexes
+        return tuple((index.name, tuple(orjson.dumps(name) + b":" for name in index.keys.names)) for index in indexes)
 
     @cached_property
     def plain_keys(self) -> PlainKeys:

@@ -13,6 +13,7 @@ from dynamap_async.codec import item_size
 from dynamap_async.expressions import Condition
 from dynamap_async.models import (
     Definition,
+    IndexMembers,
     Model,
     WriteKind,
     definition_of,
@@ -56,14 +57,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
     """
 
-    __slots__ = (
-        "_item",
-        "_json",
-        "_key",
-        "_number",
-        "_stamps",
-        "_wire",
-    )
+    __slots__ = ("_item", "_json", "_key", "_number", "_stamps", "_wire")
 
     kind: WriteKind | None = "put"
 
@@ -202,8 +196,9 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         """
         table, target = self._place(context)
         write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
-        content = {"Item": self._sent(context)}
-        return self._request("PutItem", table, target, content, self._guards(context), write_id)
+        content, members = {"Item": self._sent(context)}, self._definition.index_members
+        unindexed = partial(_indexes_without, self._json, members) if members else None
+        return self._request("PutItem", table, target, content, self._guards(context), write_id, unindexed)
 
     def part(self, context: Context) -> Part:
         """Return what a transaction says of the item.
@@ -266,6 +261,15 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         if self._stamps:
             give(self._item, self._stamps)
         remember(self._item, self._json)
+
+
+def _indexes_without(json: bytes, members: IndexMembers) -> tuple[str, ...]:
+    """Return the global indexes in which an item has no entry.
+
+    Its JSON is searched, not read: a map inside of it that has a member of the same name passes for the attribute,
+    and the write is expected to take more than it does.
+    """
+    return tuple([index for index, needed in members if not all(member in json for member in needed)])
 
 
 def _size_of(json: bytes) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
@@ -268,6 +268,7 @@ def write_request(
     conditions: tuple[Condition, ...],
     *,
     write_id: WriteId | None = None,
+    unindexed: Callable[[], tuple[str, ...]] | None = None,
 ) -> Request:
     """Return the request of a put, a delete or a check: unconditional ones may travel together.
 
@@ -278,6 +279,7 @@ def write_request(
         content: the member that says what is written.
         conditions: what must hold of the stored item.
         write_id: by which the write is recognised in the stored item.
+        unindexed: tells in which global indexes the item that is put has no entry.
     """
     members: dict[str, Any] = {}
     if conditions:
@@ -292,6 +294,7 @@ def write_request(
         writes=True,
         conditional=bool(members),
         write_id=write_id,
+        unindexed=unindexed,
     )
 
 
@@ -356,6 +359,7 @@ class WholeItemWrite(Write[R_co]):
         content: dict[str, Any],
         guards: tuple[Condition, ...],
         write_id: WriteId | None = None,
+        unindexed: Callable[[], tuple[str, ...]] | None = None,
     ) -> Request:
         """Return the request; one without conditions, of which the old item is not asked, may travel with others.
 
@@ -366,8 +370,11 @@ class WholeItemWrite(Write[R_co]):
             content: the member that says what is written.
             guards: the conditions that come before the caller's.
             write_id: by which the write is recognised in the stored item.
+            unindexed: tells in which global indexes the item has no entry.
         """
-        request = write_request(operation, table, target, content, (*guards, *self._conditions), write_id=write_id)
+        request = write_request(
+            operation, table, target, content, (*guards, *self._conditions), write_id=write_id, unindexed=unindexed
+        )
         if self._returns is None:
             return request
         return replace(

@@ -11,9 +11,11 @@ import orjson
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
+from dynamap_async.limits import PAGE_BYTES
 from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
 from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.schema import IndexSchema, KeySchema
+from dynamap_async.units import page_read_units
 from dynamap_async.wire import Body, WireKey
 
 TABLE: Final = "the table"
@@ -153,6 +155,16 @@ class Plan:
     """The full names of all tables that are read, in order, where there is one per period and it takes several."""
     in_turn: bool = False
     """Whether, with a limit, the tables are read one after the other, and no further than needed."""
+    average_page_units: float | None = None
+    """The read units that a page of this operation on this table took on average in the session; None where none was
+    read, or the query is of no session."""
+
+    @property
+    def page_units(self) -> tuple[float, float]:
+        """The fewest and the most read units that one page takes."""
+        consistent = bool(self.body.get("ConsistentRead"))
+        # A page ends with the item that goes over its limit.
+        return page_read_units(0, consistent=consistent), page_read_units(PAGE_BYTES + 1, consistent=consistent)
 
     def __str__(self) -> str:
         way = "the table" if self.index is None else f"the {self.index_kind} index {self.index!r}"
@@ -168,6 +180,7 @@ class Plan:
         if self.completion is not None:
             lines.append(f"  completion     {self.completion}")
         lines.append(f"  order          {self._order()}")
+        lines.append(f"  cost           {self._cost()}")
         lines += [f"  hazard         {hazard}" for hazard in self.hazards]
         lines.append(f"  request        {orjson.dumps(self.body).decode()}")
         return "\n".join(lines)
@@ -178,6 +191,12 @@ class Plan:
             turn = "; with a limit one table after the other" if self.in_turn else ""
             return f", in {self.queries} queries{shards}, merged{turn}"
         return "" if self.segments is None else f", in {self.segments:,} segments"
+
+    def _cost(self) -> str:
+        fewest, most = self.page_units
+        average = self.average_page_units
+        known = "" if average is None else f"; {average:g} on average in this session"
+        return f"{fewest:g} to {most:g} read units a page{known}"
 
     def _order(self) -> str:
         if self.operation == "Scan":

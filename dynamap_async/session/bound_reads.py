@@ -10,7 +10,17 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 
 from dynamap_async.expressions import Selectable
 from dynamap_async.operations import Page, Reads, Refinable, Segmentable, reading_into, selecting, with_unknown
-from dynamap_async.planning import Context, Grouped, Invalid, InvalidItem, ReadSpec, Unknown, UnknownItem
+from dynamap_async.planning import (
+    Context,
+    Grouped,
+    Invalid,
+    InvalidItem,
+    Plan,
+    ReadSpec,
+    Unknown,
+    UnknownItem,
+    replace_fields,
+)
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.stream import ItemStream
 
@@ -60,6 +70,16 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
 
     def _run(self) -> Coroutine[Any, Any, list[ItemT]]:
         return self._runner.execute(self._query)
+
+    def explain(self) -> Plan:
+        """Return what the query will do, and what a page took until now, without sending anything. Print it to read it.
+
+        Raises:
+            OperationError: no table or index answers the query, or the service would refuse it.
+        """
+        plan = super().explain()
+        ledger = self._runner.executor.ledger
+        return replace_fields(plan, average_page_units=ledger.average_units(plan.operation, plan.table))
 
     def __aiter__(self) -> ItemStream[ItemT]:
         return self.stream()

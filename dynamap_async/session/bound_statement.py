@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.errors import ItemValidationError, OperationError, ServiceError
+from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, ServiceError
 from dynamap_async.executor import Executor, Pages
 from dynamap_async.models import AfterRead
 from dynamap_async.operations import Statement
@@ -78,6 +78,9 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
             raise failure from (None if failure is error else error)
         except ItemValidationError as error:
             raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
+        except CapacityBudgetExceededError as error:
+            error.items = tuple(items)
+            raise
         finally:
             await pages.aclose()
         if hooks := self._after_read():

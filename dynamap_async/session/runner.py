@@ -6,7 +6,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
-from dynamap_async.errors import BatchError, ItemFailure, ItemValidationError, OperationError, ServiceError
+from dynamap_async.errors import (
+    BatchError,
+    CapacityBudgetExceededError,
+    ItemFailure,
+    ItemValidationError,
+    OperationError,
+    ServiceError,
+)
 from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
 from dynamap_async.models import AfterRead, Model, definition_of
 from dynamap_async.operations import (
@@ -216,6 +223,12 @@ class Runner:
                 items += self._skip(pages, reading, found) if skips else found
         except ItemValidationError as error:
             raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
+        except CapacityBudgetExceededError as error:
+            if isinstance(pages, MergedPages):
+                found = await PageDecoding(decode, pages.unsorted(), pace).finish()
+                items += self._skip(pages, reading, found) if skips else found
+            error.items = tuple(items)
+            raise
         finally:
             await pages.aclose()
         if hooks := self._after_read(operation.spec):

@@ -5,7 +5,18 @@ import random
 
 import pytest
 
-from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Priority, RetryPolicy, Session, Throughput, attr
+from dynamap_async import (
+    Attr,
+    CapacityPolicy,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Priority,
+    RetryPolicy,
+    Session,
+    Throughput,
+    attr,
+)
 from dynamap_async.errors import ServiceError, ThrottledError
 
 
@@ -184,3 +195,58 @@ async def test_without_retries_a_refusal_fails_at_once_though_others_are_served(
             await session.put(Counter(name="one more"))
     assert failed.value.attempts == 1
     assert table.refused == 1
+
+
+class Place(Model, table="places", throughput=Throughput(read=1000, write=1000)):
+    name: PartitionKey[str]
+    city: Attr[str | None] = attr(default=None)
+
+    by_city = GlobalIndex(partition_key="city", throughput=Throughput(read=10, write=10))
+
+
+class Indexed(Table):
+    """A table of 1,000 units with an index of 10."""
+
+    def __init__(self):
+        super().__init__(1000)
+        self.index = Table(10)
+
+    async def send(self, request):
+        await asyncio.sleep(0.02)
+        entries = request.body["RequestItems"]["places"] if "RequestItems" in request.body else None
+        items = [request.body["Item"]] if entries is None else [each["PutRequest"]["Item"] for each in entries]
+        left, indexed = [], 0
+        for item in items:
+            if "city" in item and not self.index.take():
+                left.append(item)
+                continue
+            indexed += "city" in item
+            self.take()
+        if len(left) == len(items):
+            error = refusal()
+            error.reasons = ("IndexWriteProvisionedThroughputExceeded arn:aws:table/places/index/by_city",)
+            raise error
+        units = float(len(items) - len(left))
+        told = {"TableName": "places", "CapacityUnits": units + indexed, "Table": {"CapacityUnits": units}}
+        if indexed:
+            told["GlobalSecondaryIndexes"] = {"by_city": {"CapacityUnits": float(indexed)}}
+        if entries is None:
+            return {"ConsumedCapacity": told}
+        again = [{"PutRequest": {"Item": item}} for item in left]
+        return {"UnprocessedItems": {"places": again} if again else {}, "ConsumedCapacity": [told]}
+
+
+@pytest.mark.parametrize("limits", ["throttles", "declared"])
+async def test_a_put_without_an_entry_in_an_index_does_not_wait_for_that_index(limits):
+    async with Session(transport=Indexed(), capacity=CapacityPolicy(limits=limits)) as session:
+        waiting = asyncio.create_task(session.put_many(Place(name=f"{n}", city="Oslo") for n in range(200)))
+        await asyncio.sleep(5)
+        assert session._runner.executor.held_up > 0
+        times = []
+        for number in range(20):
+            begin = now()
+            await session.put_many(Place(name=f"elsewhere {number} {each}") for each in range(3))
+            times.append(now() - begin)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert max(times) < 0.05

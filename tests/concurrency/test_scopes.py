@@ -311,14 +311,30 @@ async def test_equal_reads_that_wait_together_are_set_aside_once(open_session, p
     assert units(scope.usage) == (0.5, 0.0)
 
 
-async def test_a_cancelled_waiter_returns_its_reservation(open_session, transport, prices, get):
+async def test_a_waiter_that_is_cancelled_before_it_is_sent_returns_its_reservation(
+    open_session, transport, prices, get
+):
+    transport.latency, transport.max_connections = 1.0, 1
+    async with open_session() as session:
+        other = asyncio.create_task(get(session, 0))
+        await asyncio.sleep(0.1)
+        async with session.scope("s", max_read_units=0.5) as scope:
+            with anyio.move_on_after(0.5):
+                await get(session, 1)
+            await get(session, 2)
+        await other
+    assert units(scope.usage) == (0.5, 0.0)
+    assert scope.usage.unreported_requests == 0
+
+
+async def test_a_read_that_is_cancelled_under_way_counts_against_the_budget(open_session, transport, prices, get):
     transport.latency = 1.0
     async with open_session() as session, session.scope("s", max_read_units=0.5) as scope:
         with anyio.move_on_after(0.5):
             await get(session, 1)
-        transport.latency = 0.0
-        await get(session, 2)
-    assert units(scope.usage) == (0.5, 0.0)
+        with pytest.raises(CapacityBudgetExceededError, match="0.5 of them estimated"):
+            await get(session, 2)
+    assert (scope.usage.read_units, scope.usage.estimated_read_units) == (0.0, 0.5)
     assert scope.usage.unreported_requests == 1
 
 

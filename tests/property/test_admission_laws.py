@@ -161,7 +161,7 @@ FAULTS = st.lists(
 POLICIES = [
     CapacityPolicy(),
     CapacityPolicy(limits=Throughput(read=1, write=2)),  # much is larger than these buckets
-    CapacityPolicy(limits=Throughput(read=30, write=30), target_utilization=0.5, share=0.5),
+    CapacityPolicy(limits=Throughput(read=30, write=30), share=0.25),
 ]
 
 

@@ -206,6 +206,8 @@ def check(session, service, scopes):
     for scope in every:
         budget = scope._account.budget
         assert (budget._reads, budget._writes) == (0, 0), "something stays reserved"
+        assert (budget._most_reads, budget._most_writes) == (0, 0), "something stays set aside"
+        assert not scope._account.line, "somebody waits for a budget"
 
 
 # Every step there is, so that a step takes one draw.
@@ -226,7 +228,8 @@ FAULTS = ["none", "none", "none", "silent", "throttled", "failed", "lost", "refu
     steps=st.lists(st.sampled_from(STEPS), min_size=1, max_size=20),
     faults=st.lists(st.sampled_from(FAULTS), max_size=20),
     seed=st.integers(0, 2**16),
-    limits=st.sampled_from([{}, {"max_read_units": 10**6}]),  # without limits, a bulk call's requests are one thing
+    # Without limits, a bulk call's requests are one thing; where they are near, requests wait for each other.
+    limits=st.sampled_from([{}, {"max_read_units": 10**6}, {"max_read_units": 40, "max_write_units": 60}]),
 )
 def test_the_accounts_add_up_to_what_was_reported_to_half_a_unit(virtual_clock, steps, faults, seed, limits):
     with asyncio.Runner(loop_factory=virtual_clock) as runner:

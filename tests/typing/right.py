@@ -918,7 +918,7 @@ async def _application(scope: Connection, receive: Receive, send: Send) -> None:
 
 def policies() -> None:
     Session(capacity=CapacityPolicy())
-    Session(capacity=CapacityPolicy(limits="describe", share=1 / 8, target_utilization=0.9))
+    Session(capacity=CapacityPolicy(limits="describe", share=1 / 8))
     policy = CapacityPolicy(limits=Throughput(read=10, write=2), hot_partition_units_per_second=500, enabled=False)
     assert_type(policy.share, float)
     assert_type(policy.hot_partition_units_per_second, float | None)

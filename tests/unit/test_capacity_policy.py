@@ -9,11 +9,11 @@ from dynamap_async import CapacityPolicy, Throughput
     ("settings", "message"),
     [
         ({"limits": "guess"}, 'limits=.guess.*"describe"'),
-        ({"target_utilization": 0}, "target_utilization=0"),
-        ({"target_utilization": 1.1}, "target_utilization=1.1"),
         ({"share": -1}, "share=-1"),
+        ({"share": 0}, "share=0"),
+        ({"share": 1.1}, "share=1.1"),
     ],
-    ids=["limits", "no target", "too high a target", "share"],
+    ids=["limits", "share", "no share", "too high a share"],
 )
 def test_a_setting_that_cannot_be_meant_is_refused(settings, message):
     with pytest.raises(ValueError, match=message):

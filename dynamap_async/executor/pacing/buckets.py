@@ -11,6 +11,7 @@ from typing import Final
 
 from dynamap_async.config import Priority
 from dynamap_async.executor.pacing.pace import FIRST_RATE, Pace
+from dynamap_async.usage import PaceState
 
 _KEPT_BACK: Final = {Priority.INTERACTIVE: 0.0, Priority.BATCH: 0.05, Priority.BACKGROUND: 0.1}
 """Seconds' worth of units that a request leaves in the bucket, for more urgent ones that may come."""
@@ -29,7 +30,7 @@ _CREDIT_SECONDS: Final = 10.0
 class Bucket:
     """Units that come at a rate, and are kept up to so many seconds' worth."""
 
-    __slots__ = ("_at", "_credit", "_kept_seconds", "_lent", "pace", "tokens")
+    __slots__ = ("_at", "_credit", "_kept_seconds", "_lent", "pace", "since", "state", "tokens")
 
     def __init__(self, kept_seconds: float, now: float) -> None:
         """Create an empty bucket: what the service may have kept for others is not ours.
@@ -41,6 +42,10 @@ class Bucket:
         self.pace: Final = Pace()
         self.tokens: float = 0.0
         """Units that are there; less than nothing for a debt."""
+        self.state: PaceState = "open"
+        """What was believed of it when that was looked at last."""
+        self.since: float = now
+        """Since when."""
         self._kept_seconds: Final = kept_seconds
         self._at = now
         self._lent = 0.0
@@ -60,6 +65,14 @@ class Bucket:
     def depth(self) -> float:
         """Most units that it can hold."""
         return math.inf if self.pace.rate is None else self.pace.rate * self._kept_seconds
+
+    def changes(self, now: float) -> PaceState | None:
+        """Look at what is believed of it; return what was believed before, None if that is the same."""
+        before, self.state = self.state, self.pace.state(now)
+        if before == self.state:
+            return None
+        self.since = now
+        return before
 
     def suppose(self) -> None:
         """Take it for a slow one, until it is known how fast it is; a first call's units are lent."""

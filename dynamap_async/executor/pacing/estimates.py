@@ -82,6 +82,8 @@ MOST_KINDS: Final = 2_000
 """Of how many kinds of requests something is remembered: that of which nothing was learned for longest is forgotten."""
 _MEMORY: Final = 64
 """Over about how many requests the averages are taken."""
+_DOUBT: Final = 16.0
+"""How many times more than ever seen another request may take, where one was answered; less, the more there were."""
 
 
 class Kind(NamedTuple):
@@ -97,6 +99,12 @@ class Kind(NamedTuple):
     """How many binary digits their limit has; 0 for none."""
     tables: tuple[str, ...] = ()
     """The tables, where there are several."""
+    unindexed: tuple[str, ...] = ()
+    """The global indexes in which what is put has no entry."""
+
+    def concerns(self, place: Place) -> bool:
+        """Return whether such a request may take units there."""
+        return place.table in (self.tables or (self.table,)) and place.index_name not in self.unindexed
 
 
 class Estimate(NamedTuple):
@@ -111,7 +119,7 @@ class Estimate(NamedTuple):
 class _Average:
     """The units that a kind takes of each place, for one of weight 1."""
 
-    __slots__ = ("_kind", "_last", "_units", "_weights", "answered")
+    __slots__ = ("_kind", "_last", "_units", "_weights", "answered", "most")
 
     def __init__(self, kind: Kind) -> None:
         self._kind: Final = kind
@@ -120,6 +128,8 @@ class _Average:
         self._last: Estimate | None = None
         self.answered = 0
         """How many requests were learned from."""
+        self.most = 0.0
+        """The most units that one of weight 1 has taken lately."""
 
     def of(self, weight: float) -> Estimate:
         """Return what one of a weight is expected to take; until the next answer, of equal weights the same object."""
@@ -134,8 +144,33 @@ class _Average:
         self.answered += requests
         kept = (1 - 1 / _MEMORY) ** requests
         self._weights = self._weights * kept + weight
+        self.most = max(self.most * kept, sum(units.values()) / weight)
         for place in self._units.keys() | units.keys():
             self._units[place] = self._units.get(place, 0.0) * kept + units.get(place, 0.0)
+
+
+class _Group:
+    """Requests of one kind that one exchange carried."""
+
+    __slots__ = ("requests", "units", "weight")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.weight = 0.0
+        self.units: dict[Place, float] = {}
+
+    def add(self, estimate: Estimate) -> None:
+        self.requests += 1
+        self.weight += estimate.weight
+        for place, units in estimate.units.items():
+            self.units[place] = self.units.get(place, 0.0) + units
+
+    def part_of(self, groups: Iterable[_Group], place: Place) -> float:
+        """Return the part that it has in what was taken of a place: as was expected, otherwise by weight."""
+        together = sum([group.units.get(place, 0.0) for group in groups])
+        if together:
+            return self.units.get(place, 0.0) / together
+        return self.weight / sum([group.weight for group in groups])
 
 
 class Estimates:
@@ -155,10 +190,18 @@ class Estimates:
             bool(body.get("ConsistentRead")),
             limit.bit_length(),
             request.tables,
+            () if request.unindexed is None else request.unindexed(),
         )
         weight = weight_of(request)
         average = self._averages.get(kind)
         return Estimate(kind, weight, supposed_units(request)) if average is None else average.of(weight)
+
+    def most_of(self, expected: Estimate) -> float | None:
+        """Return the most units that a request may take, by what others of its kind took; None if none was answered."""
+        average = self._averages.get(expected.kind)
+        if average is None:
+            return None
+        return expected.weight * average.most * (1 + _DOUBT / average.answered)
 
     def answered(self, kind: Kind) -> int:
         """Return how many answers to requests of a kind were learned from."""
@@ -172,24 +215,20 @@ class Estimates:
             expected: the requests that one exchange carried, as far as they were carried out.
             spent: the units that it took.
         """
-        groups: dict[Kind, list[float]] = {}
+        groups: dict[Kind, _Group] = {}
         for estimate in expected:
-            group = groups.setdefault(estimate.kind, [0.0, 0.0, 0.0])
-            group[0] += 1
-            group[1] += estimate.weight
-            group[2] += sum(estimate.units.values())
-        for kind, (requests, weight, units) in groups.items():
-            concerned = _concerning(kind, spent)
-            # Where an exchange carried several kinds of requests to one table.
-            together = sum(group[2] for other, group in groups.items() if other.table == kind.table)
-            part = units / together if together else 1.0
+            group = groups.get(estimate.kind)
+            if group is None:
+                group = groups[estimate.kind] = _Group()
+            group.add(estimate)
+        for kind, group in groups.items():
+            taken = {place: units for place, units in spent.items() if kind.concerns(place)}
+            if len(groups) > 1:  # several kinds of requests, some of them perhaps to one table
+                for place in taken:
+                    concerned = [other for each, other in groups.items() if each.concerns(place)]
+                    taken[place] *= group.part_of(concerned, place)
             average = self._averages.pop(kind, None) or _Average(kind)
             self._averages[kind] = average  # last, for it is the newest
             if len(self._averages) > MOST_KINDS:
                 del self._averages[next(iter(self._averages))]
-            average.learn({place: taken * part for place, taken in concerned.items()}, weight, int(requests))
-
-
-def _concerning(kind: Kind, spent: Mapping[Place, float]) -> Mapping[Place, float]:
-    tables = kind.tables or (kind.table,)
-    return {place: units for place, units in spent.items() if place.table in tables}
+            average.learn(taken, group.weight, group.requests)

@@ -12,7 +12,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Table
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
@@ -21,6 +21,8 @@ from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estima
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
 from dynamap_async.executor.pacing.line import Line, Needs, Ticket
 from dynamap_async.request import Request
+from dynamap_async.statistics import BucketStatistics
+from dynamap_async.usage import PaceState
 from dynamap_async.wire import Body
 
 Limits: TypeAlias = Mapping[tuple[str | None, bool], float | None]
@@ -81,7 +83,7 @@ class Governor:
     def __init__(self, policy: CapacityPolicy) -> None:
         self.policy: Final = policy
         self.estimates: Final = Estimates()
-        self._part: Final = policy.share * policy.target_utilization
+        self._part: Final = policy.share
         self._needs: Final[dict[Kind, tuple[Estimate, Needs]]] = {}
         self._line: Final = Line()
         self._buckets: Final[dict[str, dict[Place, Bucket]]] = {}
@@ -91,6 +93,8 @@ class Governor:
         """Those that take much."""
         self.governed: Final[set[str]] = set()
         """The tables whose requests need tickets."""
+        self._changes: list[tuple[Place, Bucket, PaceState]] = []
+        """The buckets of which something else is believed than before, with that, and nobody was told of it."""
 
     @property
     def waiting(self) -> bool:
@@ -113,6 +117,45 @@ class Governor:
                 bucket.know((same.write if place.writes else same.read) * self._part, now)
         return bucket
 
+    def _look_at(self, place: Place, bucket: Bucket, now: float) -> None:
+        if (before := bucket.changes(now)) is not None:
+            self._changes.append((place, bucket, before))
+
+    def take_changes(self) -> Sequence[tuple[Place, Bucket, PaceState]]:
+        """Return the buckets of which something else is believed than before, each with what that was, once."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    def statistics(self, now: float) -> tuple[BucketStatistics, ...]:
+        """Return what is believed of the buckets that are not open."""
+        told: list[BucketStatistics] = []
+        for buckets in self._buckets.values():
+            for place, bucket in buckets.items():
+                self._look_at(place, bucket, now)
+                if bucket.state != "open":
+                    told.append(
+                        BucketStatistics(
+                            table=place.table,
+                            index=place.index_name,
+                            writes=place.writes,
+                            state=bucket.state,
+                            since=bucket.since,
+                            limit=bucket.pace.ceiling,
+                            units_per_second=bucket.pace.rate,
+                            delivered_units_per_second=bucket.pace.delivered.rate(now),
+                            waiting=self._line.waiting_for(bucket),
+                        )
+                    )
+        return tuple(sorted(told, key=lambda each: (each.table, each.index or "", each.writes)))
+
+    def short_of(self, ticket: Ticket) -> tuple[Place | None, Bucket]:
+        """Return the bucket for which a ticket that waits has to wait longest; of a partition's, no place."""
+        bucket, _ = max(ticket.needs, key=lambda need: need[0].seconds_until(need[1]))
+        for place in ticket.estimate.units:
+            if self._buckets.get(place.table, {}).get(place) is bucket:
+                return place, bucket
+        return None, bucket
+
     def suppose(self, table: str, now: float) -> None:
         """Hold requests to a table up to a small rate, until its limits are known."""
         self.governed.add(table)
@@ -125,6 +168,7 @@ class Governor:
             bucket = self.bucket(Place(table, index, writes), now)
             self._line.refill(bucket, now)
             bucket.know(None if limit is None else limit * self._part, now)
+            self._look_at(Place(table, index, writes), bucket, now)
         self.governed.add(table)
         self._let_go(table)
 
@@ -253,6 +297,7 @@ class Governor:
             real = spent.get(place, 0.0)
             bucket = self.bucket(place, now)
             bucket.pace.served(real, attempts, admitted_at, now)
+            self._look_at(place, bucket, now)
             if not bucket.open:
                 self._line.refill(bucket, now)
                 bucket.give(units - real)
@@ -281,6 +326,7 @@ class Governor:
             bucket = self.bucket(place, now)
             self._line.refill(bucket, now)
             bucket.refuse(attempts, admitted_at, now)
+            self._look_at(place, bucket, now)
             if not bucket.open:
                 new += self._govern(place.table)
             elif place.table in self.governed:

@@ -170,6 +170,10 @@ class Line:
         """Return the buckets that anyone waits for."""
         return {bucket for queue in self._queues for bucket in queue.buckets}
 
+    def waiting_for(self, bucket: Bucket) -> int:
+        """Return how many wait for the units of a bucket."""
+        return sum(len(queue.tickets) for queue in self._queues if bucket in queue.buckets)
+
     def waits_with(self, table: str) -> bool:
         """Return whether anyone waits who asks for a table alone."""
         return any(queue.first.estimate.kind.table == table for queue in self._queues)

@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from dynamap_async.usage import PaceState
+
 FIRST_RATE: Final = 100.0
 """Units a second to begin with, where most is refused before it is known what is delivered."""
 _TOLERATED: Final = 0.01
@@ -153,6 +155,18 @@ class Pace:
     def lowered(self) -> bool:
         """Whether refusals have made it less than what is known, or than any number."""
         return self.rate != self.ceiling
+
+    def state(self, now: float) -> PaceState:
+        """Return what is believed."""
+        if self._out:
+            return "out"
+        if self._suspected is not None:
+            return "trying"
+        if self.lowered and self.rate is not None and self._refused_at > -math.inf:
+            return "learned"
+        if now < self._expected_until:
+            return "other reasons"
+        return "open" if self.ceiling is None else "known"
 
     def know(self, ceiling: float | None) -> None:
         """Set what the limit is, None where there is none that is known; what was learned below the same one stays."""

@@ -530,6 +530,7 @@ def test_a_plan_prints_everything_that_will_happen(tweet):
         "  filter         Tweet.text.contains('x')",
         "  projection     text, likes",
         "  order          descending by likes",
+        "  cost           0.5 to 128.5 read units a page",
         "  hazard         the filter drops items after they were read and paid for; a page may come back empty",
         "  hazard         a global index is eventually consistent: it may not show the latest writes yet",
         (
@@ -542,12 +543,13 @@ def test_a_plan_prints_everything_that_will_happen(tweet):
 
 
 def test_a_plan_of_a_scan_names_its_hazard(plain):
-    assert str(Scan(plain).explain()).splitlines()[:6] == [
+    assert str(Scan(plain).explain()).splitlines()[:7] == [
         "Scan Plain in 'plains', through the table",
         "  key condition  none",
         "  filter         none",
         "  projection     every attribute",
         "  order          none that DynamoDB promises",
+        "  cost           0.5 to 128.5 read units a page",
         "  hazard         a scan reads, and pays for, every item of the table or index",
     ]
 

@@ -49,8 +49,8 @@ def test_an_on_demand_table_is_not_governed_any_more():
     [
         ({}, 100),
         ({"share": 1 / 8}, 12.5),
-        ({"target_utilization": 0.8}, 80),
-        ({"share": 0.5, "target_utilization": 0.5}, 25),
+        ({"share": 0.8}, 80),
+        ({"share": 0.25}, 25),
     ],
     ids=["all of it", "a share", "a target", "both"],
 )

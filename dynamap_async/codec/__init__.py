@@ -19,6 +19,7 @@ from dynamap_async.codec.forms import (
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
 from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
+from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
 from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.codec.plain import decode_any, encode_any, order_key
@@ -69,6 +70,7 @@ __all__ = [
     "KeyRole",
     "MapKey",
     "NativeDecode",
+    "NativeEncode",
     "Nested",
     "Part",
     "StoredForm",
@@ -103,6 +105,7 @@ __all__ = [
     "map_key",
     "map_of",
     "native_decoder",
+    "native_encoder",
     "nested_of",
     "null",
     "number_size",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum, Flag
 from typing import Any, cast
 
-from dynamap_async.codec.converter import Converter, Inline, Usual, Writer
+from dynamap_async.codec.converter import Converter, Usual
 from dynamap_async.codec.plain import encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.wire import AttributeValue, Tag
@@ -43,7 +43,8 @@ def enum_of(kind: type[Enum], value: Converter, *, exact: bool = True) -> Conver
         encode=encode,
         decode=decode if exact else decode_value,
         types=(kind, *_types_of(member.value for member in kind)),
-        inline=_inline_enum(kind, value),
+        # Combinations of flags are members too.
+        usual=None if issubclass(kind, Flag) else Usual("enum", kind, (value,)),
     )
 
 
@@ -80,30 +81,14 @@ def literal_of(values: Iterable[Any]) -> Converter:
         [pair] = value.items()
         return loaded[pair]
 
-    texts = frozenset(choices)
-
-    def write(value: str, writer: Writer) -> Usual:
-        return Usual(f"{{'S': {value}}}", f"type({value}) is str and {value} in {writer.name(texts)}")
-
     return Converter(
         label=label,
         tags=frozenset(cast("Tag", tag) for tag, _content in stored.values()),
         encode=encode,
         decode=decode,
         types=tuple({kind for kind, _choice in stored}),
-        inline=write if _types_of(choices) == {str} else None,
+        usual=Usual("text", among=frozenset(choices)) if _types_of(choices) == {str} else None,
     )
-
-
-def _inline_enum(kind: type[Enum], value: Converter) -> Inline | None:
-    if issubclass(kind, Flag) or value.inline is None:  # combinations of flags are members too
-        return None
-
-    def write(member: str, writer: Writer) -> Usual | None:
-        usual = writer.usual(value, f"{member}._value_")  # a third of the time of .value
-        return None if usual is None else Usual(usual.made, f"type({member}) is {writer.name(kind)} and {usual.test}")
-
-    return write
 
 
 def _types_of(values: Iterable[object]) -> set[type]:

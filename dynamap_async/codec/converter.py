@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.errors import DecodeError
@@ -21,46 +21,51 @@ CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
 """The stored types whose values have parts."""
 
 
+UsualKind: TypeAlias = Literal[
+    "text",
+    "integer",
+    "decimal",
+    "floating",
+    "boolean",
+    "binary",
+    "date",
+    "uuid",
+    "instant",
+    "texts",
+    "set",
+    "list",
+    "map",
+    "fields",
+    "optional",
+    "either",
+    "enum",
+    "any",
+]
+
+
 class Usual(NamedTuple):
-    """How the usual values of a type are encoded by a Python expression: see ``codec.straight_encoding``."""
+    """Which values of a type are usual, and what is stored for them: the same as ``encode`` gives.
 
-    made: str
-    """The expression of the attribute value."""
+    Of this ``codec.straight_encoding`` writes expressions, and the native codec is told it. All other values are given
+    to ``encode``.
+    """
 
-    test: str = ""
-    """The expression that tells whether a value is a usual one; empty where the other one encodes all values."""
+    kind: UsualKind
+    """What the values are. ``texts`` is a set of text, ``set`` another one that is stored as a set, ``fields`` an
+    object with known members; ``either`` is one of several types; ``any`` is anything."""
 
+    of: type[Any] | None = None
+    """The type that they are of, and of no subclass of it; None where the kind says it."""
 
-class Writer(Protocol):
-    """Writes the expressions that encode the parts of a value."""
+    inner: Sequence[Converter] = ()
+    """The converter of the members, of the alternative to None, or of an enum's values; the alternatives of ``either``.
+    """
 
-    def use(self, **things: Any) -> None:
-        """Let expressions use things under names that mean the same everywhere."""
-        ...
+    parts: Sequence[Part] = ()
+    """The members of ``fields``, which the value's ``__dict__`` holds."""
 
-    def name(self, thing: Any) -> str:
-        """Return a name for something that an expression uses."""
-        ...
-
-    def variable(self) -> str:
-        """Return the name of a variable for the members of a list or map."""
-        ...
-
-    def of(self, converter: Converter, value: str) -> str:
-        """Return the expression that encodes a value, given the name of its variable."""
-        ...
-
-    def usual(self, converter: Converter, value: str) -> Usual | None:
-        """Return how a converter's usual values are encoded; None where it has none."""
-        ...
-
-    def function(self, parts: Sequence[Part]) -> str:
-        """Return the name of the function that encodes the values of a mapping; the parts are told by identity."""
-        ...
-
-
-Inline: TypeAlias = Callable[[str, Writer], Usual | None]
-"""The name of the variable that holds a value, and who writes -> how it is encoded; None where ``encode`` has to."""
+    among: frozenset[str] | None = None
+    """The only texts that there are; None where any may be stored."""
 
 
 class Converter:
@@ -70,7 +75,7 @@ class Converter:
     them without a lookup (for most scalar types ``decode`` is ``operator.itemgetter("S")``).
     """
 
-    __slots__ = ("decode", "decode_parts", "encode", "inline", "label", "tags", "types")
+    __slots__ = ("decode", "decode_parts", "encode", "label", "tags", "types", "usual")
 
     def __init__(
         self,
@@ -81,7 +86,7 @@ class Converter:
         decode: Decode,
         decode_parts: Decode | None = None,
         types: tuple[type, ...] = (object,),
-        inline: Inline | None = None,
+        usual: Usual | None = None,
     ) -> None:
         self.label: str = label
         """The Python type as messages name it, such as ``set[str]``."""
@@ -97,8 +102,8 @@ class Converter:
         self.decode_parts: Decode | None = decode_parts
         """Gives a value that ``decode`` refused with each of its parts as ``decode_or_plain`` gives it, for Pydantic to
         judge; None where it has no parts."""
-        self.inline: Inline | None = inline
-        """How usual values are encoded by an expression, to the same as ``encode`` gives; None where only that does."""
+        self.usual: Usual | None = usual
+        """Which values are encoded without a call of ``encode``; None where that encodes all."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"

@@ -77,3 +77,10 @@ class Deferred(Converter):
     def document(self) -> bool:
         """Whether the converter that this one stands for is a nested model's."""
         return self.target.document
+
+
+def target_of(converter: Converter) -> Converter:
+    """Return what a converter stands for: itself, where it is not deferred."""
+    while isinstance(converter, Deferred):
+        converter = converter.target
+    return converter

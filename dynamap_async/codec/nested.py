@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Converter, Decode, Inline, Part, Usual, Writer, one_deeper
+from dynamap_async.codec.converter import Converter, Decode, Part, Usual, one_deeper
 from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
@@ -154,7 +154,7 @@ def nested_of(
         label=label,
         tags=_MAP,
         encode=encode,
-        inline=_inline(fields, accepts[0]) if in_dict and extras is None else None,
+        usual=_usual(fields, accepts[0]) if in_dict and extras is None else None,
         decode=described(decode, form),
         decode_parts=decode_parts,
         types=accepts,
@@ -219,7 +219,7 @@ def _of_dict(
     return encode
 
 
-def _inline(fields: Sequence[Field], kind: type) -> Inline:
+def _usual(fields: Sequence[Field], kind: type) -> Usual:
     parts = [
         Part(
             field.name,
@@ -229,12 +229,7 @@ def _inline(fields: Sequence[Field], kind: type) -> Inline:
         )
         for field in fields
     ]
-
-    def write(value: str, writer: Writer) -> Usual:
-        members = f"{writer.function(parts)}({value}.__dict__)"
-        return Usual(f"{{'M': {members}}}", f"type({value}) is {writer.name(kind)}")
-
-    return write
+    return Usual("fields", kind, parts=parts)
 
 
 def _add_extras(

@@ -14,6 +14,9 @@ from dynamap_async.codec.refusals import abbreviate, refusal
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 
+USUAL_INTEGER: Final = 10**18
+"""Whole numbers below it are encoded without a look at DynamoDB's limits (benchmarks: encode)."""
+
 _PLAIN_INTEGERS: Final = 10**NUMBER_DIGITS
 _TOO_LARGE: Final = 10 ** (NUMBER_MAX_EXPONENT + 1)
 

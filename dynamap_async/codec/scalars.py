@@ -13,9 +13,7 @@ from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
-import orjson
-
-from dynamap_async.codec.converter import Converter
+from dynamap_async.codec.converter import Converter, Usual
 from dynamap_async.codec.decoder_forms import FLOAT_TEXT, INTEGER_TEXT, Form, described
 from dynamap_async.codec.instants import (
     duration_text,
@@ -25,12 +23,10 @@ from dynamap_async.codec.instants import (
     parse_duration,
     parse_instant,
     parse_time,
-    utc_text,
 )
-from dynamap_async.codec.numbers import decimal_text, number_text
+from dynamap_async.codec.numbers import USUAL_INTEGER, number_text
 from dynamap_async.codec.plain import binary_text, parse_binary
 from dynamap_async.codec.refusals import refusal
-from dynamap_async.codec.usual import inline
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 
@@ -40,44 +36,16 @@ STORED_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("S")
 _STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
 """Decodes a number to its text."""
 
-_USUAL_INTEGER: Final = 10**18
-"""Whole numbers below it are encoded without a look at DynamoDB's limits (benchmarks: encode)."""
-
 _TEXT: Final[frozenset[Tag]] = frozenset(("S",))
 _NUMBER: Final[frozenset[Tag]] = frozenset(("N",))
 _BINARY: Final[frozenset[Tag]] = frozenset(("B",))
 _BOOLEAN: Final[frozenset[Tag]] = frozenset(("BOOL",))
 _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
 
-_TEXT_INLINE: Final = inline("S", "$", "type($) is str")
-_INTEGER_INLINE: Final = inline("N", "f'{$}'", f"type($) is int and {-_USUAL_INTEGER} < $ < {_USUAL_INTEGER}")
-_DECIMAL_INLINE: Final = inline(
-    "N", "decimal_text($)", "type($) is Decimal", decimal_text=decimal_text, Decimal=Decimal
-)
-# Within these limits orjson, which takes a third of the time of repr(), writes the same digits, and no exponent.
-_FLOAT_INLINE: Final = inline(
-    "N",
-    "f'{int($)}' if $.is_integer() else dumps($).decode()",
-    "type($) is float and (1e-4 < $ < 1e15 or -1e15 < $ < -1e-4 or not $)",
-    dumps=orjson.dumps,
-)
-_BOOLEAN_INLINE: Final = inline("BOOL", "$", "type($) is bool")
-_BINARY_INLINE: Final = inline("B", "binary_text($)", "type($) is bytes", binary_text=binary_text)
-_DATE_INLINE: Final = inline("S", "$.isoformat()", "type($) is date", date=datetime.date)
-_UUID_INLINE: Final = inline("S", "dumps($)[1:-1].decode()", "type($) is UUID", dumps=orjson.dumps, UUID=UUID)
-_INSTANT_INLINE: Final = inline(
-    "S",
-    "utc_text($)",
-    "type($) is datetime and $.tzinfo is UTC",
-    utc_text=utc_text,
-    datetime=datetime.datetime,
-    UTC=datetime.UTC,
-)
-
 
 def text() -> Converter:
     """Return the converter of str."""
-    return Converter(label="str", tags=_TEXT, encode=encode_text, decode=STORED_TEXT, types=(str,), inline=_TEXT_INLINE)
+    return Converter(label="str", tags=_TEXT, encode=encode_text, decode=STORED_TEXT, types=(str,), usual=Usual("text"))
 
 
 def integer(*, exact: bool = True) -> Converter:
@@ -88,7 +56,7 @@ def integer(*, exact: bool = True) -> Converter:
         encode=_encode_integer,
         decode=_decode_integer if exact else INTEGER_TEXT,
         types=(int,),
-        inline=_INTEGER_INLINE,
+        usual=Usual("integer"),
     )
 
 
@@ -100,7 +68,7 @@ def decimal(*, exact: bool = True) -> Converter:
         encode=_encode_decimal,
         decode=_decode_decimal if exact else _STORED_NUMBER,
         types=(Decimal, int),
-        inline=_DECIMAL_INLINE,
+        usual=Usual("decimal"),
     )
 
 
@@ -112,7 +80,7 @@ def floating(*, exact: bool = True) -> Converter:
         encode=_encode_floating,
         decode=_decode_floating if exact else FLOAT_TEXT,
         types=(float, int),
-        inline=_FLOAT_INLINE,
+        usual=Usual("floating"),
     )
 
 
@@ -124,7 +92,7 @@ def boolean() -> Converter:
         encode=_encode_boolean,
         decode=itemgetter("BOOL"),
         types=(bool,),
-        inline=_BOOLEAN_INLINE,
+        usual=Usual("boolean"),
     )
 
 
@@ -141,7 +109,7 @@ def binary(kind: type[bytes | bytearray] = bytes) -> Converter:
         encode=_encode_binary,
         decode=decode,
         types=(bytes, bytearray),
-        inline=_BINARY_INLINE,
+        usual=Usual("binary"),
     )
 
 
@@ -179,7 +147,7 @@ def instant(*, exact: bool = True, key: bool = False, zoned: bool | None = None)
         encode=encode,
         decode=_parsed_text(parse_instant) if exact else STORED_TEXT,
         types=(datetime.datetime,),
-        inline=None if zoned is False else _INSTANT_INLINE,
+        usual=None if zoned is False else Usual("instant"),
     )
 
 
@@ -187,7 +155,7 @@ def date(*, exact: bool = True) -> Converter:
     """Return the converter of date; it refuses datetime."""
     decode = _parsed_text(parse_date) if exact else STORED_TEXT
     return Converter(
-        label="date", tags=_TEXT, encode=_encode_date, decode=decode, types=(datetime.date,), inline=_DATE_INLINE
+        label="date", tags=_TEXT, encode=_encode_date, decode=decode, types=(datetime.date,), usual=Usual("date")
     )
 
 
@@ -207,7 +175,7 @@ def duration() -> Converter:
 def uuid(*, exact: bool = True) -> Converter:
     """Return the converter of UUID: its text with hyphens."""
     decode = _parsed_text(UUID) if exact else STORED_TEXT
-    return Converter(label="UUID", tags=_TEXT, encode=_encode_uuid, decode=decode, types=(UUID,), inline=_UUID_INLINE)
+    return Converter(label="UUID", tags=_TEXT, encode=_encode_uuid, decode=decode, types=(UUID,), usual=Usual("uuid"))
 
 
 def secret(inner: Converter, wrap: Callable[[Any], Any] | None = None) -> Converter:
@@ -253,7 +221,7 @@ def encode_text(value: Any) -> AttributeValue:
 
 
 def _encode_integer(value: Any) -> AttributeValue:
-    if type(value) is int and -_USUAL_INTEGER < value < _USUAL_INTEGER:
+    if type(value) is int and -USUAL_INTEGER < value < USUAL_INTEGER:
         return {"N": str(value)}
     if isinstance(value, int) and value is not True and value is not False:
         return {"N": number_text(value)}

@@ -12,9 +12,9 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Decode, Inline, Usual, Writer, deepest
+from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Decode, Usual, deepest
 from dynamap_async.codec.decoder_forms import Form, described
-from dynamap_async.codec.deferred import Deferred
+from dynamap_async.codec.deferred import Deferred, target_of
 from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.codec.refusals import refusal
@@ -101,7 +101,7 @@ def optional(inner: Converter) -> Converter:
         encode=encode,
         decode=described(decode, Form("optional", inner=decode_inner)),
         types=(*inner.types, type(None)),
-        inline=_inline_optional(inner),
+        usual=Usual("optional", inner=(inner,)),
     )
 
 
@@ -147,7 +147,7 @@ def union_of(
         decode=decode,
         decode_parts=decode_parts,
         types=tuple(dict.fromkeys(kinds)),
-        inline=_inline(members) if choose is None and len(set(kinds)) == len(kinds) else None,
+        usual=Usual("either", inner=members) if choose is None and len(set(kinds)) == len(kinds) else None,
     )
 
 
@@ -212,7 +212,7 @@ def _either(parts: Sequence[Converter]) -> Converter:
 def _first_decoder(members: Sequence[Converter]) -> Decode:
     """Return what decodes as the first member does that can: nobody judges the value of a part afterwards."""
     closest = _shared_decoder(members)
-    others = [member for member in members if not isinstance(_target(member), Nested)]
+    others = [member for member in members if not isinstance(target_of(member), Nested)]
 
     def decode(value: Any) -> Any:
         for member in others:
@@ -234,10 +234,6 @@ def _whole(member: Converter) -> Converter:
     return Deferred(member.label, lambda: _whole(member.target), tags=member.tags, types=member.types)
 
 
-def _target(member: Converter) -> Converter:
-    return member.target if isinstance(member, Deferred) else member
-
-
 def _shared_decoder(members: Sequence[Converter]) -> Decode:
     def decode(value: Any) -> Any:
         closest = _closest(members, value)
@@ -253,7 +249,7 @@ def _shared_decoder(members: Sequence[Converter]) -> Decode:
 
 def _closest(members: Sequence[Converter], value: Any) -> list[Nested] | None:
     """Return those of some nested models that have most of the members of a value; None if not all are such models."""
-    nested = [target for member in members if isinstance(target := _target(member), Nested)]
+    nested = [target for member in members if isinstance(target := target_of(member), Nested)]
     if len(nested) < len(members):
         return None
     common = [len(member.stored_names & value["M"].keys()) for member in nested]
@@ -282,27 +278,6 @@ def _judged(members: Sequence[Converter], value: Any) -> Any:
 
 def _raw(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
-
-
-def _inline_optional(inner: Converter) -> Inline:
-    def write(value: str, writer: Writer) -> Usual:
-        return Usual(f"{{'NULL': True}} if {value} is None else {writer.of(inner, value)}")
-
-    return write
-
-
-def _inline(members: Sequence[Converter]) -> Inline:
-    """Return how the usual values of members are encoded of which no two take values of one type."""
-
-    def write(value: str, writer: Writer) -> Usual | None:
-        usual = [found for member in members if (found := writer.usual(member, value)) is not None and found.test]
-        if not usual:
-            return None
-        *others, last = usual
-        made = "".join(f"{each.made} if {each.test} else " for each in others)
-        return Usual(made + last.made, last.test)
-
-    return write
 
 
 def _union_encoder(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeAlias, cast
 
-from dynamap_async.codec import Part, StraightEncoder, straight_encoder
+from dynamap_async.codec import NativeEncode, Part, StraightEncoder, native_encoder, straight_encoder
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.wire import AttributeValue, WireItem
@@ -40,6 +40,10 @@ class FieldEncoders:
     @cached_property
     def _straight(self) -> StraightEncoder:
         return straight_encoder(self._model, self._parts)
+
+    def native(self, *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
+        """Return what encodes all fields to JSON; see ``native_encoder``."""
+        return native_encoder(self._parts, marker=marker, kept=kept)
 
     def encode(self, values: Mapping[str, Any]) -> WireItem:
         """Return the attributes of all fields.

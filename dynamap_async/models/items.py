@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from types import GenericAlias
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dynamap_async.codec import (
     UNKNOWN_MEMBERS,
     KeyRole,
+    NativeEncode,
     check_key_value,
     decode_any,
     deepest,
@@ -36,6 +37,10 @@ from dynamap_async.wire import AttributeValue, WireItem
 M = TypeVar("M", bound=BaseModel)
 
 _NOTHING: Final = nullcontext()
+
+Encoded: TypeAlias = tuple[WireItem, bytes, int | None]
+"""An item in wire form, or those of its attributes that are part of a key or tell its model; its JSON; and its size,
+where it was counted."""
 
 
 class ItemCodec(Generic[M]):
@@ -91,6 +96,7 @@ class ItemCodec(Generic[M]):
         self.snapshots: Snapshots = Snapshots(model, fields)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
+        self._kept = {*self._key_names, *(stored for stored, _, _ in self._key_checks)}
 
     @cached_property
     def _shallow(self) -> bool:
@@ -98,12 +104,14 @@ class ItemCodec(Generic[M]):
         levels = deepest(field.converter for _, _, field in self.decoders.fields.values())
         return not self._keeps_extras and levels is not None and levels < NESTING_LEVELS
 
-    def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
-        """Return an instance in wire form, ready to be stored; arguments and errors are those of ``encoded``."""
-        return self.encoded(item, changes)[0]
+    @cached_property
+    def _native(self) -> NativeEncode | None:
+        if self.shards.of or self._keeps_extras:
+            return None
+        return self.encoders.native(marker=self._marker, kept=self._kept)
 
-    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> tuple[WireItem, bytes]:
-        """Return an instance in wire form, ready to be stored, and as the JSON of that.
+    def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
+        """Return an instance in wire form, ready to be stored.
 
         Args:
             item: the instance.
@@ -113,7 +121,17 @@ class ItemCodec(Generic[M]):
             EncodeError: a value cannot be stored; the error names the model and the field.
             ItemTooLargeError: the item is over 400 KB.
         """
+        return self._encoded_in_python(item, {**item.__dict__, **changes} if changes else item.__dict__)[0]
+
+    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> Encoded:
+        """Return an instance as JSON, ready to be stored; arguments and errors are those of ``encode``."""
         values = {**item.__dict__, **changes} if changes else item.__dict__
+        if self._native is not None and (found := self._native(values)) is not None:
+            self.check_keys(found[0])
+            return found
+        return self._encoded_in_python(item, values)
+
+    def _encoded_in_python(self, item: M, values: Mapping[str, Any]) -> tuple[WireItem, bytes, None]:
         stored = self.encoders.encode(values)
         if self._marker:
             stored = {**self._marker, **stored}
@@ -122,7 +140,7 @@ class ItemCodec(Generic[M]):
         self.check_keys(stored)
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
-        return stored, item_json(stored, self._name, shallow=self._shallow)
+        return stored, item_json(stored, self._name, shallow=self._shallow), None
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.

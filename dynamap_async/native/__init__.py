@@ -1,6 +1,6 @@
-"""The native codec: DynamoDB's JSON to Python values in one pass, where it was built; see docs/decisions/0024.
+"""The native codec: DynamoDB's JSON to Python values and back in one pass, where it was built; see docs/decisions/0024.
 
-Everything works without it. The decoders of ``codec`` are the reference, and what is unusual is left to them.
+Everything works without it. The converters of ``codec`` are the reference, and what is unusual is left to them.
 """
 
 from __future__ import annotations  # _codec, which they name, may not be there
@@ -26,6 +26,7 @@ class Native(NamedTuple):
 
     answer_reader: type[_codec.AnswerReader]
     item_decoder: type[_codec.ItemDecoder]
+    item_encoder: type[_codec.ItemEncoder]
     json_item: type[_codec.JsonItem]
 
 
@@ -37,7 +38,7 @@ def _load() -> Native | None:
     except ImportError:  # it was not built, or is another Python's
         return None
     cast("ABCMeta", Mapping).register(_codec.JsonItem)
-    return Native(_codec.AnswerReader, _codec.ItemDecoder, _codec.JsonItem)
+    return Native(_codec.AnswerReader, _codec.ItemDecoder, _codec.ItemEncoder, _codec.JsonItem)
 
 
 NATIVE: Final = _load()
@@ -45,6 +46,9 @@ NATIVE: Final = _load()
 
 ACTIVE: Final = NATIVE is not None
 """Whether the native codec is in use."""
+
+CODEC: Final = "the native codec" if ACTIVE else "the codec in Python"
+"""What the codec in use is called."""
 
 
 class _NoItem:

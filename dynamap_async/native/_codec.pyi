@@ -70,3 +70,24 @@ class ItemDecoder:
         Returns:
             None in the place of what is no ``JsonItem``, or is unusual.
         """
+
+@final
+class ItemEncoder:
+    """Encodes the items of one model to JSON."""
+
+    def __new__(
+        cls,
+        parts: tuple[Any, ...],
+        before: tuple[bytes, int, WireItem],
+        limits: tuple[int, int, int],
+        /,
+    ) -> ItemEncoder: ...
+    def encode(self, values: dict[str, Any], /) -> tuple[WireItem, bytes, int] | None:
+        """Return those attributes in wire form that are kept, the JSON of the item, and its size in bytes.
+
+        Args:
+            values: name -> value.
+
+        Returns:
+            None for an item that is unusual, or cannot be stored.
+        """

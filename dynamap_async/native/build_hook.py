@@ -19,7 +19,7 @@ from setuptools.errors import BaseError, CCompilerError
 
 _PACKAGE = Path(__file__).parent
 _NAME = "dynamap_async.native._codec"
-_SOURCES = ("module.c", "json.c", "item.c", "answer.c", "decode.c")
+_SOURCES = ("module.c", "json.c", "item.c", "answer.c", "decode.c", "output.c", "encode.c")
 
 
 class NativeCodecHook(BuildHookInterface):
@@ -40,7 +40,7 @@ class NativeCodecHook(BuildHookInterface):
                 raise
             self.app.display_warning(
                 f"dynamap_async: the native codec was not built ({error}). Everything works without it, and reading "
-                "items takes more time; install a C compiler and Python's headers to have it."
+                "and writing items takes more time; install a C compiler and Python's headers to have it."
             )
             return
         if version == "editable":

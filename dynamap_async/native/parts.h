@@ -17,6 +17,7 @@ typedef struct {
 extern PyTypeObject JsonItemType;
 extern PyTypeObject AnswerReaderType;
 extern PyTypeObject ItemDecoderType;
+extern PyTypeObject ItemEncoderType;
 
 /* Return an item, which holds a reference to the bytes that it is in. */
 PyObject *json_item(PyObject *source, Text begin, Text end);

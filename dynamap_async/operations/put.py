@@ -57,7 +57,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
     """
 
-    __slots__ = ("_item", "_json", "_key", "_number", "_stamps", "_wire")
+    __slots__ = ("_item", "_json", "_key", "_number", "_size", "_stamps", "_wire")
 
     kind: WriteKind | None = "put"
 
@@ -111,9 +111,9 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         if not self._definition.prepares:
             self._encode()
 
-    def _take(self, item: M, json: bytes) -> None:
+    def _take(self, item: M, json: bytes, size: int | None) -> None:
         self._item, self._definition = item, definition_of(type(item))
-        self._wire, self._json = None, json
+        self._wire, self._json, self._size = None, json, size
         self._key = self._definition.plain_keys.of(self._stored)
         self._conditions, self._number, self._stamps = (), {}, {}
         self._expected, self._read_first, self._returns = None, False, None
@@ -179,7 +179,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         self._expected = None if definition.version is None else carried_version(self._item, definition)
         adds = self._number or definition.assigned or self._expected is not None
         self._stamps = stamped(self._item, definition, self._number) if adds else {}
-        wire, self._json = definition.items.encoded(self._item, self._stamps)
+        wire, self._json, self._size = definition.items.encoded(self._item, self._stamps)
         self._wire, self._key = None, definition.plain_keys.of(wire)
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
@@ -222,9 +222,8 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         table = definition.require_table("written")
         name = table.name if definition.periods is None else definition.table_name(key, "written")
         name = context.table_prefix + name
-        return name, Target(
-            key, definition.plain_keys.identity(name, key), partial(_size_of, self._json), len(self._json)
-        )
+        size = partial(_size_of, self._json) if self._size is None else self._size
+        return name, Target(key, definition.plain_keys.identity(name, key), size, len(self._json))
 
     def result(self, response: Body, context: Context) -> R:
         """Return the instance that was written, or the item that it replaced.
@@ -276,15 +275,16 @@ def _size_of(json: bytes) -> int:
     return item_size(orjson.loads(json))
 
 
-def put_of_encoded(item: M, json: bytes) -> Put[M]:
+def put_of_encoded(item: M, json: bytes, size: int | None) -> Put[M]:
     """Return the put of an instance that was encoded before, of a model that has nothing to add to it.
 
     Args:
         item: the instance.
         json: the JSON of what it was encoded as.
+        size: its size in bytes; None where it was not counted.
     """
     put: Put[M] = cast("Any", Put).__new__(Put)
-    put._take(item, json)  # noqa: SLF001 - of this module
+    put._take(item, json, size)  # noqa: SLF001 - of this module
     return put
 
 

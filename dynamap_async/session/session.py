@@ -16,6 +16,7 @@ from dynamap_async.events import Observer
 from dynamap_async.executor import Executor, together
 from dynamap_async.expressions import Condition, Expr
 from dynamap_async.models import AfterRead, BeforeWrite, Index, Key, KeyValue, Model, definition_of
+from dynamap_async.native import CODEC
 from dynamap_async.operations import (
     BatchExecuteStatement,
     Create,
@@ -151,7 +152,7 @@ class Session:
         self._use(Runner(self._executor, context, SessionHooks(before_write, after_read), self._numbers))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._transport!r}>"
+        return f"<{type(self).__name__} {self._transport!r} with {CODEC}>"
 
     def _use(self, runner: Runner) -> None:
         self._runner = runner

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
+import orjson
 import pytest
 from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
 from hypothesis import assume, given, settings
@@ -17,6 +18,7 @@ from dynamap_async import codec
 from dynamap_async.codec import Converter, StraightPages
 from dynamap_async.codec.forms import EPOCH_MILLISECONDS, EPOCH_SECONDS, JSON_TEXT
 from dynamap_async.errors import EncodeError
+from dynamap_async.native import ACTIVE
 
 quick = settings(deadline=None, max_examples=100)
 
@@ -219,6 +221,24 @@ def test_straight_encoding_gives_what_the_converter_gives_or_fails_too(data):
     for value in (data.draw(case.values), data.draw(other.values), data.draw(PLAIN), data.draw(st.floats())):
         expected = outcome(case.converter.encode, value)
         assert outcome(lambda value: straight({"value": value})["value"], value) == expected
+
+
+@pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
+@given(data=st.data())
+@settings(deadline=None, max_examples=100)
+def test_native_encoding_gives_what_the_converter_gives_or_nothing(data):
+    case, other = data.draw(CASES), data.draw(CASES)
+    encode = codec.native_encoder([codec.Part("value", "value", case.converter)], marker={}, kept=["value"])
+    for value in (data.draw(case.values), data.draw(other.values), data.draw(PLAIN), data.draw(st.floats())):
+        expected, found = outcome(case.converter.encode, value), encode({"value": value})
+        if found is not None:
+            assert found == (
+                {"value": expected},
+                orjson.dumps({"value": expected}),
+                codec.item_size({"value": expected}),
+            )
+        else:
+            assert expected is EncodeError
 
 
 @given(data=st.data())

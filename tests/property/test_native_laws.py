@@ -1,9 +1,9 @@
-"""Laws of the native codec: what it reads is what the codec in Python reads, and what that refuses is refused alike."""
+"""Laws of the native codec: it reads and writes what the codec in Python does, and refuses what that refuses."""
 
 import enum
 import json
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from typing import Any, Literal, Optional
 from uuid import UUID
@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from dynamap_async import Model, PartitionKey
-from dynamap_async.errors import DynamapError
+from dynamap_async import GlobalIndex, Model, PartitionKey, Table
+from dynamap_async.codec import item_size
+from dynamap_async.errors import DynamapError, EncodeError
 from dynamap_async.models import definition_of
 from dynamap_async.models.changes import known
 from dynamap_async.models.state import state_of
@@ -149,6 +150,17 @@ class StrictItem(Item, table="strict"):
 
 class LooseItem(Item, table="loose"):
     model_config = ConfigDict(extra="allow")
+
+
+SHARED = Table("shared", partition_key="id", discriminator="kind of item")
+
+
+class SharedItem(Item, table=SHARED, kind="shared\n"):
+    pass
+
+
+class IndexedItem(Item, table="indexed"):
+    by_text = GlobalIndex(partition_key="text", sort_key="number")
 
 
 ATTRIBUTES = sorted(Item.model_fields)
@@ -344,3 +356,215 @@ def test_a_page_becomes_what_the_codec_in_python_makes_of_it(text: bytes, model:
         return
     assert repr(outcome(model, native)) == repr(expected)
     assert outcome(model, native) == expected or "nan" in repr(expected).lower()
+
+
+FLOATS = st.one_of(
+    st.floats(),
+    st.floats(1e-5, 1e16),
+    st.integers(-(10**17), 10**17).map(float),
+    st.builds(lambda digits, places: digits / 10**places, st.integers(-(10**16), 10**16), st.integers(0, 20)),
+    st.sampled_from([0.0, -0.0, 1e-4, 1e15, 0.1 + 0.2, 5e-324, 1.7976931348623157e308, 99999999999999.98]),
+)
+INTEGERS = st.integers(-(10**40), 10**40) | st.sampled_from([0, 10**18, -(10**18), 10**18 - 1, 10**37, True])
+DECIMALS = st.one_of(
+    st.decimals(allow_nan=True, allow_infinity=True),
+    st.decimals(-(10**6), 10**6, places=4),
+    st.sampled_from(["-0", "-0.00", "1E+3", "1.500", "1E-130", "1E126", "9" * 38, "9" * 39, "100", "0.0100"]).map(
+        Decimal
+    ),
+)
+ZONES = st.sampled_from([None, UTC, UTC, timezone(timedelta(0), "Z"), timezone(timedelta(hours=2))])
+INSTANTS = st.datetimes(timezones=ZONES) | st.sampled_from(
+    [datetime(1, 1, 1, tzinfo=UTC), datetime(987, 6, 5, tzinfo=UTC)]
+)
+
+
+class Word(str):
+    __slots__ = ()
+
+
+PLACES = st.builds(Place, city=TEXTS, zip=INTEGERS, marks=st.lists(INTEGERS, max_size=3))
+PLACES_IN = st.builds(Place.model_construct, city=TEXTS, zip=INTEGERS, marks=st.just([]), inner=st.none() | PLACES)
+PLAIN = st.recursive(
+    st.one_of(
+        *(st.none(), st.booleans(), TEXTS, INTEGERS, FLOATS, DECIMALS, INSTANTS, st.binary(max_size=5)),
+        st.just(Word("w")),
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(NAMES | st.integers(), inner, max_size=3)
+        | st.sets(TEXTS | st.integers(), max_size=3)
+    ),
+    max_leaves=6,
+)
+BY_FIELD: dict[str, st.SearchStrategy[Any]] = {
+    "id": TEXTS,
+    "text": TEXTS | st.text(max_size=3),
+    "integer": INTEGERS,
+    "number": FLOATS,
+    "decimal": DECIMALS,
+    "flag": st.booleans(),
+    "data": st.binary(max_size=20),
+    "instant": INSTANTS,
+    "day": st.dates(),
+    "moment": st.times(),
+    "length": st.timedeltas(),
+    "uuid": st.uuids(),
+    "color": st.sampled_from(Color),
+    "level": st.sampled_from(Level),
+    "choice": st.sampled_from(["a", "b", "c"]),
+    "tags": st.sets(TEXTS, max_size=4),
+    "frozen": st.frozensets(TEXTS, max_size=3),
+    "numbers": st.sets(INTEGERS, max_size=3),
+    "texts": st.lists(TEXTS, max_size=3),
+    "integers": st.lists(INTEGERS, max_size=3),
+    "floats": st.lists(FLOATS, max_size=3),
+    "lists": st.lists(st.lists(INTEGERS, max_size=2), max_size=2),
+    "pair": st.tuples(INTEGERS, TEXTS),
+    "mapping": st.dictionaries(NAMES, INTEGERS, max_size=3),
+    "by_number": st.dictionaries(st.integers(), TEXTS, max_size=2),
+    "maybe": st.none() | INTEGERS,
+    "maybe_place": st.none() | PLACES_IN,
+    "required_maybe": st.none() | TEXTS,
+    "place": st.none() | PLACES_IN,
+    "places": st.lists(PLACES_IN, max_size=2),
+    "by_name": st.dictionaries(NAMES, PLACES_IN, max_size=2),
+    "loose": st.none() | st.builds(Loose, city=TEXTS, more=TEXTS),
+    "either": INTEGERS | TEXTS,
+    "anything": PLAIN,
+}
+WRONG = PLAIN | PLACES_IN | st.sampled_from([Color.RED, Level.LOW, object(), "\ud800", ["\ud800"], {"\udfff": 1}])
+
+
+def deep(levels: int, value: Any) -> Any:
+    for number in range(levels):
+        value = [value] if number % 2 else {"a": value}
+    return value
+
+
+EDGES: dict[str, list[Any]] = {
+    "text": [
+        "",
+        *map(chr, range(0x81)),
+        *(f"1234{chr(code)}5678" for code in range(0x81)),
+        "x" * 7 + '"',
+        "12345678\\",
+        "é" * 9 + "\n",
+        "\ud800",
+        Word("w"),
+        "a\0b",
+        7,
+        None,
+    ],
+    "integer": [
+        0,
+        10,
+        -1,
+        10**18 - 1,
+        10**18,
+        -(10**18),
+        2**63,
+        -(2**63),
+        10**38,
+        10**125,
+        10**126,
+        True,
+        Level.LOW,
+        1.0,
+    ],
+    "number": [0.05, -1.005, 0.1 + 0.2, 1e-4, 1.5e-4, 1e15, 1e14, 2**53 + 0.0, 0.000125, 123456789.125, -0.0, 1e22],
+    "decimal": [
+        Decimal(text) for text in ("-0", "-0.00", "1.500", "10", "1E+3", "9." + "9" * 36, "9." + "9" * 37, "NaN")
+    ],
+    "flag": [True, False, 1, None],
+    "data": [b"", b"a", b"ab", b"abc", bytes(range(256)), bytearray(b"ab"), "ab"],
+    "instant": [
+        datetime(1, 1, 1, tzinfo=UTC),
+        datetime(2026, 11, 23, 4, 5, 6, 7, tzinfo=UTC),
+        datetime(2026, 11, 23, 4, 5, 6, 700_000, tzinfo=timezone(timedelta(0), "Z")),
+        datetime(2026, 11, 23, 4, 5, 6),  # noqa: DTZ001 - without a time zone on purpose
+        date(2026, 11, 23),
+    ],
+    "day": [date(1, 2, 3), datetime(2026, 11, 23, tzinfo=UTC)],
+    "uuid": [UUID(int=0), UUID(int=15), UUID(int=2**128 - 1), "x"],
+    "color": [Color.RED, "red", Level.LOW],
+    "level": [Level.HIGH, 2, True],
+    "choice": ["a", "c", Word("a")],
+    "tags": [{"b", "a", "é"}, frozenset("a"), set(), {Word("b"), "a"}, {"a", 1}, ["a"]],
+    "frozen": [frozenset("ba"), frozenset(), {"a"}],
+    "texts": [["a", Word("b"), "c"], ("a",), ["a", 1], []],
+    "integers": [[1, 10**19, 2], [1, "x"]],
+    "floats": [[1.5, 7, 0.1], [float("nan")]],
+    "mapping": [{"a": 1, "": 2}, {"a": 1, 2: 3}, {Word("a"): 1}, {"x" * 65_535: 1}, {"x" * 65_536: 1}],
+    "place": [Place(city="x", inner=Place(city="y")), Place.model_construct(city=1), {"city": "x"}, None],
+    "maybe": [None, 7, 10**20, "x"],
+    "required_maybe": [None, "x", 7],
+    "either": [7, "x", 10**20, Word("x"), 1.5, True],
+    "anything": [
+        {"a": 1, 2: 3},
+        [1, Word("a"), {"b": ({1}, b"x", None)}],
+        {"x": [Decimal("1.5"), UUID(int=1), Color.RED, datetime(2026, 1, 1, tzinfo=UTC), date(2026, 1, 1), 2.5]},
+        *(deep(levels, leaf) for levels in range(30, 34) for leaf in ("x", [], {1})),
+        "x" * 409_000,
+        "x" * 409_600,
+        object(),
+    ],
+}
+
+
+@st.composite
+def instances(draw, *, wrong: bool = True) -> Item:
+    """Draw an instance: one with the defaults, of which some values are replaced."""
+    model = draw(st.sampled_from([Item, StrictItem, LooseItem, SharedItem, IndexedItem]))
+    values = dict(vars(model(id="a", required_maybe="a")))
+    for name in draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=5)):
+        values[name] = draw(
+            BY_FIELD[name] | st.sampled_from(EDGES[name]) if wrong and name in EDGES else BY_FIELD[name]
+        )
+    if wrong and draw(st.booleans()):
+        values[draw(st.sampled_from(ATTRIBUTES))] = draw(WRONG)
+    if wrong and draw(st.booleans()):
+        values["anything"] = deep(draw(st.integers(28, 34)), draw(PLAIN))
+    return model.model_construct(**values)
+
+
+def written(encode: Callable[[Any], Any], item: Any) -> Any:
+    """Return what encoding gives, or its error."""
+    try:
+        return encode(item)
+    except EncodeError as error:
+        return type(error), str(error), error.path
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_a_value_at_the_edge_of_what_is_usual_is_written_as_the_codec_in_python_writes_it(name: str) -> None:
+    for value in EDGES[name]:
+        assert_written_alike(Item.model_construct(**{**vars(Item(id="a", required_maybe="a")), name: value}))
+
+
+@given(instances())
+@laws
+def test_an_item_is_written_as_the_codec_in_python_writes_it(item: Item) -> None:
+    assert_written_alike(item)
+
+
+def assert_written_alike(item: Item) -> None:
+    items = definition_of(type(item)).items
+    expected, found = written(items.encode, item), written(items.encoded, item)
+    if not isinstance(expected, dict):
+        assert found == expected
+        return
+    attributes, text, size = found
+    assert text == orjson.dumps(expected)
+    assert attributes == {name: expected[name] for name in attributes}
+    assert attributes.keys() >= expected.keys() & {"id"}
+    assert size in (None, item_size(expected))
+
+
+@given(instances(wrong=False))
+@laws
+def test_a_usual_item_is_written_without_the_codec_in_python(item: Item) -> None:
+    items = definition_of(type(item)).items
+    if type(item) is not LooseItem and isinstance(written(items.encode, item), dict):
+        assert items.encoded(item)[2] is not None

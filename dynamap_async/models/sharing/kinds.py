@@ -11,7 +11,7 @@ from dynamap_async.codec import decode_any
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
-from dynamap_async.models.items import ItemCodec
+from dynamap_async.models.items import Encoded, ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.sharing.key_shapes import KeyShapes
 from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, Unmarked, begins
@@ -173,12 +173,20 @@ class FamilyCodec(ItemCodec[M], Generic[M]):
         super().__init__(model, fields, kinds.table.schema, shards=shards, marker=kinds.marker, told_by=kinds.told_by)
         self._kinds = kinds
         self.key_shapes: KeyShapes = kinds.shapes
+        if kinds.table.attribute is not None:
+            self._kept.add(kinds.table.attribute)
 
-    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> tuple[WireItem, bytes]:
+    def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
         """Return an instance in wire form, with its kind; errors are those of ``ItemCodec``."""
-        stored, text = super().encoded(item, changes)
+        stored = super().encode(item, changes)
         self._kinds.check(stored, own=True)
-        return stored, text
+        return stored
+
+    def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> Encoded:
+        """Return an instance as JSON, with its kind; errors are those of ``ItemCodec``."""
+        encoded = super().encoded(item, changes)
+        self._kinds.check(encoded[0], own=True)
+        return encoded
 
     def decode(self, items: Sequence[WireItem], *, partial: bool = False) -> list[M]:
         """Return wire items as instances of the model or of its subclasses, in order.

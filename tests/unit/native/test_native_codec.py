@@ -9,18 +9,30 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any
 
 import orjson
 import pytest
+from pydantic import ConfigDict
 
-from dynamap_async import Model, PartitionKey
-from dynamap_async.codec import UNKNOWN_MEMBERS
-from dynamap_async.errors import ItemValidationError
+from dynamap_async import Model, PartitionKey, Put, Session
+from dynamap_async.codec import UNKNOWN_MEMBERS, item_size
+from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationError
 from dynamap_async.models import definition_of
 from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE, VARIABLE, json_bytes, json_of, plain
+from dynamap_async.planning import Context
+
+WRITTEN = (
+    b'{"id":{"S":"a"},"number":{"N":"12"},"score":{"N":"98.5"},"tags":{"SS":["a","b"]},'
+    b'"parts":{"L":[{"M":{"name":{"S":"x"},"size":{"N":"1"}}}]},"by_name":{"M":{}}}'
+)
 
 native = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")
+
+
+class Level(IntEnum):
+    LOW = 1
 
 
 class Part(Model):
@@ -198,3 +210,96 @@ def test_reference_counts_are_as_before(stored: Any) -> None:
     for _ in range(100):
         read()
     assert all(abs(now - was) <= 2 for now, was in zip(counts(), before, strict=True))
+
+
+def thing(**values: Any) -> Thing:
+    usual = {"id": "a", "number": 12, "score": 98.5, "tags": {"a", "b"}, "parts": [Part(name="x", size=1)]}
+    return Thing.model_construct(**{**usual, "by_name": {}, "maybe": None, **values})
+
+
+@native
+def test_an_item_is_written_with_its_key_and_its_size_beside_it() -> None:
+    found = definition_of(Thing).items.encoded(thing())
+    assert found == ({"id": {"S": "a"}}, WRITTEN, item_size(orjson.loads(WRITTEN)))
+
+
+@native
+def test_an_unusual_value_is_given_to_its_converter_and_the_item_is_written_all_the_same() -> None:
+    for number in (10**18, -(10**37), Level.LOW):
+        _, text, size = definition_of(Thing).items.encoded(thing(number=number))
+        stored = orjson.loads(text)
+        assert stored["number"] == {"N": str(int(number))}
+        assert size == item_size(stored)
+
+
+@native
+def test_what_cannot_be_stored_raises_the_error_of_the_codec_in_python() -> None:
+    with pytest.raises(EncodeError, match=r"^Thing\.parts\[0\]\.size: int expected, got str 'x'$"):
+        definition_of(Thing).items.encoded(thing(parts=[Part.model_construct(name="x", size="x")]))
+    with pytest.raises(ItemTooLargeError):
+        definition_of(Thing).items.encoded(thing(id="a" * 1_000, tags={"x" * 409_600}))
+
+
+@native
+def test_a_model_with_members_of_users_names_is_left_to_the_codec_in_python() -> None:
+    class Loose(Thing, table="loose"):
+        model_config = ConfigDict(extra="allow")
+
+    attributes, _, size = definition_of(Loose).items.encoded(Loose(**vars(thing()), more="x"))
+    assert (attributes["more"], size) == ({"S": "x"}, None)
+
+
+@native
+def test_a_put_measures_nothing_that_was_counted_when_it_was_encoded() -> None:
+    request = Put(thing()).request(Context())
+    assert request.target is not None
+    assert request.target.measured == item_size(orjson.loads(WRITTEN))
+
+
+@native
+def test_writing_leaves_no_memory_behind() -> None:
+    encode: Any = definition_of(Thing).items._native
+    usual = [thing(), thing(score=2), thing(number=10**20), thing(by_name={"é\n": Part(name="x" * 5_000)})]
+    unusual = [thing(id="\ud800"), thing(tags={"x" * 409_600}), thing(by_name={"x" * 65_536: Part(name="x")})]
+    without = {name: value for name, value in vars(thing()).items() if name != "by_name"}
+
+    def write_things() -> None:
+        for _ in range(20):
+            assert all(encode(vars(item)) for item in usual)
+            assert [encode(values) for values in (*map(vars, unusual), without)] == [None] * 4
+
+    write_things()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        write_things()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            write_things()
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 4_000
+    finally:
+        tracemalloc.stop()
+
+
+@native
+@pytest.mark.parametrize("wrong", [{}, {"number": "x"}, {"number": 10**20}, {"parts": [1]}])
+def test_writing_changes_no_reference_counts(wrong: dict[str, Any]) -> None:
+    values = vars(thing(maybe=7, **wrong))
+    encode: Any = definition_of(Thing).items._native
+    things = [values, *values.values(), *values["parts"], None, True, "id", "number", Part, set, list]
+
+    def counts() -> list[int]:
+        return [sys.getrefcount(each) for each in things]
+
+    encode(values)
+    before = counts()
+    for _ in range(100):
+        encode(values)
+    assert all(abs(now - was) <= 2 for now, was in zip(counts(), before, strict=True))
+
+
+def test_a_session_says_which_codec_it_has() -> None:
+    session = Session(region="eu-west-1")
+    assert repr(session).endswith(" with the native codec>" if ACTIVE else " with the codec in Python>")

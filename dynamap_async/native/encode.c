@@ -1,0 +1,944 @@
+/* ItemEncoder: the items of one model, from the values of their fields to JSON, in one pass that counts their size.
+
+   It is made of what `dynamap_async.codec` says of the usual values of types, and writes what its converters give. What
+   is not usual is given to its converter, and what that gives is written. Where that raises, a value is missing, or
+   DynamoDB would not take the item, the whole item is left to the converters: None is given in its place. So no error is
+   judged here, and what is judged here is what is usual. */
+
+#include "output.h"
+#include "parts.h"
+
+#include <datetime.h>
+
+typedef enum {
+    ANY,      /* what its own type tells */
+    BINARY,
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    EITHER,   /* one of several types */
+    ENUM,     /* a member of an enum, stored as its value */
+    FIELDS,   /* an object with known members */
+    FLOATING,
+    INSTANT,  /* a datetime in UTC */
+    INTEGER,
+    LIST,
+    MAP,      /* a dict with any text as keys */
+    OPTIONAL, /* None, or another type */
+    OTHER,    /* what only its converter knows */
+    TEXT,
+    TEXTS,    /* a set of text */
+    UUID,
+} Kind;
+
+typedef struct Part Part;
+
+typedef struct Type {
+    Kind kind;
+    PyObject *of;     /* the type that usual values are of exactly; NULL where the kind says it */
+    PyObject *encode; /* gives the attribute value of what is not usual, or None for none */
+    PyObject *among;  /* the only texts; NULL where there may be others */
+    Py_ssize_t inner_number;
+    struct Type *inner; /* of members, of the alternative to None, of an enum's values; or all of EITHER */
+    Py_ssize_t parts_number;
+    Part *parts; /* of FIELDS */
+} Type;
+
+struct Part {
+    PyObject *name;       /* in Python */
+    PyObject *stored;
+    PyObject *start;      /* the stored name and a colon, as JSON */
+    Py_ssize_t name_size;
+    Type type;
+    int nullable;         /* whether None is not given to the type */
+    PyObject *none;       /* the attribute value of None; NULL where it is left out */
+    int kept;             /* whether it is given in wire form too */
+};
+
+typedef struct {
+    PyObject_HEAD
+    Type item;               /* FIELDS */
+    PyObject *before;        /* the JSON that every item begins with, from its brace on */
+    Py_ssize_t before_size;
+    PyObject *before_kept;   /* the attributes in it, in wire form */
+    Py_ssize_t most_size;
+    Py_ssize_t most_levels;
+    Py_ssize_t longest_name;
+} ItemEncoder;
+
+/* An item that is being written. */
+typedef struct {
+    ItemEncoder *of;
+    Output to;
+    Py_ssize_t levels; /* how many values may stand inside each other here */
+} Item;
+
+/* What writers return. UNUSUAL: the converter has to be asked; what was written is taken back. LEFT: the whole item is
+   left to others, or there is an error if one is set. ABSENT: there is no such attribute. */
+typedef enum { WRITTEN, UNUSUAL, LEFT, ABSENT } Outcome;
+
+/* Names of attributes. */
+static PyObject *VALUE, *INT;
+
+#define DONE(failed) ((failed) < 0 ? LEFT : WRITTEN)
+
+/* Return LEFT, and forget an error that the converters in Python raise again. */
+static Outcome
+left(void)
+{
+    if (PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();
+    }
+    return LEFT;
+}
+
+/* ---- what converters give ---- */
+
+/* Write a text as UTF-8 between quotes. */
+static Outcome
+write_text(Item *item, PyObject *text)
+{
+    Py_ssize_t length;
+    Text utf8 = PyUnicode_AsUTF8AndSize(text, &length);
+    return utf8 == NULL ? left() : DONE(write_quoted(&item->to, utf8, length));
+}
+
+/* Write what stands after S, N or B, or a member of a set of these. */
+static Outcome
+write_content(Item *item, char tag, PyObject *content)
+{
+    Py_ssize_t length;
+    Text text = PyUnicode_Check(content) ? PyUnicode_AsUTF8AndSize(content, &length) : NULL;
+    if (text == NULL) {
+        return PyErr_Occurred() ? left() : LEFT;
+    }
+    if (tag == 'S') {
+        return DONE(write_quoted(&item->to, text, length));
+    }
+    if (tag == 'N') {
+        return strspn(text, "-.0123456789") == (size_t)length ? DONE(write_number(&item->to, text, length)) : LEFT;
+    }
+    Py_ssize_t size = item->to.size + length / 4 * 3;
+    for (Py_ssize_t i = length > 2 ? length - 2 : 0; i < length; i++) {
+        size -= text[i] == '=';
+    }
+    int failed = write_quoted(&item->to, text, length);
+    item->to.size = size;
+    return DONE(failed);
+}
+
+static Outcome write_stored(Item *item, PyObject *stored);
+
+/* Write the name of a member of a map, with what comes before and after it. */
+static Outcome
+write_name(Item *item, PyObject *name)
+{
+    Output *to = &item->to;
+    Py_ssize_t before = to->size;
+    if ((to->text[to->length - 1] != '{' && WRITE(to, ",") < 0) || write_text(item, name) != WRITTEN) {
+        return LEFT;
+    }
+    return to->size - before > item->of->longest_name ? LEFT : DONE(WRITE(to, ":"));
+}
+
+static Outcome
+write_stored_members(Item *item, PyObject *members)
+{
+    PyObject *name, *stored;
+    Py_ssize_t at = 0;
+    item->to.size += 3 + PyDict_GET_SIZE(members);
+    while (PyDict_Next(members, &at, &name, &stored)) {
+        if (!PyUnicode_Check(name) || write_name(item, name) != WRITTEN || write_stored(item, stored) != WRITTEN) {
+            return LEFT;
+        }
+    }
+    return WRITTEN;
+}
+
+/* Write the elements of a list, or the members of a set. */
+static Outcome
+write_stored_elements(Item *item, const char *tag, PyObject *elements)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements); i++) {
+        PyObject *element = PyList_GET_ITEM(elements, i);
+        if (i > 0 && WRITE(&item->to, ",") < 0) {
+            return LEFT;
+        }
+        Outcome outcome = *tag == 'L' ? write_stored(item, element) : write_content(item, *tag, element);
+        if (outcome != WRITTEN) {
+            return LEFT;
+        }
+    }
+    return WRITTEN;
+}
+
+/* Write an attribute value that a converter gave. */
+static Outcome
+write_stored(Item *item, PyObject *stored)
+{
+    Output *to = &item->to;
+    PyObject *key, *content;
+    Py_ssize_t at = 0, length;
+    if (item->levels == 0 || !PyDict_Check(stored) || PyDict_GET_SIZE(stored) != 1) {
+        return LEFT;
+    }
+    PyDict_Next(stored, &at, &key, &content);
+    Text tag = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
+    if (tag == NULL) {
+        return PyErr_Occurred() ? left() : LEFT;
+    }
+    if (WRITE(to, "{\"") < 0 || write_bytes(to, tag, length) < 0 || WRITE(to, "\":") < 0) {
+        return LEFT;
+    }
+    Outcome outcome = LEFT;
+    item->levels--;
+    if (strcmp(tag, "S") == 0 || strcmp(tag, "N") == 0 || strcmp(tag, "B") == 0) {
+        outcome = write_content(item, *tag, content);
+    }
+    else if ((strcmp(tag, "BOOL") == 0 || strcmp(tag, "NULL") == 0) && PyBool_Check(content)) {
+        to->size++;
+        outcome = DONE(content == Py_True ? WRITE(to, "true") : WRITE(to, "false"));
+    }
+    else if (strcmp(tag, "M") == 0 && PyDict_Check(content)) {
+        outcome = DONE(WRITE(to, "{"));
+        outcome = outcome == WRITTEN ? write_stored_members(item, content) : outcome;
+        outcome = outcome == WRITTEN ? DONE(WRITE(to, "}")) : outcome;
+    }
+    else if (PyList_Check(content) && (strcmp(tag, "L") == 0 || strcmp(tag, "SS") == 0 || strcmp(tag, "NS") == 0 ||
+                                       strcmp(tag, "BS") == 0)) {
+        to->size += *tag == 'L' ? 3 + PyList_GET_SIZE(content) : 0;
+        outcome = DONE(WRITE(to, "["));
+        outcome = outcome == WRITTEN ? write_stored_elements(item, tag, content) : outcome;
+        outcome = outcome == WRITTEN ? DONE(WRITE(to, "]")) : outcome;
+    }
+    item->levels++;
+    return outcome == WRITTEN ? DONE(WRITE(to, "}")) : LEFT;
+}
+
+/* Write what a converter gives for a value. */
+static Outcome
+write_through(Item *item, PyObject *encode, PyObject *value)
+{
+    PyObject *stored = PyObject_CallOneArg(encode, value);
+    if (stored == NULL) {
+        return left();
+    }
+    Outcome outcome = stored == Py_None ? ABSENT : write_stored(item, stored);
+    Py_DECREF(stored);
+    return outcome;
+}
+
+/* ---- values without parts ---- */
+
+static Outcome
+write_usual_text(Item *item, Type *type, PyObject *value)
+{
+    if (!PyUnicode_CheckExact(value)) {
+        return UNUSUAL;
+    }
+    if (type->among != NULL) {
+        int known = PySet_Contains(type->among, value);
+        if (known != 1) {
+            return known < 0 ? left() : UNUSUAL;
+        }
+    }
+    if (WRITE(&item->to, "{\"S\":") < 0 || write_text(item, value) != WRITTEN) {
+        return LEFT;
+    }
+    return DONE(WRITE(&item->to, "}"));
+}
+
+/* Write an ASCII text that needs no escape sequences. */
+static Outcome
+write_made_text(Item *item, const char *text, Py_ssize_t length)
+{
+    Output *to = &item->to;
+    to->size += length;
+    if (WRITE(to, "{\"S\":\"") < 0 || write_bytes(to, text, length) < 0) {
+        return LEFT;
+    }
+    return DONE(WRITE(to, "\"}"));
+}
+
+static Outcome
+write_integer(Item *item, PyObject *value)
+{
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow) {
+        return UNUSUAL;
+    }
+    char text[24], *at = text;
+    unsigned long long digits = (unsigned long long)number;
+    if (number < 0) {
+        *at++ = '-';
+        digits = 0 - digits;
+    }
+    at = put_digits(at, digits, 1);
+    if (WRITE(&item->to, "{\"N\":") < 0 || write_number(&item->to, text, at - text) < 0) {
+        return LEFT;
+    }
+    return DONE(WRITE(&item->to, "}"));
+}
+
+/* Write a float within the limits between which its shortest text has no exponent. */
+static Outcome
+write_floating(Item *item, PyObject *value)
+{
+    double number = PyFloat_AS_DOUBLE(value);
+    if (!((number > 1e-4 && number < 1e15) || (number > -1e15 && number < -1e-4) || number == 0)) {
+        return UNUSUAL;
+    }
+    if (WRITE(&item->to, "{\"N\":") < 0 || write_float(&item->to, number) < 0) {
+        return LEFT;
+    }
+    return DONE(WRITE(&item->to, "}"));
+}
+
+/* Write a Decimal that is inside of all limits: of up to 38 characters, and without an exponent. */
+static Outcome
+write_decimal(Item *item, PyObject *value)
+{
+    PyObject *made = PyObject_Str(value);
+    Py_ssize_t length = 0;
+    Text text = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, &length);
+    if (text == NULL) {
+        Py_XDECREF(made);
+        return left();
+    }
+    Outcome outcome = UNUSUAL;
+    if (length <= 38 && strspn(text, "-.0123456789") == (size_t)length) {
+        if (strchr(text, '.') != NULL) {
+            while (text[length - 1] == '0') {
+                length--;
+            }
+            length -= text[length - 1] == '.';
+        }
+        if (length == 2 && text[0] == '-' && text[1] == '0') {
+            text++;
+            length--;
+        }
+        int failed = WRITE(&item->to, "{\"N\":") < 0 || write_number(&item->to, text, length) < 0 ||
+                     WRITE(&item->to, "}") < 0;
+        outcome = failed ? LEFT : WRITTEN;
+    }
+    Py_DECREF(made);
+    return outcome;
+}
+
+static Outcome
+write_boolean(Item *item, PyObject *value)
+{
+    item->to.size++;
+    return DONE(value == Py_True ? WRITE(&item->to, "{\"BOOL\":true}") : WRITE(&item->to, "{\"BOOL\":false}"));
+}
+
+static Outcome
+write_null(Item *item)
+{
+    item->to.size++;
+    return DONE(WRITE(&item->to, "{\"NULL\":true}"));
+}
+
+static Outcome
+write_binary(Item *item, PyObject *value)
+{
+    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(value);
+    if (WRITE(&item->to, "{\"B\":") < 0 || write_base64(&item->to, bytes, PyBytes_GET_SIZE(value)) < 0) {
+        return LEFT;
+    }
+    return DONE(WRITE(&item->to, "}"));
+}
+
+static char *
+put_date(char *at, PyObject *value)
+{
+    at = put_digits(at, (unsigned long long)PyDateTime_GET_YEAR(value), 4);
+    *at++ = '-';
+    at = put_digits(at, (unsigned long long)PyDateTime_GET_MONTH(value), 2);
+    *at++ = '-';
+    return put_digits(at, (unsigned long long)PyDateTime_GET_DAY(value), 2);
+}
+
+static Outcome
+write_date(Item *item, PyObject *value)
+{
+    char text[16];
+    return write_made_text(item, text, put_date(text, value) - text);
+}
+
+static Outcome
+write_instant(Item *item, PyObject *value)
+{
+    char text[32], *at = put_date(text, value);
+    if (PyDateTime_DATE_GET_TZINFO(value) != PyDateTime_TimeZone_UTC) {
+        return UNUSUAL;
+    }
+    *at++ = 'T';
+    at = put_digits(at, (unsigned long long)PyDateTime_DATE_GET_HOUR(value), 2);
+    *at++ = ':';
+    at = put_digits(at, (unsigned long long)PyDateTime_DATE_GET_MINUTE(value), 2);
+    *at++ = ':';
+    at = put_digits(at, (unsigned long long)PyDateTime_DATE_GET_SECOND(value), 2);
+    *at++ = '.';
+    at = put_digits(at, (unsigned long long)PyDateTime_DATE_GET_MICROSECOND(value), 6);
+    *at++ = 'Z';
+    return write_made_text(item, text, at - text);
+}
+
+static Outcome
+write_uuid(Item *item, PyObject *value)
+{
+    PyObject *number = PyObject_GetAttr(value, INT);
+    PyObject *made = number == NULL ? NULL : PyNumber_ToBase(number, 16);
+    Py_ssize_t length = 0;
+    Text digits = made == NULL ? NULL : PyUnicode_AsUTF8AndSize(made, &length);
+    Outcome outcome = UNUSUAL;
+    if (digits == NULL) {
+        outcome = left();
+    }
+    else if (digits[0] == '0' && length <= 34) { /* 0x, and 32 digits at most */
+        char text[36];
+        for (int i = 35, from = (int)length - 1; i >= 0; i--) {
+            int hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+            text[i] = hyphen ? '-' : from >= 2 ? digits[from--] : '0';
+        }
+        outcome = write_made_text(item, text, 36);
+    }
+    Py_XDECREF(number);
+    Py_XDECREF(made);
+    return outcome;
+}
+
+/* ---- values with parts ---- */
+
+static Outcome write_value(Item *item, Type *type, PyObject *value);
+static Outcome write_parts(Item *item, Type *type, PyObject *values, Py_ssize_t each, PyObject *kept);
+
+/* Write a set of text, sorted. */
+static Outcome
+write_texts(Item *item, PyObject *value)
+{
+    PyObject *texts = PySequence_List(value);
+    if (texts == NULL) {
+        return left();
+    }
+    Outcome outcome = PyList_GET_SIZE(texts) == 0 ? UNUSUAL : WRITTEN;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(texts); i++) {
+        outcome = PyUnicode_CheckExact(PyList_GET_ITEM(texts, i)) ? outcome : UNUSUAL;
+    }
+    if (outcome == WRITTEN && (PyList_Sort(texts) < 0 || WRITE(&item->to, "{\"SS\":[") < 0)) {
+        outcome = left();
+    }
+    outcome = outcome == WRITTEN ? write_stored_elements(item, "SS", texts) : outcome;
+    Py_DECREF(texts);
+    return outcome == WRITTEN ? DONE(WRITE(&item->to, "]}")) : outcome;
+}
+
+/* Write a list or tuple. */
+static Outcome
+write_list(Item *item, Type *member, PyObject *value)
+{
+    Output *to = &item->to;
+    Outcome outcome = DONE(WRITE(to, "{\"L\":["));
+    to->size += 3 + PySequence_Fast_GET_SIZE(value);
+    item->levels--;
+    for (Py_ssize_t i = 0; outcome == WRITTEN && i < PySequence_Fast_GET_SIZE(value); i++) {
+        PyObject *element = PySequence_Fast_GET_ITEM(value, i);
+        Py_INCREF(element); /* converters are called, which may do anything */
+        outcome = i > 0 ? DONE(WRITE(to, ",")) : WRITTEN;
+        outcome = outcome == WRITTEN ? write_value(item, member, element) : outcome;
+        Py_DECREF(element);
+    }
+    item->levels++;
+    return outcome == WRITTEN ? DONE(WRITE(to, "]}")) : LEFT;
+}
+
+static Outcome
+write_map(Item *item, Type *member, PyObject *value)
+{
+    Output *to = &item->to;
+    PyObject *name, *each;
+    Py_ssize_t at = 0;
+    Outcome outcome = DONE(WRITE(to, "{\"M\":{"));
+    to->size += 3 + PyDict_GET_SIZE(value);
+    item->levels--;
+    while (outcome == WRITTEN && PyDict_Next(value, &at, &name, &each)) {
+        Py_INCREF(name);
+        Py_INCREF(each);
+        outcome = PyUnicode_CheckExact(name) ? write_name(item, name) : UNUSUAL;
+        if (outcome == WRITTEN && write_value(item, member, each) != WRITTEN) {
+            outcome = LEFT;
+        }
+        Py_DECREF(name);
+        Py_DECREF(each);
+    }
+    item->levels++;
+    return outcome == WRITTEN ? DONE(WRITE(to, "}}")) : outcome;
+}
+
+/* Write an object by its `__dict__`. */
+static Outcome
+write_fields(Item *item, Type *type, PyObject *value)
+{
+    PyObject *values = PyObject_GenericGetDict(value, NULL);
+    if (values == NULL) {
+        return left();
+    }
+    Outcome outcome = PyDict_Check(values) ? DONE(WRITE(&item->to, "{\"M\":{")) : UNUSUAL;
+    if (outcome == WRITTEN) {
+        item->to.size += 3;
+        item->levels--;
+        outcome = write_parts(item, type, values, 1, NULL);
+        item->levels++;
+    }
+    Py_DECREF(values);
+    return outcome == WRITTEN ? DONE(WRITE(&item->to, "}}")) : outcome;
+}
+
+/* Take back what was written since. */
+static void
+take_back(Item *item, Py_ssize_t length, Py_ssize_t size)
+{
+    item->to.length = length;
+    item->to.size = size;
+}
+
+static Outcome write_usual(Item *item, Type *type, PyObject *value);
+
+static Outcome
+write_either(Item *item, Type *type, PyObject *value)
+{
+    Py_ssize_t length = item->to.length, size = item->to.size;
+    for (Py_ssize_t i = 0; i < type->inner_number; i++) {
+        Outcome outcome = write_usual(item, &type->inner[i], value);
+        if (outcome != UNUSUAL) {
+            return outcome;
+        }
+        take_back(item, length, size);
+    }
+    return UNUSUAL;
+}
+
+static Outcome
+write_enum(Item *item, Type *type, PyObject *member)
+{
+    PyObject *value = PyObject_GetAttr(member, VALUE);
+    if (value == NULL) {
+        return left();
+    }
+    Outcome outcome = write_usual(item, type->inner, value);
+    Py_DECREF(value);
+    return outcome;
+}
+
+/* Write a value by its own type, one of those that JSON has, or a datetime in UTC. */
+static Outcome
+write_any(Item *item, Type *type, PyObject *value)
+{
+    if (PyUnicode_CheckExact(value)) {
+        return write_usual_text(item, type, value);
+    }
+    if (PyLong_CheckExact(value)) {
+        return write_integer(item, value);
+    }
+    if (PyBool_Check(value)) {
+        return write_boolean(item, value);
+    }
+    if (PyFloat_CheckExact(value)) {
+        return write_floating(item, value);
+    }
+    if (value == Py_None) {
+        return write_null(item);
+    }
+    if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+        return write_list(item, type, value);
+    }
+    if (PyDict_CheckExact(value)) {
+        return write_map(item, type, value);
+    }
+    return PyDateTime_CheckExact(value) ? write_instant(item, value) : UNUSUAL;
+}
+
+/* Write a usual value of a type. */
+static Outcome
+write_usual(Item *item, Type *type, PyObject *value)
+{
+    if (type->of != NULL && (PyObject *)Py_TYPE(value) != type->of) {
+        return UNUSUAL;
+    }
+    switch (type->kind) {
+    case ANY:
+        return write_any(item, type, value);
+    case BINARY:
+        return PyBytes_CheckExact(value) ? write_binary(item, value) : UNUSUAL;
+    case BOOLEAN:
+        return PyBool_Check(value) ? write_boolean(item, value) : UNUSUAL;
+    case DATE:
+        return PyDate_CheckExact(value) ? write_date(item, value) : UNUSUAL;
+    case DECIMAL:
+        return write_decimal(item, value);
+    case EITHER:
+        return write_either(item, type, value);
+    case ENUM:
+        return write_enum(item, type, value);
+    case FIELDS:
+        return write_fields(item, type, value);
+    case FLOATING:
+        return PyFloat_CheckExact(value) ? write_floating(item, value) : UNUSUAL;
+    case INSTANT:
+        return PyDateTime_CheckExact(value) ? write_instant(item, value) : UNUSUAL;
+    case INTEGER:
+        return PyLong_CheckExact(value) ? write_integer(item, value) : UNUSUAL;
+    case LIST:
+        return PyList_CheckExact(value) || PyTuple_CheckExact(value) ? write_list(item, type->inner, value) : UNUSUAL;
+    case MAP:
+        return PyDict_CheckExact(value) ? write_map(item, type->inner, value) : UNUSUAL;
+    case OPTIONAL:
+        return value == Py_None ? write_null(item) : write_usual(item, type->inner, value);
+    case TEXT:
+        return write_usual_text(item, type, value);
+    case TEXTS:
+        return write_texts(item, value);
+    case UUID:
+        return write_uuid(item, value);
+    default:
+        return UNUSUAL;
+    }
+}
+
+static Outcome
+write_value(Item *item, Type *type, PyObject *value)
+{
+    Py_ssize_t length = item->to.length, size = item->to.size;
+    if (item->levels == 0) {
+        return LEFT;
+    }
+    Outcome outcome = write_usual(item, type, value);
+    if (outcome != UNUSUAL) {
+        return outcome;
+    }
+    take_back(item, length, size);
+    return write_through(item, type->encode, value);
+}
+
+/* Write a member of an object, if it has a value; keep it in wire form if it is asked for. */
+static Outcome
+write_part(Item *item, Part *part, PyObject *value, PyObject *kept)
+{
+    Output *to = &item->to;
+    int none = value == Py_None && part->nullable;
+    if (none && part->none == NULL) {
+        return ABSENT;
+    }
+    if ((to->text[to->length - 1] != '{' && WRITE(to, ",") < 0) ||
+        write_bytes(to, PyBytes_AS_STRING(part->start), PyBytes_GET_SIZE(part->start)) < 0) {
+        return LEFT;
+    }
+    to->size += part->name_size;
+    Py_ssize_t begin = to->length;
+    Outcome outcome = none ? write_stored(item, part->none) : write_value(item, &part->type, value);
+    if (outcome != WRITTEN || !part->kept || kept == NULL) {
+        return outcome;
+    }
+    Text at = to->text + begin;
+    PyObject *stored = make_value(&at, to->text + to->length);
+    outcome = stored == NULL || PyDict_SetItem(kept, part->stored, stored) < 0 ? LEFT : WRITTEN;
+    Py_XDECREF(stored);
+    return outcome;
+}
+
+/* Write the members of an object, each of which counts so many bytes more than its name and its value. */
+static Outcome
+write_parts(Item *item, Type *type, PyObject *values, Py_ssize_t each, PyObject *kept)
+{
+    for (Py_ssize_t i = 0; i < type->parts_number; i++) {
+        Part *part = &type->parts[i];
+        Py_ssize_t length = item->to.length, size = item->to.size;
+        PyObject *value = PyDict_GetItemWithError(values, part->name);
+        if (value == NULL) {
+            return PyErr_Occurred() ? left() : LEFT;
+        }
+        Py_INCREF(value);
+        Outcome outcome = write_part(item, part, value, kept);
+        Py_DECREF(value);
+        if (outcome == ABSENT) {
+            take_back(item, length, size);
+        }
+        else if (outcome != WRITTEN) {
+            return LEFT;
+        }
+        else {
+            item->to.size += each;
+        }
+    }
+    return WRITTEN;
+}
+
+/* ---- making an encoder ---- */
+
+static int make_type(Type *type, PyObject *described);
+static void free_type(Type *type);
+
+/* Take (name, stored name, that and a colon as JSON, its size, type, whether None is not given to it, what None is, and of
+   an item's own parts whether they are kept). */
+static int
+make_part(Part *part, PyObject *described)
+{
+    PyObject *name, *stored, *start, *type, *none;
+    if (!PyArg_ParseTuple(described, "UUSnOpO|p", &name, &stored, &start, &part->name_size, &type, &part->nullable,
+                          &none, &part->kept)) {
+        return -1;
+    }
+    Py_INCREF(name);
+    part->name = name;
+    PyUnicode_InternInPlace(&part->name);
+    Py_INCREF(stored);
+    part->stored = stored;
+    Py_INCREF(start);
+    part->start = start;
+    if (none != Py_None) {
+        Py_INCREF(none);
+        part->none = none;
+    }
+    return make_type(&part->type, type);
+}
+
+static int
+make_parts(Type *type, PyObject *described)
+{
+    type->parts = PyMem_Calloc((size_t)PyTuple_GET_SIZE(described) + 1, sizeof(Part));
+    if (type->parts == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(described); i++) {
+        type->parts_number = i + 1;
+        if (make_part(&type->parts[i], PyTuple_GET_ITEM(described, i)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    Kind kind;
+} KINDS[] = {
+    {"any", ANY},         {"binary", BINARY},   {"boolean", BOOLEAN}, {"date", DATE}, {"decimal", DECIMAL},
+    {"either", EITHER},   {"enum", ENUM},       {"fields", FIELDS},   {"floating", FLOATING},
+    {"instant", INSTANT}, {"integer", INTEGER}, {"list", LIST},       {"map", MAP},   {"optional", OPTIONAL},
+    {"text", TEXT},       {"texts", TEXTS},     {"uuid", UUID},
+};
+
+/* Take (kind, type of Python or None, what encodes, the only texts or None, inner types, parts). A kind that is not known
+   here is its converter's. */
+static int
+make_type(Type *type, PyObject *described)
+{
+    const char *kind;
+    PyObject *of, *among, *encode, *inner, *parts;
+    if (!PyTuple_Check(described)) {
+        PyErr_SetString(PyExc_TypeError, "a type is described by a tuple");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(described, "sOOOO!O!", &kind, &of, &encode, &among, &PyTuple_Type, &inner, &PyTuple_Type,
+                          &parts)) {
+        return -1;
+    }
+    type->kind = OTHER;
+    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
+        if (strcmp(kind, KINDS[i].name) == 0) {
+            type->kind = KINDS[i].kind;
+        }
+    }
+    Py_INCREF(encode);
+    type->encode = encode;
+    if (of != Py_None) {
+        Py_INCREF(of);
+        type->of = of;
+    }
+    if (among != Py_None) {
+        Py_INCREF(among);
+        type->among = among;
+    }
+    type->inner = PyMem_Calloc((size_t)PyTuple_GET_SIZE(inner) + 1, sizeof(Type));
+    if (type->inner == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inner); i++) {
+        type->inner_number = i + 1;
+        if (make_type(&type->inner[i], PyTuple_GET_ITEM(inner, i)) < 0) {
+            return -1;
+        }
+    }
+    return make_parts(type, parts);
+}
+
+static void
+free_type(Type *type)
+{
+    for (Py_ssize_t i = 0; i < type->inner_number; i++) {
+        free_type(&type->inner[i]);
+    }
+    for (Py_ssize_t i = 0; i < type->parts_number; i++) {
+        Part *part = &type->parts[i];
+        Py_XDECREF(part->name);
+        Py_XDECREF(part->stored);
+        Py_XDECREF(part->start);
+        Py_XDECREF(part->none);
+        free_type(&part->type);
+    }
+    PyMem_Free(type->inner);
+    PyMem_Free(type->parts);
+    type->inner = NULL;
+    type->parts = NULL;
+    type->inner_number = type->parts_number = 0;
+    Py_CLEAR(type->of);
+    Py_CLEAR(type->encode);
+    Py_CLEAR(type->among);
+}
+
+/* ---- the type ---- */
+
+static PyObject *
+encoder_new(PyTypeObject *python_type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *parts, *before, *kept;
+    Py_ssize_t before_size, most_size, most_levels, longest_name;
+    if (!PyArg_ParseTuple(args, "O!(SnO!)(nnn):ItemEncoder", &PyTuple_Type, &parts, &before, &before_size, &PyDict_Type,
+                          &kept, &most_size, &most_levels, &longest_name)) {
+        return NULL;
+    }
+    if (PyDateTimeAPI == NULL) { /* the first encoder */
+        PyDateTime_IMPORT;
+        VALUE = PyUnicode_InternFromString("_value_");
+        INT = PyUnicode_InternFromString("int");
+        if (PyDateTimeAPI == NULL || VALUE == NULL || INT == NULL) {
+            return NULL;
+        }
+    }
+    ItemEncoder *self = (ItemEncoder *)python_type->tp_alloc(python_type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    Py_INCREF(before);
+    self->before = before;
+    Py_INCREF(kept);
+    self->before_kept = kept;
+    self->before_size = before_size;
+    self->most_size = most_size;
+    self->most_levels = most_levels;
+    self->longest_name = longest_name;
+    self->item.kind = FIELDS;
+    if (make_parts(&self->item, parts) < 0) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+static int
+visit_type(Type *type, visitproc visit, void *arg)
+{
+    Py_VISIT(type->of);
+    Py_VISIT(type->encode);
+    Py_VISIT(type->among);
+    for (Py_ssize_t i = 0; i < type->inner_number; i++) {
+        if (visit_type(&type->inner[i], visit, arg)) {
+            return 1;
+        }
+    }
+    for (Py_ssize_t i = 0; i < type->parts_number; i++) {
+        Py_VISIT(type->parts[i].none);
+        if (visit_type(&type->parts[i].type, visit, arg)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int
+encoder_traverse(ItemEncoder *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->before_kept);
+    return visit_type(&self->item, visit, arg);
+}
+
+static int
+encoder_clear(ItemEncoder *self)
+{
+    Py_CLEAR(self->before_kept);
+    free_type(&self->item);
+    return 0;
+}
+
+static void
+encoder_dealloc(ItemEncoder *self)
+{
+    PyObject_GC_UnTrack(self);
+    encoder_clear(self);
+    Py_XDECREF(self->before);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Write an item; return its JSON, NULL where it is left to others or an error is set. */
+static PyObject *
+write_item(Item *item, PyObject *values, PyObject *kept)
+{
+    ItemEncoder *self = item->of;
+    Output *to = &item->to;
+    if (write_bytes(to, PyBytes_AS_STRING(self->before), PyBytes_GET_SIZE(self->before)) < 0) {
+        return NULL;
+    }
+    to->size = self->before_size;
+    if (write_parts(item, &self->item, values, 0, kept) != WRITTEN || WRITE(to, "}") < 0) {
+        return NULL;
+    }
+    return to->size > self->most_size ? NULL : PyBytes_FromStringAndSize(to->text, to->length);
+}
+
+static PyObject *
+encoder_encode(ItemEncoder *self, PyObject *values)
+{
+    if (!PyDict_Check(values)) {
+        PyErr_SetString(PyExc_TypeError, "a dict of values expected");
+        return NULL;
+    }
+    PyObject *kept = PyDict_Copy(self->before_kept);
+    if (kept == NULL) {
+        return NULL;
+    }
+    Item item;
+    item.of = self;
+    item.levels = self->most_levels;
+    output_begin(&item.to);
+    PyObject *json = write_item(&item, values, kept);
+    output_end(&item.to);
+    if (json == NULL) {
+        Py_DECREF(kept);
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("NNn", kept, json, item.to.size);
+}
+
+static PyMethodDef encoder_methods[] = {
+    {"encode", (PyCFunction)encoder_encode, METH_O,
+     "Return the attributes that are kept, the JSON and the size of an item; None where it is left to others."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject ItemEncoderType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "dynamap_async.native._codec.ItemEncoder",
+    .tp_doc = "Encodes the items of one model to JSON.",
+    .tp_basicsize = sizeof(ItemEncoder),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = encoder_new,
+    .tp_dealloc = (destructor)encoder_dealloc,
+    .tp_traverse = (traverseproc)encoder_traverse,
+    .tp_clear = (inquiry)encoder_clear,
+    .tp_methods = encoder_methods,
+};

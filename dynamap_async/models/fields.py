@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from enum import Enum, auto
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Converter, StoredForm
@@ -27,7 +28,14 @@ from dynamap_async.models.markers import OURS, Role, declared_template, is_store
 from dynamap_async.models.mutability import Mutability, mutability_of
 from dynamap_async.models.pydantic_types import Adapter, needs_values
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.templates import KeyTemplate, PatternError, make_template, names_in
+from dynamap_async.models.templates import (
+    DeclaredTemplate,
+    KeyTemplate,
+    OnlyWhen,
+    PatternError,
+    make_template,
+    names_in,
+)
 from dynamap_async.wire import AttributeValue
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
@@ -232,7 +240,7 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
                 return None
         types = {name: info.annotation for name, info in fields.items()}
         forms = {name: form for name, info in fields.items() if (form := _stored_form(info)) is not None}
-        made = make_template(declared, types, forms)
+        made = make_template(_with_typed_values(declared, field, fields), types, forms)
     except PatternError as error:
         raise fault(model.__name__, f"the template {declared.pattern!r} {error}", field) from None
     if bare(without_none(bare(fields[field].annotation))) is not str:
@@ -244,6 +252,29 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
 def _stored_form(info: FieldInfo) -> StoredForm | None:
     """Return the stored form of a field that is not the usual one of its type; a time to live has one too."""
     return stored_form(info) or (EPOCH_SECONDS if Role.TIME_TO_LIVE in info.metadata else None)
+
+
+def _with_typed_values(declared: DeclaredTemplate, key: str, fields: Mapping[str, FieldInfo]) -> DeclaredTemplate:
+    """Return a template whose ``when`` has values of the types of its fields.
+
+    Raises:
+        PatternError: it names no field, or a value that the field does not have.
+    """
+    found: list[OnlyWhen] = []
+    for name, values in declared.when:
+        said = f"has when={{{name!r}: ...}}, "
+        if name not in fields or name == key or declared_template(fields[name]) is not None:
+            known = ", ".join(each for each, info in fields.items() if declared_template(info) is None)
+            raise PatternError(f"{said}which is no field that tells whether there is a key; take one of {known}")
+        if not values:
+            raise PatternError(f"{said}which names no value, so that there would never be a key")
+        annotation: Any = fields[name].annotation
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        try:
+            found.append(OnlyWhen(name, tuple(adapter.validate_python(value) for value in values)))
+        except ValidationError as error:
+            raise PatternError(f"{said}whose values do not fit its type: {error.errors()[0]['msg']}") from None
+    return replace(declared, when=tuple(found))
 
 
 def _is_abstract(model: type[BaseModel]) -> bool:

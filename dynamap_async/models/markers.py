@@ -6,7 +6,7 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -21,7 +21,7 @@ from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
-from dynamap_async.models.templates import DeclaredTemplate
+from dynamap_async.models.templates import DeclaredTemplate, OnlyWhen
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -351,6 +351,7 @@ def template(
     pattern: str,
     /,
     *,
+    when: Mapping[str, Any] | None = None,
     escape: bool = False,
     shards: int | Shards | None = None,
     name: str | None = None,
@@ -371,6 +372,8 @@ def template(
 
     Args:
         pattern: constant text and parts; without parts a constant.
+        when: field name -> the value, or a list or set of the values, that the field has to have; otherwise there is no
+            key, and the item is not in that index: ``template("{customer}", when={"status": ["open", "held"]})``.
         escape: whether a value may contain the text that stands behind it in the pattern, and is then stored escaped;
             otherwise such a value is refused. Without either, two items could get one key.
         shards: over how many partitions the items of one key are spread, as for ``attr``.
@@ -381,10 +384,17 @@ def template(
     given: dict[str, Any] = {} if description is None else {"description": description}
     # A factory, because a JSON schema would show a default; never validated, because what it gives is no text.
     field: Any = Field(default_factory=unassigned, validate_default=False, **given)
-    field.metadata.append(DeclaredTemplate(pattern, escape))
+    field.metadata.append(DeclaredTemplate(pattern, escape, _only_when(when or {})))
     field.metadata.append(StoredAs(name))
     field.metadata.extend(given_shards(shards))
     return field
+
+
+def _only_when(when: Mapping[str, Any]) -> tuple[OnlyWhen, ...]:
+    several = (list, tuple, set, frozenset)
+    return tuple(
+        OnlyWhen(name, tuple(values) if isinstance(values, several) else (values,)) for name, values in when.items()
+    )
 
 
 def given_shards(shards: int | Shards | None) -> tuple[Shards, ...]:

@@ -164,7 +164,7 @@ def parts_as_before(definition: Definition[Any], before: WireItem, changes: Chan
     told = _of_key(definition, _key_of(definition, before))
     for key, template in computed.templates.items():
         if changes.get(definition.fields[key].stored, REMOVED) is not REMOVED:
-            names.update(dict.fromkeys(template.names))
+            names.update(dict.fromkeys(template.depends_on))
     kept = [name for name in names if name not in told and _attribute(definition, name) not in changes]
     return _as_before(definition, kept, before)
 
@@ -204,7 +204,7 @@ def started_keys(
     found = {name: text for name, text in made.items() if isinstance(text, str)}
     for name in found:
         if definition.fields[name].nullable:
-            parts = " and ".join(computed.templates[name].names)
+            parts = " and ".join(computed.templates[name].depends_on)
             raise OperationError(
                 f"upsert() may make a new {definition.model.__name__}, whose key {name} would be made of defaults, and "
                 f"a stored one without that key would get it too; set {parts}"
@@ -232,12 +232,18 @@ def _check_members(base: Definition[Any], actions: Sequence[Action]) -> None:
             placed = [each.field for each in member.items.shards.of.values() if _is_source(each, attribute)]
             for key in (*keys, *placed):
                 own = base.fields.get(key)
-                if own is None or str(own.template) != str(member.fields[key].template):
+                if own is None or _is_made_otherwise(own, member.fields[key]):
                     raise OperationError(
                         f"setting {action.path} changes the key {key} of {member.model.__name__}, which an update of "
                         f"{base.model.__name__} does not make; update it as {member.model.__name__}, or update an "
                         "instance that was read: session.update(item)"
                     )
+
+
+def _is_made_otherwise(key: FieldPlan, other: FieldPlan) -> bool:
+    """Return whether two models make a key in different ways."""
+    ways = [(str(each.template), () if each.template is None else each.template.when) for each in (key, other)]
+    return ways[0] != ways[1]
 
 
 def _is_source(sharding: Sharding, attribute: str) -> bool:
@@ -254,8 +260,9 @@ def _rewrites(spec: UpdateSpec, actions: Sequence[Action]) -> Iterator[_Rewrite]
         return
     told = _of_key(definition, spec.key)
     for name in computed.affected(changed):
-        parts = computed.templates[name].names
-        if any(changed.get(part, "") is None for part in parts):
+        template = computed.templates[name]
+        parts = template.depends_on
+        if any(changed.get(part, "") is None for part in template.names) or template.excludes({**told, **changed}):
             yield _Rewrite(definition.fields[name], None, ())
             continue
         unknown = tuple(part for part in parts if part not in changed and part not in told)

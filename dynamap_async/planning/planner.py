@@ -33,7 +33,13 @@ from dynamap_async.planning.key_conditions import (
 from dynamap_async.planning.plan import TABLE, Route, route_name
 from dynamap_async.planning.projection import Requirements
 from dynamap_async.planning.shards import expand_shards, sharded_keys
-from dynamap_async.planning.templated_keys import KeyRange, TemplatedKey, field_of, templated_key
+from dynamap_async.planning.templated_keys import (
+    KeyRange,
+    TemplatedKey,
+    conditions_of_members,
+    field_of,
+    templated_key,
+)
 from dynamap_async.schema import IndexSchema, KeySchema, TableSchema
 
 _Refusal: TypeAlias = OperationError | ExpressionError | EncodeError
@@ -114,6 +120,13 @@ class _KeyBuilder:
                 return
             constants = []
 
+    def add_membership(self, met: Sequence[Condition]) -> None:
+        """Add the conditions that every item in the index meets, because it has the key only when it does."""
+        for condition in met:
+            if condition not in self.answered:
+                self.answered.append(condition)
+                self.conditions_used += condition not in self.asked
+
     def hazards(self, filters: Sequence[Condition]) -> list[str]:
         """Return what may surprise about the templates of the keys.
 
@@ -166,14 +179,19 @@ def match_key(
     index: IndexSchema | None,
     conditions: Sequence[Condition],
     definitions: Sequence[Definition[Any]] = (),
+    *,
+    forced: bool = False,
 ) -> Route | None:
-    """Return the route through one key; None where the conditions do not fix its partition key.
+    """Return the route through one key.
+
+    None where the conditions do not fix its partition key, or may be met by items that are not in the index.
 
     Args:
         keys: the key.
         index: the index whose key it is; None for the table's.
         conditions: what must hold.
         definitions: the models that are read, whose templates say what the key attributes are made of.
+        forced: whether the program decided on the index, whatever is in it.
 
     Raises:
         OperationError: no item can satisfy the conditions, or the key cannot.
@@ -181,9 +199,13 @@ def match_key(
         ExpressionError: a condition is on a field that only the key holds, and the key does not answer it.
     """
     builder = _KeyBuilder(conditions, definitions)
+    met = None if index is None else conditions_of_members(definitions, keys.names, conditions)
+    if index is not None and met is None and not forced:
+        return None
     if not all(builder.add_partition(attribute.name) for attribute in keys.partition):
         return None
     builder.add_sort(keys)
+    builder.add_membership(met or ())
     filters = tuple(each for each in conditions if each not in builder.answered)
     route = Route(
         index,
@@ -296,7 +318,8 @@ def choose_route(
     refusals: list[tuple[str, _Refusal]] = []
     for index in candidates:
         try:
-            route = match_key(table.keys if index is None else index.keys, index, conditions, definitions)
+            keys = table.keys if index is None else index.keys
+            route = match_key(keys, index, conditions, definitions, forced=forced is not None)
             if route is not None:
                 route = expand_shards(route, sharded, conditions)
                 _check(table, route, required)
@@ -377,4 +400,8 @@ def _no_route(
 
 def _needed(attribute: str, definitions: Sequence[Definition[Any]]) -> str:
     key = templated_key(definitions, attribute)
-    return f"{attribute}, which is made of {key.parts}" if key is not None and key.parts else attribute
+    if key is None:
+        return attribute
+    only = [each for model in key.models for each in model.template.when]
+    when = "".join(f", and {each.field} to be {' or '.join(map(repr, each.values))}" for each in dict.fromkeys(only))
+    return (f"{attribute}, which is made of {key.parts}" if key.parts else attribute) + when

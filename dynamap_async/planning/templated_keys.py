@@ -18,7 +18,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value
 from dynamap_async.models import Definition, FieldPlan, bare, definition_of, without_none
-from dynamap_async.models.templates import KeyTemplate, Part, after_all
+from dynamap_async.models.templates import KeyTemplate, OnlyWhen, Part, after_all
 from dynamap_async.planning.key_conditions import (
     MAX_QUERIES,
     attribute_of,
@@ -28,6 +28,7 @@ from dynamap_async.planning.key_conditions import (
     is_within,
     too_many_queries_error,
 )
+from dynamap_async.wire import AttributeValue
 
 Leading: TypeAlias = Mapping[str, Any]
 _End: TypeAlias = tuple[Value, bool]
@@ -578,6 +579,58 @@ def templated_key(definitions: Sequence[Definition[Any]], attribute: str) -> Tem
     if len(models) > 1:
         models = [replace(each, others=tuple(o for o in models if o is not each)) for each in models]
     return TemplatedKey(tuple(models))
+
+
+def conditions_of_members(
+    definitions: Sequence[Definition[Any]], attributes: Sequence[str], conditions: Sequence[Condition]
+) -> list[Condition] | None:
+    """Return those conditions that every item in an index meets, because it has the key only when it does.
+
+    None where the conditions may be met by an item that is not in the index.
+
+    Args:
+        definitions: the models that are read.
+        attributes: the stored names of the index's key attributes.
+        conditions: what must hold.
+    """
+    common: list[Condition] | None = None
+    named = {attribute_of(condition) for condition in conditions}  # such a condition is met where there is a key
+    for definition in _definitions_read(definitions):
+        met: list[Condition] = []
+        for key, each in _required_values(definition, attributes):
+            field = definition.fields[each.field]
+            allowed = [{"NULL": True} if value is None else field.converter.encode(value) for value in each.values]
+            found = [
+                (condition, _values_of(condition))
+                for condition in conditions
+                if attribute_of(condition) == field.stored
+            ]
+            told = any(values and all(value in allowed for value in values) for _, values in found)
+            if not told and key not in named:
+                return None
+            met += [condition for condition, values in found if all(value in values for value in allowed)]
+        common = met if common is None else [condition for condition in common if condition in met]
+    return common or []
+
+
+def _required_values(definition: Definition[Any], attributes: Sequence[str]) -> Iterator[tuple[str, OnlyWhen]]:
+    """Yield what says whether an item has the keys of an index, each with the key."""
+    for attribute in attributes:
+        field = field_of(definition, attribute)
+        if field is not None and field.template is not None:
+            for each in field.template.when:
+                yield attribute, each
+
+
+def _values_of(condition: Condition) -> list[AttributeValue]:
+    """Return the stored values that a condition allows; none for one that is no ``==`` or ``is_in``."""
+    match condition:
+        case Comparison(comparator="=", right=Value(stored=stored)):
+            return [stored]
+        case In(values=values):
+            return [value.stored for value in values]
+        case _:
+            return []
 
 
 def _path(definitions: Sequence[Definition[Any]], attribute: str) -> Path | None:

@@ -215,3 +215,37 @@ async def test_removing_a_part_with_a_default_leaves_the_item_in_the_index(sessi
     await session.update(task).set(type(task).level, 5)
     await session.update(task).remove(type(task).level)
     assert [each.level for each in await session.query(type(task)).where(type(task).place == "new#01")] == [1]
+
+
+class Ticket(Model, table="tickets"):
+    number: PartitionKey[int]
+    team: Attr[str]
+    status: Attr[str] = attr(default="open")
+    waiting: Attr[str | None] = template("TEAM#{team}", when={"status": ["open", "held"]})
+    by_team = GlobalIndex(partition_key="waiting", sort_key="number")
+
+
+async def test_a_key_on_a_condition_comes_and_goes_with_put_save_update_and_transactions(session):
+    await session.tables.create(Ticket)
+    waiting = session.query(Ticket).where(Ticket.team == "a", Ticket.status.is_in("open", "held"))
+
+    async def numbers():
+        return [ticket.number for ticket in await waiting]
+
+    await session.put_many([Ticket(number=1, team="a"), Ticket(number=2, team="a", status="done")])
+    assert (await numbers(), waiting.explain().index) == ([1], "by_team")
+    ticket = await session.get(Ticket, 2)
+    ticket.status = "held"
+    await session.save(ticket)
+    assert await numbers() == [1, 2]
+    ticket.status = "done"
+    await session.save(ticket)
+    assert await numbers() == [1]
+    await session.update(Ticket, 1).set(Ticket.status, "done")
+    assert await numbers() == []
+    await session.update(Ticket, 1).set(Ticket.status, "open").set(Ticket.team, "a")
+    assert await numbers() == [1]
+    async with session.transaction() as tx:
+        tx.update(await session.get(Ticket, 1)).set(Ticket.team, "b")
+        tx.update(await session.get(Ticket, 2)).set(Ticket.status, "held")
+    assert await numbers() == [2]

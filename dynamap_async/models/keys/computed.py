@@ -32,7 +32,7 @@ class Computed:
     templates: Mapping[str, KeyTemplate]
     """Field name -> template."""
     of_part: Mapping[str, tuple[str, ...]]
-    """Field name of a part -> the computed fields that it belongs to."""
+    """Field name of a part, or of what says whether there is a key -> the computed fields that it belongs to."""
     unstored: Mapping[str, str]
     """Field name of a part that is no attribute of its own -> the computed field that it is read back from; itself for
     one that an abstract base declares for the templates of its subclasses."""
@@ -53,8 +53,8 @@ class Computed:
             EncodeError: a value does not fit; the error names the model and the field.
         """
         found = self.templates[name]
-        for part in found.parts:
-            if values.get(part.name, UNASSIGNED) is UNASSIGNED:
+        for part in found.depends_on:
+            if values.get(part, UNASSIGNED) is UNASSIGNED:
                 return UNASSIGNED
         try:
             return found.build(values)
@@ -217,7 +217,7 @@ def _updated(before: BaseModel, copied: BaseModel, computed: Computed, update: M
 
 def _not_given(computed: Computed, name: str, given: object, made: object) -> OperationError:
     found = computed.templates[name]
-    parts = ", ".join(found.names) or "nothing: it is constant"
+    parts = ", ".join(found.depends_on) or "nothing: it is constant"
     return OperationError(
         f"{computed.model}.{name} is computed from {parts}; here it is {made!r}, not {given!r}: set its parts, and "
         "leave the key out"
@@ -253,36 +253,50 @@ def computed_of(
                 raise fault(model.__name__, problem, attribute)
     if not templates and not unstored:
         return None
-    parts = dict.fromkeys(part for template in templates.values() for part in template.names)
-    of_part = {part: tuple(name for name, each in templates.items() if part in each.names) for part in parts}
+    parts = dict.fromkeys(part for template in templates.values() for part in template.depends_on)
+    of_part = {part: tuple(name for name, each in templates.items() if part in each.depends_on) for part in parts}
     return Computed(model.__name__, templates, of_part, unstored)
 
 
 def _check(model: type[BaseModel], fields: Mapping[str, FieldPlan], key: FieldPlan, template: KeyTemplate) -> None:
-    settings: Settings = getattr(model, SETTINGS)
-    problem = None
-    if COMPUTES not in model.__pydantic_decorators__.model_validators:
-        problem = (
-            f"has its template inside the annotation; write it behind the equals sign: {key.name}: ... = template(...)"
-        )
-    elif settings.table is None and not settings.abstract:
-        problem = (
-            "has a template, but the model has no table, so it is no key of anything; use a computed_field, or add "
-            f'table="..." to class {model.__name__}'
-        )
-    elif key.role not in (Role.ATTRIBUTE, *_KEYS):
-        problem = f"is a {key.role.value}, which is no text; drop its template"
+    problem = _key_problem(model, key, template)
     if problem is not None:
         raise fault(model.__name__, problem, key.name)
-    for name in template.names:
-        problem = _part_problem(key, fields[name]) or _coarser(template.part(name), fields[name])
+    for name in template.depends_on:
+        problem = _part_problem(key, fields[name], whether=name not in template.names)
+        if problem is None and name in template.names:
+            problem = _coarser(template.part(name), fields[name])
         if problem is not None:
             raise fault(model.__name__, f"the template {template.pattern!r} names {name}, {problem}", key.name)
 
 
-def _part_problem(key: FieldPlan, part: FieldPlan) -> str | None:
+def _key_problem(model: type[BaseModel], key: FieldPlan, template: KeyTemplate) -> str | None:
+    """Return why a field cannot be computed."""
+    settings: Settings = getattr(model, SETTINGS)
+    if COMPUTES not in model.__pydantic_decorators__.model_validators:
+        return (
+            f"has its template inside the annotation; write it behind the equals sign: {key.name}: ... = template(...)"
+        )
+    if settings.table is None and not settings.abstract:
+        return (
+            "has a template, but the model has no table, so it is no key of anything; use a computed_field, or add "
+            f'table="..." to class {model.__name__}'
+        )
+    if key.role not in (Role.ATTRIBUTE, *_KEYS):
+        return f"is a {key.role.value}, which is no text; drop its template"
+    if template.when and key.role in _KEYS:
+        return "has a template with when=..., and every item needs its key; drop the condition"
+    if template.when and not key.nullable:
+        return f"has a template with when=..., and otherwise there is no key; declare {key.name} as Attr[str | None]"
+    return None
+
+
+def _part_problem(key: FieldPlan, part: FieldPlan, *, whether: bool) -> str | None:
+    """Return why a key cannot depend on a field, as a part, or as what says whether there is a key."""
     if part.role is Role.VERSION:
         return "which changes with each write, unseen by updates; count in a field of your own"
+    if whether:
+        return None
     if part.nullable and key.role in _KEYS:
         return "which may be None, and every item needs its key; declare it without None"
     if part.nullable and not key.nullable:

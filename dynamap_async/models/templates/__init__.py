@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
-from dynamap_async.models.templates.pattern import DeclaredTemplate, PatternError, names_in
+from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, names_in
 from dynamap_async.models.templates.shapes import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
 from dynamap_async.models.templates.template import KeyTemplate, Part, after_all, make_template
 
@@ -13,6 +13,7 @@ __all__ = [
     "DeclaredTemplate",
     "KeyTemplate",
     "OneOf",
+    "OnlyWhen",
     "Part",
     "PartFormat",
     "PatternError",

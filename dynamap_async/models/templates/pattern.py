@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dynamap_async.dataclass import dataclass
 
 
 class PatternError(ValueError):
     """A pattern is wrong; the model's definition turns this into a ModelDefinitionError."""
+
+
+class OnlyWhen(NamedTuple):
+    """A field that has to have one of some values, so that there is a key."""
+
+    field: str
+    """The field's name."""
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +28,8 @@ class DeclaredTemplate:
     pattern: str
     escape: bool = False
     """Whether separators inside of values are escaped; otherwise such values are refused."""
+    when: tuple[OnlyWhen, ...] = ()
+    """What the item has to be so that there is a key."""
 
 
 _PIECE: Final = re.compile(

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from dynamap_async.codec import StoredForm
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.models.templates.formats import PartFormat, format_of
-from dynamap_async.models.templates.pattern import DeclaredTemplate, PatternError, Slot, pieces_of
+from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, Slot, pieces_of
 
 _LAST: Final = "\U0010ffff"
 """The last character of Unicode, which no text contains: it is reserved as none."""
@@ -147,6 +147,8 @@ class KeyTemplate(NamedTuple):
     """The fields in it, in order."""
     tail: str
     """The constant text behind the last part, or all of it."""
+    when: tuple[OnlyWhen, ...] = ()
+    """What an item has to be so that it has the key."""
 
     def __str__(self) -> str:
         return self.pattern
@@ -155,6 +157,15 @@ class KeyTemplate(NamedTuple):
     def names(self) -> tuple[str, ...]:
         """The names of the fields, in order."""
         return tuple(part.name for part in self.parts)
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """The names of all fields that the key changes with: its parts, and those that say whether there is one."""
+        return tuple(dict.fromkeys((*self.names, *(each.field for each in self.when))))
+
+    def excludes(self, values: Mapping[str, Any]) -> bool:
+        """Return whether there is no key for what is known of an item: field name -> value."""
+        return any(each.field in values and values[each.field] not in each.values for each in self.when)
 
     @property
     def breaks_order(self) -> tuple[str, ...]:
@@ -175,12 +186,14 @@ class KeyTemplate(NamedTuple):
         return self.parts[self.names.index(name)]
 
     def build(self, values: Mapping[str, Any]) -> str | None:
-        """Return the key of these values: field name -> value; None if one of them is None or missing.
+        """Return the key of these values: field name -> value; None if one is None or missing, or there is no key.
 
         Raises:
             EncodeError: a value does not fit; the error names its field.
         """
         text = ""
+        if self.when and self.excludes(values):
+            return None
         for part in self.parts:
             value = values.get(part.name)
             if value is None:
@@ -314,7 +327,7 @@ def make_template(
         if names.count(name) > 1:
             raise PatternError(f"names {name} twice; a key needs each of its parts once")
     tail = pieces[-1] if isinstance(pieces[-1], str) else ""
-    return KeyTemplate(declared.pattern, tuple(parts), tail)
+    return KeyTemplate(declared.pattern, tuple(parts), tail, declared.when)
 
 
 def _format(slot: Slot, types: Mapping[str, Any], stored: Mapping[str, StoredForm]) -> PartFormat:

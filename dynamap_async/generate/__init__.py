@@ -1,0 +1,14 @@
+"""Models from a table that exists: a sample of its items becomes a design, and a design a module of models.
+
+Taking the sample is the only step that does I/O. The others are pure, each with a value of its own: ``kinds`` tells
+which items are of one model, ``field_types`` what their attributes are, ``key_patterns`` how their keys are made, and
+``source`` writes it down. What the sample leaves in doubt is marked, never guessed in silence.
+"""
+
+from __future__ import annotations
+
+from dynamap_async.generate.design import Design, design_of
+from dynamap_async.generate.sample import Sample
+from dynamap_async.generate.table_design import FieldDesign, ModelDesign
+
+__all__ = ["Design", "FieldDesign", "ModelDesign", "Sample", "design_of"]

@@ -1,0 +1,308 @@
+"""The design of a table: its models, their fields and keys, as values. It is made of a sample alone, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.generate.field_types import GuessedType, NestedClasses, guess_type
+from dynamap_async.generate.key_patterns import FieldTexts, KeyPattern, KeyTexts, PatternPart, find_pattern, new_texts
+from dynamap_async.generate.kinds import FoundKind, FoundKinds, find_kinds, text_of
+from dynamap_async.generate.names import class_name, field_name, shape_of, words_of
+from dynamap_async.generate.sample import Sample
+from dynamap_async.generate.source import source_of
+from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
+from dynamap_async.schema import TableSchema
+from dynamap_async.wire import WireItem
+
+_FEW_ITEMS: Final = 5
+_ENOUGH_ITEMS: Final = 100
+_SHAPES: Final = 3
+_GENERIC: Final = frozenset(("pk", "sk", "gsi", "lsi", "key", "partition", "sort", "hash", "range", "index"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design(TableDesign):
+    """A table and its models: what ``infer`` gives."""
+
+    def source(self, *, values: bool = False, enums: bool = False) -> str:
+        """Return the module of models as text: the same design gives the same text.
+
+        Args:
+            values: whether comments may show values of attributes that have only a few.
+            enums: whether such attributes become a ``Literal``; a value that was not sampled is refused then.
+        """
+        return source_of(self, values=values, enums=enums)
+
+
+def design_of(sample: Sample) -> Design:
+    """Return the design of a table.
+
+    Args:
+        sample: some of its items.
+    """
+    found = find_kinds(sample)
+    names: list[str] = []
+    for kind in found.kinds:
+        names.append(class_name(kind.name, names))
+    nested = NestedClasses(names)
+    models: list[ModelDesign] = []
+    for name, kind in zip(names, found.kinds, strict=True):
+        models.append(_model(name, kind, found, sample, nested, models))
+    return Design(
+        schema=sample.schema,
+        models=tuple(models),
+        nested=tuple(nested.found),
+        discriminator=found.discriminator,
+        is_prefix=found.is_prefix,
+        sampled=len(sample.items),
+        complete=sample.complete,
+        checks=found.checks,
+    )
+
+
+def _model(
+    name: str, kind: FoundKind, found: FoundKinds, sample: Sample, nested: NestedClasses, others: Sequence[ModelDesign]
+) -> ModelDesign:
+    hidden = {found.discriminator} if found.discriminator is not None and not found.is_prefix else set[str]()
+    fields = _plain_fields(kind, sample, nested, hidden, is_single=found.discriminator is None)
+    made = _with_patterns(kind, sample, fields, frozenset())
+    if found.discriminator is not None and not found.is_prefix:
+        keys = sample.schema.keys.names
+        if any(_are_alike(made, other.fields, keys) for other in others):
+            made = _with_patterns(kind, sample, fields, frozenset(keys[-1:]))
+    checks = list(kind.checks)
+    if len(kind.items) < _FEW_ITEMS:
+        checks.append(f"only {len(kind.items)} {'item' if len(kind.items) == 1 else 'items'} of this kind sampled")
+    elif len(kind.items) < _ENOUGH_ITEMS and not sample.complete:
+        checks.append("fewer than 100 items were sampled: what is required here may be absent in others")
+    return ModelDesign(name=name, kind=kind.kind, count=len(kind.items), fields=made, checks=tuple(checks))
+
+
+def _plain_fields(
+    kind: FoundKind, sample: Sample, nested: NestedClasses, hidden: set[str], *, is_single: bool
+) -> dict[str, FieldDesign]:
+    """Return stored name -> field, before keys are taken apart; those of the key first."""
+    schema = sample.schema
+    seen = dict.fromkeys(name for item in kind.items for name in item)
+    declared = [*schema.attribute_types]
+    if is_single:  # a model of its own declares the indexes, with fields for all that they name
+        declared += [name for index in schema.indexes for name in index.projection.attributes]
+    keys = [*schema.keys.names, *(name for name in declared if name in seen or is_single)]
+    fields: dict[str, FieldDesign] = {}
+    taken: set[str] = set()
+    for attribute in dict.fromkeys([*keys, *sorted(seen)]):
+        if attribute in hidden:
+            continue
+        name = field_name(attribute, taken)
+        taken.add(name)
+        fields[attribute] = _field(name, attribute, kind.items, schema, nested)
+    return fields
+
+
+def _field(
+    name: str, attribute: str, items: Sequence[WireItem], schema: TableSchema, nested: NestedClasses
+) -> FieldDesign:
+    stored = [item[attribute] for item in items if attribute in item]
+    values = [value for value in stored if "NULL" not in value]
+    checks: list[str] = []
+    tag = schema.attribute_types.get(attribute)
+    if tag is not None and any(tag not in value for value in values):
+        checks.append(f"some values are not stored as {tag}, as the key of an index is, and cannot be read")
+        values = [value for value in values if tag in value]
+    guessed = guess_type(attribute, values, nested)
+    if tag is not None and not values:
+        guessed = replace(guessed, text={"S": "str", "N": "Decimal", "B": "bytes"}[tag])
+    role = dict(zip(schema.keys.names, ("PartitionKey", "SortKey"), strict=False)).get(attribute, "Attr")
+    if len(values) < len(stored):
+        checks.append(f"NULL in {len(stored) - len(values):,} of {len(stored):,}: a write leaves the attribute out")
+    if attribute == schema.ttl_attribute and role == "Attr":
+        role, guessed, doubts = _time_to_live(guessed)
+        checks += doubts
+    return FieldDesign(
+        name=name,
+        attribute=attribute,
+        role=role,
+        guessed=replace(guessed, checks=()),
+        optional=len(values) < len(items) and role not in ("PartitionKey", "SortKey"),
+        checks=(*guessed.checks, *checks),
+    )
+
+
+def _time_to_live(guessed: GuessedType) -> tuple[str, GuessedType, tuple[str, ...]]:
+    if guessed.text == "datetime" and guessed.stored_as == "EPOCH_SECONDS":
+        return "TimeToLive", replace(guessed, stored_as=None), ()
+    if guessed.text == "int":
+        return "TimeToLive", guessed, ("some numbers are no epoch seconds of this century: DynamoDB ignores them",)
+    doubt = "the table's time to live, but not stored as whole seconds: DynamoDB ignores such values"
+    return "Attr", guessed, (doubt,)
+
+
+# Keys
+
+
+def _with_patterns(
+    kind: FoundKind, sample: Sample, plain: Mapping[str, FieldDesign], without: frozenset[str]
+) -> tuple[FieldDesign, ...]:
+    """Return the fields with the keys that are made of others; parts that only a key holds come first.
+
+    Args:
+        kind: the items.
+        sample: where they are from.
+        plain: stored name -> field.
+        without: key attributes that stay as they are.
+    """
+    schema, fields, new = sample.schema, dict(plain), list[FieldDesign]()
+    added: list[FieldTexts] = []
+    parts: set[str] = set()
+    for attribute in dict.fromkeys([*schema.keys.names, *schema.attribute_types]):
+        if attribute not in fields or attribute in without or schema.attribute_types[attribute] != "S":
+            continue
+        key = _key_texts(attribute, kind, sample, fields, added, parts)
+        pattern = None if key is None else find_pattern(key)
+        if (
+            key is None
+            or pattern is None
+            or not _is_wanted(attribute, pattern, schema)
+            or _clashes(pattern, fields, parts)
+        ):
+            fields[attribute] = _unexplained(fields[attribute], key)
+            continue
+        for part in pattern.fields:
+            parts.add(part.field)
+            if part.is_new:
+                field = _new_field(part)
+                new.append(field)
+                added.append(new_texts(pattern, part, key.texts))
+            else:
+                _retype(fields, part)
+        fields[attribute] = _computed(fields[attribute], pattern, len(key.texts), len(kind.items))
+    return (*new, *fields.values())
+
+
+def _key_texts(
+    attribute: str,
+    kind: FoundKind,
+    sample: Sample,
+    fields: Mapping[str, FieldDesign],
+    added: Sequence[FieldTexts],
+    parts: set[str],
+) -> KeyTexts | None:
+    """Return the texts of a key attribute; None where it is a part itself, or not always text."""
+    keys = sample.schema.keys.names
+    items = [item for item in kind.items if attribute in item]
+    texts = [text for item in items if (text := text_of(item, attribute)) is not None]
+    if not texts or len(texts) < len(items) or fields[attribute].name in parts or "" in texts:
+        return None
+    hidden = {attribute, *_copies(sample.schema), *(keys[1:] if attribute == keys[0] else ())}
+    candidates = [
+        candidate
+        for name, field in fields.items()
+        if name not in hidden and field.pattern is None
+        if (candidate := _texts_of(field, name, items)) is not None
+    ]
+    if len(items) == len(kind.items):
+        candidates += added
+    elif added:
+        numbers = [number for number, item in enumerate(kind.items) if attribute in item]
+        candidates += [replace(c, texts=tuple(c.texts[n] for n in numbers)) for c in added]
+    return KeyTexts(
+        attribute=attribute,
+        texts=tuple(texts),
+        partitions=tuple(str(item[keys[0]]) for item in items),
+        word=kind.words.get(attribute, ""),
+        kind=kind.name,
+        candidates=tuple(candidates),
+        may_add=len(items) == len(kind.items),
+        taken=frozenset({*(field.name for field in fields.values()), *(candidate.field for candidate in added)}),
+    )
+
+
+def _copies(schema: TableSchema) -> set[str]:
+    """Return the attributes that are there for an index alone, to judge by their names."""
+    return {name for name in schema.attribute_types if name not in schema.keys.names and _is_generic(name)}
+
+
+def _texts_of(field: FieldDesign, attribute: str, items: Sequence[WireItem]) -> FieldTexts | None:
+    """Return the values of a field, if every item has it; as a text or a number."""
+    values = [item.get(attribute, {}) for item in items]
+    for tag in ("S", "N"):
+        texts = [str(value[tag]) for value in values if tag in value]
+        if len(texts) == len(items) and not field.optional:
+            guessed = field.guessed
+            return FieldTexts(
+                field=field.name,
+                type=guessed.text,
+                stored_as="EPOCH_SECONDS" if field.role == "TimeToLive" else guessed.stored_as,
+                texts=tuple(texts),
+                is_number=tag == "N",
+            )
+    return None
+
+
+def _is_wanted(attribute: str, pattern: KeyPattern, schema: TableSchema) -> bool:
+    """Return whether a pattern says something of a key, and does not only repeat another attribute by chance."""
+    if len(pattern.parts) > 1 or pattern.parts[0].constant:
+        return attribute in schema.keys.names or not _is_plain(pattern) or _is_generic(attribute)
+    return _is_generic(attribute)
+
+
+def _is_plain(pattern: KeyPattern) -> bool:
+    """Return whether a pattern is a constant and nothing else, as an ordinary attribute with one value would be."""
+    return not pattern.fields
+
+
+def _is_generic(attribute: str) -> bool:
+    words = [word.rstrip("0123456789") for word in words_of(attribute)]
+    return any(part in _GENERIC for word in words for part in (word, word[-2:], word[:3]))
+
+
+def _unexplained(field: FieldDesign, key: KeyTexts | None) -> FieldDesign:
+    if key is None or field.guessed.text != "str" or not any(each in text for text in key.texts for each in "#|"):
+        return field
+    shapes = tuple(dict.fromkeys(shape_of(text) for text in sorted(key.texts)))[:_SHAPES]
+    return replace(field, shapes=shapes)
+
+
+def _new_field(part: PatternPart) -> FieldDesign:
+    return FieldDesign(name=part.field, attribute=None, role="Attr", guessed=GuessedType(text=part.type))
+
+
+def _clashes(pattern: KeyPattern, fields: Mapping[str, FieldDesign], parts: set[str]) -> bool:
+    """Return whether a part of another key would have to be of another type in this one."""
+    types = {field.name: field.guessed.text for field in fields.values() if field.name in parts}
+    return any(types.get(part.field, part.type) != part.type for part in pattern.fields)
+
+
+def _retype(fields: dict[str, FieldDesign], part: PatternPart) -> None:
+    """Give a field the type that its part in a key has to have."""
+    for attribute, field in fields.items():
+        if field.name == part.field and field.guessed.text != part.type:
+            note = f"kept as {part.type}: a key holds it in this form"
+            fields[attribute] = replace(
+                field,
+                guessed=replace(field.guessed, text=part.type, stored_as=None, notes=(*field.guessed.notes, note)),
+            )
+
+
+def _computed(field: FieldDesign, pattern: KeyPattern, present: int, count: int) -> FieldDesign:
+    checks = pattern.checks
+    if present < count:
+        checks += (f"absent in {count - present:,} of {count:,} items, though its parts are there",)
+    return replace(
+        field, guessed=GuessedType(text="str"), pattern=replace(pattern, checks=()), checks=(*field.checks, *checks)
+    )
+
+
+def _are_alike(one: Sequence[FieldDesign], other: Sequence[FieldDesign], keys: Sequence[str]) -> bool:
+    """Return whether two models make keys of the same constants, so that one's item could replace the other's."""
+    return all(_constants(one, key) == _constants(other, key) is not None for key in keys)
+
+
+def _constants(fields: Sequence[FieldDesign], attribute: str) -> tuple[str, ...] | None:
+    field = next((each for each in fields if each.attribute == attribute), None)
+    if field is None or field.pattern is None:
+        return None
+    return tuple(part.constant for part in field.pattern.parts)

@@ -1,0 +1,385 @@
+"""Patterns of keys: of which fields and constants the texts of a key attribute are made.
+
+Every pattern that is found was proven: built from its parts it gives each text of the sample, and read back each part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import combinations
+from typing import Any, Final
+from uuid import UUID
+
+from dynamap_async.codec import instant_text
+from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import DynamapError
+from dynamap_async.generate.field_types import TEXT_FORMS
+from dynamap_async.generate.kinds import SEPARATORS, STRONG
+from dynamap_async.generate.names import field_name, words_of
+from dynamap_async.models.templates import DeclaredTemplate, PatternError, make_template
+
+ENOUGH_ITEMS: Final = 20
+ENOUGH_PARTITIONS: Final = 3
+_TYPES: Final[Mapping[str, Any]] = {
+    "str": str, "int": int, "Decimal": Decimal, "UUID": UUID, "date": date, "datetime": datetime,
+}  # fmt: skip
+_UNITS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16, "second": 19, "millisecond": 23}
+_MOST_SEPARATORS: Final = 4
+_MOST_PIECES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldTexts:
+    """The values of one field, as keys may hold them, in all items that have the key."""
+
+    field: str
+    """The field's name."""
+    type: str
+    """Its type, as it is written."""
+    stored_as: str | None
+    """Its stored form, if it is not the usual one."""
+    texts: tuple[str, ...]
+    """The stored texts, those of numbers too."""
+    is_number: bool = False
+    """Whether it is stored as a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternPart:
+    """One piece of a pattern: a constant, or a field."""
+
+    constant: str = ""
+    """The text; empty for a field."""
+    field: str = ""
+    """The field's name; empty for a constant."""
+    form: str = ""
+    """What stands behind the colon."""
+    type: str = "str"
+    """The type that the field has to have."""
+    is_new: bool = False
+    """Whether the field lives in the key alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPattern:
+    """How the texts of a key attribute are made."""
+
+    parts: tuple[PatternPart, ...]
+    """The pieces in order, separators among the constants."""
+    checks: tuple[str, ...] = ()
+    """Doubts, each a sentence."""
+
+    @property
+    def text(self) -> str:
+        """The pattern as ``template`` takes it."""
+        return "".join(map(_written, self.parts))
+
+    @property
+    def fields(self) -> tuple[PatternPart, ...]:
+        """The pieces that are fields."""
+        return tuple(part for part in self.parts if part.field)
+
+
+def _written(part: PatternPart) -> str:
+    if not part.field:
+        return part.constant.replace("{", "{{").replace("}", "}}")
+    return f"{{{part.field}:{part.form}}}" if part.form else f"{{{part.field}}}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyTexts:
+    """The texts of one key attribute in the items of one kind."""
+
+    attribute: str
+    texts: tuple[str, ...]
+    partitions: tuple[str, ...]
+    """The partition of each item, to see how various they are."""
+    word: str
+    """The constant that all begin with; empty for none."""
+    kind: str
+    """What the kind is called by."""
+    candidates: tuple[FieldTexts, ...]
+    """The fields that may be parts."""
+    may_add: bool
+    """Whether a piece may be a field of its own."""
+    taken: frozenset[str]
+    """The names of all fields of the model."""
+
+    @property
+    def is_various(self) -> bool:
+        """Whether there is enough to call what is equal in all of them a constant."""
+        return len(self.texts) >= ENOUGH_ITEMS and len(set(self.partitions)) >= ENOUGH_PARTITIONS
+
+
+def find_pattern(key: KeyTexts) -> KeyPattern | None:
+    """Return the pattern that explains most of a key's texts; None where none does.
+
+    Args:
+        key: the texts, and what they may be made of.
+    """
+    found = [pattern for split in _splits(key) if (pattern := _classified(key, split)) is not None]
+    best = next((pattern for pattern in sorted(found, key=_merit) if _is_proven(key, pattern)), None)
+    if best is None or (len(best.parts) == 1 and best.parts[0].is_new):
+        return None  # a text of its own
+    return best
+
+
+def _merit(pattern: KeyPattern) -> tuple[int, int, int]:
+    new = sum(part.is_new for part in pattern.parts)
+    explained = len(pattern.fields) - new
+    return new, -explained, len(pattern.parts)
+
+
+def new_texts(pattern: KeyPattern, part: PatternPart, texts: Sequence[str]) -> FieldTexts:
+    """Return the values of a field that lives in a key alone.
+
+    Args:
+        pattern: that of the key.
+        part: the field in it.
+        texts: the key's texts.
+    """
+    template = make_template(DeclaredTemplate(pattern.text), {each.field: _TYPES[each.type] for each in pattern.fields})
+    form = template.part(part.field).format
+    values = [template.parse(text)[part.field] for text in texts]
+    return FieldTexts(
+        field=part.field,
+        type=part.type,
+        stored_as=None,
+        texts=tuple(str(value) if part.type == "int" else form.write(value) for value in values),
+        is_number=part.type == "int",
+    )
+
+
+# Where texts are split: each split is a list of pieces for each text, separators at the odd places.
+
+
+def _splits(key: KeyTexts) -> Iterator[list[list[str]]]:
+    rests = [text.removeprefix(key.word) for text in key.texts]
+    present = [each for each in SEPARATORS if all(each in rest for rest in rests)]
+    strong = {each for each in present if each in STRONG}
+    for count in range(min(len(present), _MOST_SEPARATORS), -1, -1):
+        for chosen in combinations(present, count):
+            if not strong <= {*chosen}:
+                continue
+            pieces = [re.split(f"([{re.escape(''.join(chosen))}]+)", rest) if chosen else [rest] for rest in rests]
+            separators = {tuple(each[1::2]) for each in pieces}
+            if len(separators) == 1 and len(pieces[0]) <= 2 * _MOST_PIECES:
+                yield pieces
+    counts = {sum(rest.count(each) for each in strong) for rest in rests}
+    if strong and len(counts) > 1:  # values of the last piece hold separators: split at the first one only
+        pattern = f"([{re.escape(''.join(strong))}])"
+        pieces = [re.split(pattern, rest, maxsplit=1) for rest in rests]
+        if len({each[1] for each in pieces}) == 1:
+            yield pieces
+
+
+# What each piece is
+
+
+def _classified(key: KeyTexts, split: Sequence[Sequence[str]]) -> KeyPattern | None:
+    parts = [PatternPart(constant=key.word)] if key.word else []
+    checks: list[str] = []
+    if key.word and not key.is_various:
+        checks.append(f"{key.attribute}: {_constant_doubt(key)}")
+    used: set[str] = set()
+    before = key.word
+    names = re.split(r"[^A-Za-z0-9]+", key.attribute)
+    count = (len(split[0]) + 1) // 2
+    for place, pieces in enumerate(zip(*split, strict=True)):
+        if place % 2:
+            parts.append(PatternPart(constant=pieces[0]))
+            continue
+        if not any(pieces):
+            continue  # nothing follows the word
+        own = names[place // 2] if len(names) == count > 1 else None
+        part, doubts = _piece(key, pieces, used, before, own, place // 2 + 1)
+        if part is None:
+            return None
+        used.add(part.field)
+        before = part.constant
+        parts.append(part)
+        checks += doubts
+    return KeyPattern(parts=tuple(parts), checks=tuple(checks)) if parts else None
+
+
+def _constant_doubt(key: KeyTexts) -> str:
+    items, partitions = len(key.texts), len(set(key.partitions))
+    return (
+        f"constants and parts were seen in {items:,} {'item' if items == 1 else 'items'} of {partitions:,} "
+        f"{'partition' if partitions == 1 else 'partitions'} only"
+    )
+
+
+def _piece(
+    key: KeyTexts, pieces: Sequence[str], used: set[str], before: str, own: str | None, place: int
+) -> tuple[PatternPart | None, tuple[str, ...]]:
+    equal = _equal(key, pieces, used, before)
+    names = [candidate.field for candidate, _, _ in equal]
+    if len(set(pieces)) == 1 and key.is_various and pieces[0]:
+        doubt = f"{pieces[0]!r} in {key.attribute} could be {', '.join(names)}, which never differs"
+        return PatternPart(constant=pieces[0]), (doubt,) if equal else ()
+    if not equal:
+        return _free(key, pieces, used, before, own, place)
+    candidate, form, kind = equal[0]
+    part = PatternPart(field=candidate.field, form=form, type=kind)
+    alike = any(set(other.texts) == set(candidate.texts) for other, _, _ in equal[1:])
+    if len(equal) > 1 and (alike or not key.is_various):
+        return part, (f"{candidate.field} in {key.attribute} could also be {', '.join(names[1:])}",)
+    return part, () if key.is_various else (f"{key.attribute}: {_constant_doubt(key)}",)
+
+
+def _equal(key: KeyTexts, pieces: Sequence[str], used: set[str], before: str) -> list[tuple[FieldTexts, str, str]]:
+    """Return (field, form, type) of the fields that a piece equals, the likeliest first."""
+    found = [
+        (candidate, form, kind)
+        for candidate in key.candidates
+        if candidate.field not in used and all(pieces)
+        for form, kind in _forms(candidate, pieces)
+    ]
+    named = {*words_of(before)}
+    return sorted(
+        found,
+        key=lambda each: (
+            bool(each[1]),
+            -len(set(each[0].texts)),
+            not named & {*words_of(each[0].field)},
+            key.candidates.index(each[0]),
+        ),
+    )
+
+
+def _forms(candidate: FieldTexts, pieces: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Give the forms in which a piece is a field's text, each with the type that the field then has to have."""
+    if candidate.type not in _TYPES:
+        return
+    if [*pieces] == [*candidate.texts]:
+        yield from _equal_forms(candidate)
+    elif candidate.is_number:
+        yield from _number_forms(candidate, pieces)
+    elif candidate.type in ("date", "datetime"):
+        yield from _cut_forms(candidate, pieces, candidate.texts)
+    elif candidate.type == "str":
+        yield from (
+            (form, "str")
+            for form, change in (("lower", str.lower), ("upper", str.upper))
+            if [*map(change, candidate.texts)] == [*pieces]
+        )
+
+
+def _equal_forms(candidate: FieldTexts) -> Iterator[tuple[str, str]]:
+    if not candidate.is_number:
+        yield "", candidate.type if candidate.stored_as is None else "str"
+    elif all(re.fullmatch(r"-?\d+", text) for text in candidate.texts):
+        yield "", "int"
+
+
+def _number_forms(candidate: FieldTexts, pieces: Sequence[str]) -> Iterator[tuple[str, str]]:
+    widths = {len(piece) for piece in pieces}
+    whole = all(text.isdecimal() for text in candidate.texts)
+    if candidate.type == "datetime" and whole:
+        scale = 1000 if candidate.stored_as == "EPOCH_MILLISECONDS" else 1
+        yield from _cut_forms(
+            candidate,
+            pieces,
+            [instant_text(datetime.fromtimestamp(int(text) / scale, UTC)) for text in candidate.texts],
+        )
+    if len(widths) == 1 and whole and all(piece.isdecimal() for piece in pieces):
+        [width] = widths
+        if all(f"{int(text):0{width}d}" == piece for text, piece in zip(candidate.texts, pieces, strict=True)):
+            yield f"0{width}d", "int"
+
+
+def _cut_forms(candidate: FieldTexts, pieces: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    units = _UNITS if candidate.type == "datetime" else {"year": 4, "month": 7}
+    for unit, width in units.items():
+        zone = "Z" if unit in ("second", "millisecond") else ""
+        full = all(len(text) > width for text in texts)
+        if full and all(text[:width] + zone == piece for text, piece in zip(texts, pieces, strict=True)):
+            yield unit, candidate.type
+
+
+def _free(
+    key: KeyTexts, pieces: Sequence[str], used: set[str], before: str, own: str | None, place: int
+) -> tuple[PatternPart | None, tuple[str, ...]]:
+    """Return a field that lives in the key alone, where there may be one."""
+    if not key.may_add or not all(pieces):
+        return None, ()
+    word = own or before
+    called = "_".join(words_of(word))
+    kind = "_".join(words_of(key.kind))
+    taken = key.taken | used
+    if called and called == kind and own is None:
+        name = field_name(f"{called}_id", taken)
+    else:
+        name = field_name(called or f"{key.attribute}_{place}", taken)
+    doubts: list[str] = []
+    if len(set(pieces)) == 1:
+        doubts.append(f"{name} in {key.attribute} may be a constant: it never differs, but {_constant_doubt(key)}")
+    elif not called:
+        doubts.append(f"{name} is a piece of {key.attribute} that nothing names")
+    if _are_shards(key, pieces):
+        doubts.append(f"{name} in {key.attribute} may be the number of a shard: see shards= of template")
+    form, type_ = _own_form(pieces)
+    return PatternPart(field=name, form=form, type=type_, is_new=True), tuple(doubts)
+
+
+def _are_shards(key: KeyTexts, pieces: Sequence[str]) -> bool:
+    numbers = {*pieces}
+    return key.is_various and 2 <= len(numbers) <= 64 and all(each.isdecimal() and int(each) < 64 for each in numbers)
+
+
+def _own_form(pieces: Sequence[str]) -> tuple[str, str]:
+    for kind, stored_as, rewritten in TEXT_FORMS:
+        try:
+            if stored_as is None and all(rewritten(piece) == piece for piece in pieces):
+                return "", kind
+        except (ValueError, OverflowError):
+            continue
+    widths = {len(piece) for piece in pieces}
+    digits = all(piece.isascii() and piece.isdecimal() for piece in pieces)
+    if digits and len(widths) == 1 and any(piece.startswith("0") for piece in pieces):
+        return f"0{widths.pop()}d", "int"
+    return "", "str"
+
+
+# The proof
+
+
+def _is_proven(key: KeyTexts, pattern: KeyPattern) -> bool:
+    types = {part.field: _TYPES[part.type] for part in pattern.fields}
+    candidates = {candidate.field: candidate for candidate in key.candidates}
+    try:
+        template = make_template(DeclaredTemplate(pattern.text), types)
+        for number, text in enumerate(key.texts):
+            read = template.parse(text)
+            values = {
+                part.field: read[part.field] if part.is_new else value_of(candidates[part.field], number, part.type)
+                for part in pattern.fields
+            }
+            if template.build(values) != text or not read.items() <= values.items():
+                return False
+    except (PatternError, DynamapError, ValueError, LookupError, ArithmeticError):
+        return False
+    return True
+
+
+def value_of(candidate: FieldTexts, number: int, kind: str) -> Any:
+    """Return a field's value, as the library would read it.
+
+    Args:
+        candidate: the field.
+        number: the place of the item.
+        kind: the type that the field gets.
+    """
+    text = candidate.texts[number]
+    if kind == "datetime":
+        if candidate.is_number:
+            scale = 1000 if candidate.stored_as == "EPOCH_MILLISECONDS" else 1
+            return datetime.fromtimestamp(int(text) / scale, UTC)
+        return datetime.fromisoformat(text)
+    if kind == "date":
+        return date.fromisoformat(text)
+    return _TYPES[kind](text)

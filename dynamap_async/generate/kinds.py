@@ -1,0 +1,380 @@
+"""Kinds: which items of a table are of one model, and what tells them.
+
+A marker attribute tells them if its value predicts which attributes an item has; else the constant words that keys
+begin with do. Where neither does, the table is that of one model.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.generate.names import words_of
+from dynamap_async.generate.sample import Sample
+from dynamap_async.schema import KeySchema
+from dynamap_async.wire import WireItem
+
+T = TypeVar("T")
+
+SEPARATORS: Final = "#|:/~@_-"
+STRONG: Final = "#|"
+"""Separators that mean nothing else in values."""
+_MARKERS_OF_TOOLS: Final = ("__edb_e__", "_et", "_type", "__typename")
+_MARKERS: Final = frozenset(
+    {
+        *("type", "kind", "entity", "entitytype", "itemtype", "recordtype", "objecttype", "et", "cls", "class"),
+        *("model", "discriminator", "typename"),
+    }
+)
+_GUARD: Final = "_unique"
+_SHARE: Final = 0.9
+_MOST_KINDS: Final = 50
+_FEW: Final = 12
+_ALIKE: Final = 0.7
+_WORD: Final = re.compile(r"[A-Za-z$][A-Za-z$_.-]{0,39}")
+_BEGUN: Final = re.compile(r"([A-Za-z$][A-Za-z$_.-]{0,39}[#|:/~])|([A-Za-z$][A-Za-z$.]{0,39}[@_-])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundKind:
+    """The items of one model."""
+
+    name: str
+    """What the model is called by."""
+    kind: str | None
+    """The text that tells it; None for items without a marker, and in a table of one kind."""
+    items: tuple[WireItem, ...]
+    words: Mapping[str, str]
+    """Key attribute -> the constant that its texts begin with, its separator included."""
+    checks: tuple[str, ...] = ()
+    """Doubts, each a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundKinds:
+    """All kinds of a table, the most frequent first."""
+
+    kinds: tuple[FoundKind, ...]
+    discriminator: str | None = None
+    """The attribute that tells them; None in a table of one kind."""
+    is_prefix: bool = False
+    """Whether it begins with the kind, and is not the kind itself."""
+    checks: tuple[str, ...] = ()
+    """Doubts about the table."""
+
+
+def find_kinds(sample: Sample) -> FoundKinds:
+    """Return the kinds of a table.
+
+    Args:
+        sample: its items.
+    """
+    items, guards = _without_guards(sample)
+    skipped = (f"items that only guard unique values of another tool are left out ({guards:,})",) if guards else ()
+    marker = _marker(items, sample.schema.keys)
+    if marker is not None:
+        return _marked(sample, items, marker, skipped)
+    return _by_keys(sample, items, skipped)
+
+
+def is_unmarked(item: WireItem, marker: str) -> bool:
+    """Return whether an item has no marker.
+
+    Args:
+        item: the item.
+        marker: the attribute that others have.
+    """
+    return "S" not in item.get(marker, {})
+
+
+def _without_guards(sample: Sample) -> tuple[list[WireItem], int]:
+    partition = sample.schema.keys.names[0]
+    items = [item for item in sample.items if not item[partition].get("S", "").startswith(_GUARD)]
+    return items, len(sample.items) - len(items)
+
+
+def text_of(item: WireItem, attribute: str) -> str | None:
+    """Return the text of an attribute; None where it has none.
+
+    Args:
+        item: the item.
+        attribute: the stored name.
+    """
+    value = item.get(attribute)
+    return None if value is None else value.get("S")
+
+
+# Markers
+
+
+def _marker(items: Sequence[WireItem], keys: KeySchema) -> str | None:
+    """Return the attribute that says of what kind an item is, if there is one."""
+    names = {name for item in items for name in item} - {*keys.names}
+    found: list[tuple[bool, float, str]] = []
+    for name in sorted(names):
+        texts = [text for item in items if (text := text_of(item, name)) is not None]
+        if len(texts) < _SHARE * len(items) or not 2 <= len(set(texts)) <= _MOST_KINDS or "" in texts:
+            continue
+        if name in _MARKERS_OF_TOOLS:
+            return name
+        known = "".join(words_of(name)) in _MARKERS
+        score = _predicted(items, name, names - {name}, keys)
+        if score >= (0.5 if known else 0.8) and (known or _is_plain(items, name, keys)):
+            found.append((known, score, name))
+    return max(found)[2] if found else None
+
+
+def _predicted(items: Sequence[WireItem], marker: str, names: Iterable[str], keys: KeySchema) -> float:
+    """Return the part of what is known of items, their attributes and how their keys begin, that a marker predicts."""
+    kinds = [text_of(item, marker) for item in items]
+    known: list[list[object]] = [[name in item for item in items] for name in sorted(names)]
+    for name in keys.names:
+        begun = [_begin(text_of(item, name) or "") for item in items]
+        if len(set(begun)) <= _FEW:
+            known.append([*begun])
+    whole = explained = 0.0
+    for feature in known:
+        entropy = _entropy(feature)
+        groups: defaultdict[object, list[object]] = defaultdict(list)
+        for kind, each in zip(kinds, feature, strict=True):
+            groups[kind].append(each)
+        left = sum(len(group) / len(items) * _entropy(group) for group in groups.values())
+        whole, explained = whole + entropy, explained + entropy - left
+    return explained / whole if whole > 1e-9 else 0.0
+
+
+def _entropy(values: Sequence[object]) -> float:
+    return -sum(n / len(values) * math.log2(n / len(values)) for n in Counter(values).values())
+
+
+def _is_plain(items: Sequence[WireItem], marker: str, keys: KeySchema) -> bool:
+    """Return whether an attribute of any name tells kinds: each of many items, and unlike the others' in attributes."""
+    groups = _grouped(items, [text_of(item, marker) or "" for item in items])
+    if min(map(len, groups.values())) < 5:
+        return False
+    cores = [_core(group, {*keys.names, marker}) for group in groups.values()]
+    return all(_jaccard(one, other) < _ALIKE for n, one in enumerate(cores) for other in cores[:n])
+
+
+def _marked(sample: Sample, items: Sequence[WireItem], marker: str, checks: tuple[str, ...]) -> FoundKinds:
+    groups = _grouped(items, [text_of(item, marker) or "" for item in items])
+    kinds = [
+        FoundKind(name=text or "Unmarked", kind=text or None, items=tuple(group), words=_own_words(group, sample))
+        for text, group in groups.items()
+    ]
+    return FoundKinds(kinds=_ordered(kinds), discriminator=marker, checks=checks)
+
+
+# Keys
+
+
+def _by_keys(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...]) -> FoundKinds:
+    keys = sample.schema.keys
+    names = [*reversed(keys.names), *_text_keys(sample)]
+    words = {name: _words(items, name, keys) for name in dict.fromkeys(names)}
+    told = [name for name in words if items and all(words[name])]
+    best = max(told, key=lambda name: len(_separate(words[name])), default=None)
+    if best is None or len(_separate(words[best])) < 2:
+        doubts = (*_undivided(items, words, keys), *_values_or_kinds(items, words))
+        name = sample.schema.name
+        whole = FoundKind(name=name, kind=None, items=tuple(items), words=_own_words(items, sample))
+        return FoundKinds(kinds=(whole,), checks=checks + doubts)
+    told_as = _separate(words[best])
+    groups = _grouped(range(len(items)), [told_as[word] for word in words[best]])
+    kinds: list[FoundKind] = []
+    for word, numbers in groups.items():
+        group = [items[number] for number in numbers]
+        mixed = {tuple(words[each][number] for each in keys.names) for number in numbers}
+        doubts = ()
+        if len(mixed) > 1:
+            shapes = " and ".join(sorted(" ".join(filter(None, each)) for each in mixed))
+            doubts = (f"keys of several shapes ({shapes}), perhaps several kinds: {best} tells them as one",)
+        kinds.append(
+            FoundKind(
+                name=_name(word, numbers, best, words, keys),
+                kind=word,
+                items=tuple(group),
+                words=_own_words(group, sample) | _common_words(numbers, words) | {best: word},
+                checks=doubts,
+            )
+        )
+    return FoundKinds(kinds=_ordered(kinds), discriminator=best, is_prefix=True, checks=checks)
+
+
+def _common_words(numbers: Sequence[int], words: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return key attribute -> the word that it begins with in all of some items."""
+    found = {name: {each[number] for number in numbers} for name, each in words.items()}
+    return {name: each.pop() for name, each in found.items() if len(each) == 1 and each != {""}}
+
+
+def _text_keys(sample: Sample) -> Iterator[str]:
+    for index in sample.schema.indexes:
+        yield from (key.name for key in index.keys.attributes if key.type == "S")
+
+
+def _words(items: Sequence[WireItem], name: str, keys: KeySchema) -> list[str]:
+    """Return the constant word that an attribute begins with in each item; empty where it begins with a value."""
+    texts = [text_of(item, name) or "" for item in items]
+    if re.search(r"[^A-Za-z0-9_]", name):  # a name such as Status#Date says which values stand in it
+        return [""] * len(items)
+    begun = _constants(items, [_begin(text) for text in texts], texts)
+    if name != keys.names[0] and _are_of_one_kind(items, begun, {*keys.names}):
+        begun = [""] * len(items)
+    whole = _repeated(items, texts, begun, name, keys)
+    return [word or constant for word, constant in zip(begun, whole, strict=True)]
+
+
+def _begin(text: str) -> str:
+    found = _BEGUN.match(text)
+    return found[0] if found else ""
+
+
+def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return the beginnings of texts where they are words of the design, and not values."""
+    groups = _grouped(range(len(items)), begun)
+    groups.pop("", None)
+    count, several = len(groups), [len({texts[n] for n in numbers}) > 1 for numbers in groups.values()]
+    some = sum(map(len, groups.values()))
+    plausible = count <= _FEW or count <= min(_MOST_KINDS, some // 5)
+    if not plausible or (count > 2 and not any(several)) or _is_value(items, begun):
+        return [""] * len(items)
+    weak = [word for word in groups if word[-1] in "@_-"]
+    if weak and any(len(groups[word]) < 3 for word in weak):
+        return [word if word not in weak else "" for word in begun]
+    return [*begun]
+
+
+def _are_of_one_kind(items: Sequence[WireItem], begun: Sequence[str], ignored: set[str]) -> bool:
+    """Return whether items have the same attributes, some of them, whatever word their keys begin with."""
+    groups = _grouped(items, begun)
+    cores = [_core(group, ignored) for group in groups.values()]
+    return len(groups) > 1 and len(cores[0]) > 1 and all(_jaccard(cores[0], each) >= _SHARE for each in cores)
+
+
+def _is_value(items: Sequence[WireItem], begun: Sequence[str]) -> bool:
+    """Return whether what texts begin with stands in an attribute of its own, and differs: it is a value then."""
+    pairs = [(item, word[:-1]) for item, word in zip(items, begun, strict=True) if word]
+    if len({word for _, word in pairs}) < 2:
+        return False
+    common = set.intersection(*({name for name in item if text_of(item, name) == word} for item, word in pairs))
+    return any("".join(words_of(name)) not in _MARKERS for name in common)
+
+
+def _repeated(
+    items: Sequence[WireItem], texts: Sequence[str], begun: Sequence[str], name: str, keys: KeySchema
+) -> list[str]:
+    """Return whole texts that are words of the design: they stand in several partitions, on items unlike the others."""
+    free = ["" if word or not _WORD.fullmatch(text) else text for text, word in zip(texts, begun, strict=True)]
+    groups = _grouped(range(len(items)), free)
+    others = groups.pop("", [])
+    rest = [items[n] for n in others if not begun[n]]
+    partition = keys.names[0]
+    ignored = {*keys.names}
+    core = _core(rest, ignored) if rest else None
+    found: dict[str, frozenset[str]] = {}
+    for text, numbers in groups.items():
+        if len({str(items[n][partition]) for n in numbers}) < min(2, len(numbers) if name == partition else 2):
+            continue
+        found[text] = _core([items[n] for n in numbers], ignored)
+    alone = [text for text in groups if text not in found]
+    if core is None and alone:
+        core = _core([items[n] for text in alone for n in groups[text]], ignored)
+    words = {text for text, own in found.items() if core is None or _jaccard(own, core) < _SHARE}
+    if core is None and not any(begun) and len({*found.values()}) < len(found):
+        words = set()
+    return [text if text in words else "" for text in free]
+
+
+def _separate(words: Iterable[str]) -> dict[str, str]:
+    """Return word -> the shortest word that it begins with, since none of a table's kinds may begin with another."""
+    known = sorted(set(words), key=len)
+    return {word: next(each for each in known if word.startswith(each)) for word in known}
+
+
+def _undivided(items: Sequence[WireItem], words: Mapping[str, Sequence[str]], keys: KeySchema) -> tuple[str, ...]:
+    shapes = Counter(tuple(words[name][n] for name in keys.names) for n in range(len(items)))
+    if len(shapes) > 1:
+        shown = ", ".join(f"{' '.join(filter(None, shape)) or 'no word'}: {n:,}" for shape, n in sorted(shapes.items()))
+        return (f"keys begin in several ways ({shown}), but no attribute tells all kinds: one model reads all",)
+    groups = _clusters(items, {*keys.names})
+    if len(groups) > 1:
+        counts = " and ".join(f"{n:,}" for n in groups)
+        return (f"groups of {counts} items differ in their attributes, and nothing tells them: one model reads all",)
+    return ()
+
+
+def _values_or_kinds(items: Sequence[WireItem], words: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for name, found in words.items():
+        begun = {_begin(text_of(item, name) or "") for item in items} - {""}
+        if 1 < len(begun) <= _FEW and not any(found) and not re.search(r"[^A-Za-z0-9_]", name):
+            yield f"{name} begins with one of {len(begun)} words: taken for values, but they may tell kinds"
+
+
+def _clusters(items: Sequence[WireItem], ignored: set[str]) -> list[int]:
+    """Return the sizes of the groups of items that are alike in their attributes, the largest first."""
+    sets = Counter(frozenset(item) - ignored for item in items)
+    groups: list[tuple[frozenset[str], int]] = []
+    for names, count in sorted(sets.items(), key=lambda each: (-each[1], sorted(each[0]))):
+        for place, (other, size) in enumerate(groups):
+            if _jaccard(names, other) >= _ALIKE or names <= other or other <= names:
+                groups[place] = (names | other, size + count)
+                break
+        else:
+            groups.append((names, count))
+    return [size for _, size in groups]
+
+
+def _name(word: str, numbers: Sequence[int], told: str, words: Mapping[str, Sequence[str]], keys: KeySchema) -> str:
+    """Return what a kind is called by: the word that tells it, or that of its partition if this is no constant."""
+    partition = keys.names[0]
+    own = {words[partition][n] for n in numbers}
+    if word[-1] in SEPARATORS or told == partition or len(own) != 1 or own == {""}:
+        return word
+    same = {words[told][n] for n, each in enumerate(words[partition]) if {each} == own}
+    return own.pop() if len(same) == 1 else word
+
+
+# Both
+
+
+def _own_words(items: Sequence[WireItem], sample: Sample) -> dict[str, str]:
+    """Return the constant that each text key of one kind's items begins with."""
+    found: dict[str, str] = {}
+    for name in (*sample.schema.keys.names, *_text_keys(sample)):
+        texts = [text for item in items if (text := text_of(item, name)) is not None]
+        begun = {_begin(text) for text in texts}
+        several = len(set(texts)) > 1 or len(texts) == 1
+        if len(begun) == 1 and begun != {""} and several and not re.search(r"[^A-Za-z0-9_]", name):
+            [word] = begun
+            if word[-1] not in "@_-" and not _is_common_value(items, word[:-1]):
+                found[name] = word
+    return found
+
+
+def _is_common_value(items: Sequence[WireItem], word: str) -> bool:
+    """Return whether a word stands in an attribute of its own in all items: perhaps only one value of it was seen."""
+    return any(all(text_of(item, name) == word for item in items) for name in items[0])
+
+
+def _grouped(items: Iterable[T], words: Iterable[str]) -> dict[str, list[T]]:
+    groups: dict[str, list[T]] = {}
+    for item, word in zip(items, words, strict=True):
+        groups.setdefault(word, []).append(item)
+    return groups
+
+
+def _core(items: Sequence[WireItem], ignored: set[str]) -> frozenset[str]:
+    counts = Counter(name for item in items for name in item)
+    return frozenset(name for name, n in counts.items() if n > len(items) / 2) - ignored
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one | other else 1.0
+
+
+def _ordered(kinds: Iterable[FoundKind]) -> tuple[FoundKind, ...]:
+    return tuple(sorted(kinds, key=lambda each: (-len(each.items), each.name)))

@@ -1,0 +1,294 @@
+"""The text of a design: one module of models. The same design gives the same text."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from dynamap_async.config import Throughput
+from dynamap_async.generate.field_types import MILLISECONDS, SECONDS, NestedDesign, is_secret
+from dynamap_async.generate.names import PUBLIC, constant_name, field_name
+from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
+from dynamap_async.schema import IndexKind, IndexSchema, Projection
+
+_WIDTH: Final = 118
+_FORMS: Final = {
+    SECONDS: ("ISO 8601, seconds", "seconds"),
+    MILLISECONDS: ("ISO 8601, milliseconds", "milliseconds"),
+}
+_HOMES: Final = (
+    ("datetime", ("UTC", "date", "datetime")),
+    ("decimal", ("Decimal",)),
+    ("typing", ("Any", "Literal")),
+    ("uuid", ("UUID",)),
+)
+
+
+def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
+    """Return the module of a design.
+
+    Args:
+        design: it.
+        values: whether comments may show values.
+        enums: whether attributes of a few values become a ``Literal``.
+    """
+    parts = [
+        *_forms(design),
+        *_table(design),
+        *("\n".join(_nested(each)) for each in design.nested),
+        *("\n".join(_model(design, each, values=values, enums=enums)) for each in design.models),
+    ]
+    body = "\n\n\n".join(parts)
+    return f"{_head(design)}\n\n{_imports(body)}\n\n\n{body}\n\n\n{_accesses(design)}\n"
+
+
+def _head(design: TableDesign) -> str:
+    sampled = f"all {design.sampled:,}" if design.complete else f"a sample of {design.sampled:,}"
+    return (
+        f'"""Models of the table {design.schema.name}, made from {sampled} of its items.\n\n'
+        "A line with `check:` says what the sample leaves in doubt. Delete it once you know.\n"
+        '"""'
+    )
+
+
+def _imports(body: str) -> str:
+    used = {*re.findall(r"[A-Za-z_]\w*", re.sub(r'"""[^"]*"""|"(?:[^"\\]|\\.)*"|#.*', "", body))}
+    standard = [
+        f"from {module} import {', '.join(name for name in names if name in used)}"
+        for module, names in _HOMES
+        if used.intersection(names)
+    ]
+    other = [name for name in ("NotRequired", "TypedDict") if name in used]
+    ours = [name for name in PUBLIC if name in used]
+    line = f"from dynamap_async import {', '.join(ours)}"
+    if len(line) > _WIDTH:
+        line = "from dynamap_async import (\n" + "".join(f"    {name},\n" for name in ours) + ")"
+    third = ([f"from typing_extensions import {', '.join(other)}"] if other else []) + [line]
+    return "\n\n".join("\n".join(group) for group in (standard, third) if group)
+
+
+def _forms(design: TableDesign) -> Iterator[str]:
+    used = {field.guessed.stored_as for model in design.models for field in model.fields}
+    for name, (label, unit) in _FORMS.items():
+        if name in used:
+            yield (
+                f"{name} = StoredForm(\n"
+                f'    name="{label}",\n'
+                '    tag="S",\n'
+                f'    encode=lambda at: at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="{unit}") + "Z",\n'
+                "    decode=datetime.fromisoformat,\n"
+                ")"
+            )
+
+
+# Tables
+
+
+def _table(design: TableDesign) -> Iterator[str]:
+    if design.discriminator is None:
+        return
+    lines = [_comment(f"check: {each}") for each in design.checks]
+    schema = design.schema
+    told = _quoted(design.discriminator)
+    lines.append(f"{constant_name(schema.name)} = Table(")
+    lines.append(f"    {_quoted(schema.name)},")
+    lines.append(f"    partition_key={_quoted(schema.keys.names[0])},")
+    if schema.keys.sort:
+        lines.append(f"    sort_key={_quoted(schema.keys.names[1])},")
+    if schema.indexes:
+        lines.append("    indexes=(")
+        for each in schema.indexes:
+            lines += [f"        {line}" for line in _wrapped(_index(each, {}), 8)]
+            lines[-1] += ","
+        lines.append("    ),")
+    types = {name: tag for name, tag in schema.attribute_types.items() if tag != "S"}
+    if types:
+        lines.append(f"    types={{{', '.join(f'{_quoted(name)}: {_quoted(tag)}' for name, tag in types.items())}}},")
+    lines.append(f"    discriminator={f'Prefix({told})' if design.is_prefix else told},")
+    if schema.ttl_attribute is not None:
+        lines.append(f"    time_to_live={_quoted(schema.ttl_attribute)},")
+    if schema.throughput is not None:
+        lines.append(f"    throughput={_throughput(schema.throughput)},")
+    yield "\n".join([*lines, ")"])
+
+
+def _wrapped(call: Sequence[str], indent: int) -> list[str]:
+    """Return a call, in several lines if it is long.
+
+    Args:
+        call: what is called, and its arguments.
+        indent: the spaces that will stand before it.
+    """
+    name, *given = call
+    line = f"{name}({', '.join(given)})"
+    return [line] if len(line) + indent <= _WIDTH else [f"{name}(", *(f"    {each}," for each in given), ")"]
+
+
+def _index(index: IndexSchema, names: dict[str, str]) -> list[str]:
+    """Return the declaration of an index: the class, and its arguments.
+
+    Args:
+        index: it.
+        names: stored name -> name of the field, where the index belongs to a model.
+    """
+
+    def key(attributes: Sequence[str]) -> str:
+        quoted = [_quoted(names.get(each, each)) for each in attributes]
+        return quoted[0] if len(quoted) == 1 else f"({', '.join(quoted)})"
+
+    given = [_quoted(index.name)]
+    is_global = index.kind is IndexKind.GLOBAL
+    if is_global:
+        given.append(f"partition_key={key([each.name for each in index.keys.partition])}")
+    if index.keys.sort:
+        given.append(f"sort_key={key([each.name for each in index.keys.sort])}")
+    if index.projection.type != "ALL":
+        given.append(f"projection={_projection(index.projection, names)}")
+    if is_global and index.throughput is not None:
+        given.append(f"throughput={_throughput(index.throughput)}")
+    return ["GlobalIndex" if is_global else "LocalIndex", *given]
+
+
+def _projection(projection: Projection, names: dict[str, str]) -> str:
+    if projection.type == "KEYS_ONLY":
+        return "KEYS_ONLY"
+    return f"include({', '.join(_quoted(names.get(each, each)) for each in projection.attributes)})"
+
+
+def _throughput(throughput: Throughput) -> str:
+    return f"Throughput(read={throughput.read}, write={throughput.write})"
+
+
+# Classes
+
+
+def _nested(nested: NestedDesign) -> Iterator[str]:
+    if nested.is_model:
+        yield f"class {nested.name}(Model):"
+        taken: set[str] = set()
+        for attribute, (kind, _) in nested.members.items():
+            name = field_name(attribute, taken)
+            taken.add(name)
+            yield f"    {name}: Attr[{kind}]" + ("" if name == attribute else f" = attr(name={_quoted(attribute)})")
+        return
+    members = {name: kind if always else f"NotRequired[{kind}]" for name, (kind, always) in nested.members.items()}
+    if all(name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_") for name in members):
+        yield f"class {nested.name}(TypedDict):"
+        for name, kind in members.items():
+            yield f"    {name}: {kind}"
+        return
+    yield f"{nested.name} = TypedDict("
+    yield f"    {_quoted(nested.name)},"
+    yield "    {"
+    for name, kind in members.items():
+        yield f"        {_quoted(name)}: {kind},"
+    yield "    },"
+    yield ")"
+
+
+def _model(design: TableDesign, model: ModelDesign, *, values: bool, enums: bool) -> Iterator[str]:
+    schema = design.schema
+    for check in (*(design.checks if design.discriminator is None else ()), *model.checks):
+        yield _comment(f"check: {check}")
+    if design.discriminator is None:
+        throughput = "" if schema.throughput is None else f", throughput={_throughput(schema.throughput)}"
+        yield f"class {model.name}(Model, table={_quoted(schema.name)}{throughput}):"
+    else:
+        kind = "UNMARKED" if model.kind is None else _quoted(model.kind)
+        yield f"class {model.name}(Model, table={constant_name(schema.name)}, kind={kind}):"
+    keys = f"{'keys' if schema.keys.sort else 'key'} {', '.join(schema.keys.names)}"
+    yield f'    """{model.count:,} of {design.sampled:,} sampled items; {keys}."""'
+    yield ""
+    shared = schema.keys.names if design.discriminator is not None else ()
+    for field in model.fields:
+        yield from (f"    {line}" for line in _field(field, values=values, enums=enums, named=shared))
+    if design.discriminator is None and schema.indexes:
+        yield ""
+        names = {field.attribute: field.name for field in model.fields if field.attribute is not None}
+        taken = {field.name for field in model.fields}
+        for index in schema.indexes:
+            name = field_name(index.name, taken)
+            taken.add(name)
+            first, *given = _index(index, names)
+            yield from (f"    {line}" for line in _wrapped((f"{name} = {first}", *given), 4))
+
+
+def _field(field: FieldDesign, *, values: bool, enums: bool, named: Sequence[str]) -> Iterator[str]:
+    guessed = field.guessed
+    yield from (_comment(f"check: {check}") for check in dict.fromkeys(field.checks))
+    yield from map(_comment, guessed.notes)
+    if field.shapes:
+        yield _comment(f"check: no pattern explains these texts; digits as 9, letters as a: {', '.join(field.shapes)}")
+    shown = ", ".join(map(_quoted, guessed.values)) if _may_show(field) else ""
+    kind = f"Literal[{shown}]" if shown and enums else guessed.text
+    if shown and values and not enums:
+        yield _comment(f"sampled: {shown}")
+    is_set = kind.startswith("set[")
+    none = " | None" if field.optional and not is_set and kind != "Any" else ""
+    given = [*_named(field, named)]
+    if field.pattern is not None:
+        value = f" = template({', '.join([_quoted(field.pattern.text), *given])})"
+    else:
+        given += _stored(field)
+        if field.optional:
+            given.append("default_factory=set" if is_set else "default=None")
+        value = f" = attr({', '.join(given)})" if given else ""
+    yield f"{field.name}: {field.role}[{kind}{none}]{value}"
+
+
+def _may_show(field: FieldDesign) -> bool:
+    return field.pattern is None and field.attribute is not None and not is_secret(field.attribute)
+
+
+def _named(field: FieldDesign, named: Sequence[str]) -> Iterator[str]:
+    """Give the stored name as an argument, where it differs and the table does not say it already."""
+    if field.attribute is not None and field.name != field.attribute and field.attribute not in named:
+        yield f"name={_quoted(field.attribute)}"
+
+
+def _stored(field: FieldDesign) -> Iterator[str]:
+    if field.guessed.stored_as is not None:
+        yield f"stored_as={field.guessed.stored_as}"
+    if field.attribute is None:
+        yield "stored=False"
+
+
+# What can be asked
+
+
+def _accesses(design: TableDesign) -> str:
+    lines = ["# What the table and its indexes answer, one request for each:"]
+    for index in (None, *design.schema.indexes):
+        keys = design.schema.keys if index is None else index.keys
+        for model in design.models:
+            halves = [
+                [name for key in half for name in _asked(model, key.name)] for half in (keys.partition, keys.sort)
+            ]
+            if not halves[0]:
+                continue
+            ordered = f", ordered by {', '.join(halves[1])}" if halves[1] else ""
+            through = "" if index is None else f" (index {index.name})"
+            lines.append(f"# - {model.name} by {', '.join(halves[0])}{ordered}{through}")
+    return "\n".join(lines)
+
+
+def _asked(model: ModelDesign, attribute: str) -> Sequence[str]:
+    field = model.field_of(attribute)
+    if field is None:
+        return ()
+    if field.pattern is None:
+        return (field.name,)
+    return tuple(part.field for part in field.pattern.fields) or (field.name,)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as Python writes it, in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _comment(text: str) -> str:
+    """Return a text as a comment of one line."""
+    return f"# {' '.join(text.split())}"

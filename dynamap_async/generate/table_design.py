@@ -1,0 +1,76 @@
+"""What is known of a table and its models, as values."""
+
+from __future__ import annotations
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.generate.field_types import GuessedType, NestedDesign
+from dynamap_async.generate.key_patterns import KeyPattern
+from dynamap_async.schema import TableSchema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDesign:
+    """One field of a model."""
+
+    name: str
+    """Its name in Python."""
+    attribute: str | None
+    """Its stored name; None where it lives in a key alone."""
+    role: str
+    """``PartitionKey``, ``SortKey``, ``TimeToLive`` or ``Attr``."""
+    guessed: GuessedType
+    """Its type, and what is said of its values."""
+    optional: bool = False
+    """Whether items may lack it."""
+    pattern: KeyPattern | None = None
+    """How it is computed, if it is."""
+    checks: tuple[str, ...] = ()
+    """Doubts, each a sentence."""
+    shapes: tuple[str, ...] = ()
+    """Shapes of its texts, for a key that no pattern explains."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDesign:
+    """One model."""
+
+    name: str
+    """The class's name."""
+    kind: str | None
+    """The text that tells its items in a shared table; None for items without a marker, and in a table of its own."""
+    count: int
+    """How many items of it were sampled."""
+    fields: tuple[FieldDesign, ...]
+    """Its fields, those of the key first."""
+    checks: tuple[str, ...] = ()
+    """Doubts, each a sentence."""
+
+    def field_of(self, attribute: str) -> FieldDesign | None:
+        """Return the field of a stored attribute, if there is one.
+
+        Args:
+            attribute: the stored name.
+        """
+        return next((each for each in self.fields if each.attribute == attribute), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDesign:
+    """A table and its models."""
+
+    schema: TableSchema
+    """Keys, indexes, time to live and throughput."""
+    models: tuple[ModelDesign, ...]
+    """The models, the most frequent first."""
+    nested: tuple[NestedDesign, ...]
+    """The classes of maps, inner ones first."""
+    discriminator: str | None
+    """The attribute that tells the models of a shared table; None in a table of one model."""
+    is_prefix: bool
+    """Whether it begins with the kind, and is not the kind itself."""
+    sampled: int
+    """How many items were sampled."""
+    complete: bool
+    """Whether these are all items of the table."""
+    checks: tuple[str, ...] = ()
+    """Doubts about the table."""

@@ -1,0 +1,129 @@
+"""Laws of generated models: whatever is in a table, they open every item of the sample and write it back."""
+
+import random
+import sys
+from decimal import Decimal
+from types import ModuleType
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynamap_async import Model, Table
+from dynamap_async.generate import Sample, design_of
+from dynamap_async.models import definition_of
+from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema
+
+WORDS = ("USER", "ORDER", "item", "Game", "INVOICE_LINE", "c", "x.y")
+NAMES = (
+    "id",
+    "userId",
+    "Order-No",
+    "class",
+    "model_dump",
+    "date",
+    "1st",
+    "a b",
+    "größe",
+    "_hidden",
+    "type",
+    "json",
+    "self",
+)
+SEPARATORS = "#|:/@~_-"
+KEY = ("pk", "sk")
+VALUES = {
+    "text": lambda chance: {"S": "".join(chance.choices("abcXYZ019#:-_ é", k=chance.randint(0, 9)))},
+    "id": lambda chance: {"S": f"{chance.getrandbits(40):010x}"},
+    "few": lambda chance: {"S": chance.choice(["on", "off"])},
+    "date": lambda chance: {"S": f"2024-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"},
+    "time": lambda chance: {"S": f"2024-01-{chance.randint(1, 28):02}T10:00:{chance.randint(0, 59):02}Z"},
+    "number": lambda chance: {"N": str(chance.randint(-5, 500))},
+    "decimal": lambda chance: {"N": str(Decimal(chance.randint(-500, 500)) / 8)},
+    "epoch": lambda chance: {"N": str(chance.randint(1_500_000_000, 1_800_000_000))},
+    "mixed": lambda chance: chance.choice([{"S": "1"}, {"N": "1"}, {"BOOL": True}]),
+    "flag": lambda chance: {"BOOL": chance.random() < 0.5},
+    "set": lambda chance: {"NS": [*{str(chance.randint(0, 9)) for _ in range(3)}]},
+    "list": lambda chance: {
+        "L": [chance.choice([{"S": "a"}, {"N": "1"}, {"M": {"a": {"NULL": True}}}]) for _ in range(2)]
+    },
+    "map": lambda chance: {"M": {name: {"S": "x"} for name in NAMES if chance.random() < 0.9}},
+    "bytes": lambda chance: {"B": "AAEC"},
+}
+PATTERN = st.lists(st.sampled_from(["w", "v", "n"]), min_size=1, max_size=3)
+KIND = st.fixed_dictionaries(
+    {
+        "word": st.sampled_from(WORDS),
+        "keys": st.tuples(PATTERN, PATTERN, PATTERN),
+        "attributes": st.dictionaries(st.sampled_from(NAMES), st.sampled_from(sorted(VALUES)), max_size=5),
+        "optional": st.sets(st.sampled_from(NAMES), max_size=2),
+        "count": st.sampled_from([1, 2, 6, 40]),
+    }
+)
+
+
+def items_of(kind, separator, chance, marker):
+    for number in range(kind["count"]):
+        item = {
+            name: VALUES[value](chance)
+            for name, value in kind["attributes"].items()
+            if name not in kind["optional"] or chance.random() < 0.7
+        }
+        values = [next(iter(value.values())) for name, value in sorted(item.items()) if next(iter(value)) in "SN"]
+        for name, pattern in zip(("pk", "sk", "gsi1pk"), kind["keys"], strict=True):
+            pieces = {"w": kind["word"], "v": (str(values[0]) if values else "") or "v", "n": f"{number % 9:03d}"}
+            item[name] = {"S": separator.join(pieces[each] for each in pattern)}
+        yield item | ({"kind": {"S": kind["word"]}} if marker else {})
+
+
+def canonical(value):
+    [(tag, content)] = value.items()
+    match tag:
+        case "N":
+            return tag, Decimal(content)
+        case "NS":
+            return tag, frozenset(map(Decimal, content))
+        case "L":
+            return tag, [canonical(each) for each in content]
+        case "M":
+            return tag, {name: canonical(each) for name, each in content.items()}
+    return tag, content
+
+
+def schema():
+    keys = KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),))
+    index = IndexSchema(name="gsi1", kind=IndexKind.GLOBAL, keys=KeySchema((KeyAttribute("gsi1pk", "S"),)))
+    return TableSchema(name="things", keys=keys, indexes=(index,))
+
+
+def model_of(module, item):
+    table = next((each for each in vars(module).values() if isinstance(each, Table)), None)
+    if table is not None:
+        return table.models[table.kind_of(item)]
+    classes = (each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Model))
+    return next(each for each in classes if each is not Model and definition_of(each).table is not None)
+
+
+@settings(max_examples=25)
+@given(
+    kinds=st.lists(KIND, min_size=1, max_size=4),
+    separator=st.sampled_from(SEPARATORS),
+    seed=st.integers(0, 2**32),
+    marker=st.booleans(),
+)
+def test_generated_models_open_and_write_back_every_item(kinds, separator, seed, marker):
+    chance = random.Random(seed)
+    found = {
+        str(each["pk"]) + str(each["sk"]): each for kind in kinds for each in items_of(kind, separator, chance, marker)
+    }
+    sample = Sample(schema=schema(), items=tuple(found.values()))
+    text = design_of(sample).source(values=True)
+    module = ModuleType("generated_by_law")
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(text, "generated", "exec"), module.__dict__)
+        for item in sample.items:
+            codec = definition_of(model_of(module, item)).items
+            again = codec.encode(codec.decode([item])[0])
+            assert {name: canonical(v) for name, v in again.items()} == {name: canonical(v) for name, v in item.items()}
+    finally:
+        del sys.modules[module.__name__]

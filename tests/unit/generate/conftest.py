@@ -1,0 +1,400 @@
+"""Tables to generate models from: those of the scenarios, designs as published, and what checks generated modules."""
+
+import importlib.util
+import json
+import random
+import re
+import sys
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from dynamap_async import Model, Table
+from dynamap_async.generate import Sample
+from dynamap_async.models import definition_of
+from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema
+from dynamap_async.tables.requests import read_description
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios" / "data"
+ACTIVE = {"TableStatus": "ACTIVE", "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}
+
+
+@dataclass(frozen=True)
+class Entity:
+    """One kind of items of a published design: its keys as patterns, its attributes by what their values are."""
+
+    keys: dict[str, str]
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PublishedDesign:
+    """A table as its author published it."""
+
+    entities: dict[str, Entity]
+    indexes: tuple[tuple[str, ...], ...] = ()
+    marker: str | None = None
+    keys: tuple[str, ...] = ("PK", "SK")
+
+    @property
+    def schema(self) -> TableSchema:
+        def schema(names: tuple[str, ...]) -> KeySchema:
+            return KeySchema((KeyAttribute(names[0], "S"),), tuple(KeyAttribute(each, "S") for each in names[1:]))
+
+        indexes = (
+            IndexSchema(name=f"gsi{n}", kind=IndexKind.GLOBAL, keys=schema(keys)) for n, keys in enumerate(self.indexes)
+        )
+        return TableSchema(name="published", keys=schema(self.keys), indexes=tuple(indexes))
+
+    def items(self, seed: int, count: int = 60) -> dict[str, list[dict[str, Any]]]:
+        """Return entity -> items, of which many share a partition."""
+        chance = random.Random(seed)
+        made: dict[str, list[dict[str, Any]]] = {}
+        for name, entity in self.entities.items():
+            known: dict[str, dict[str, Any]] = {}
+            for number in range(count):
+                item = self._item(name, entity, number, chance)
+                known[str([item[key] for key in self.keys])] = item
+            made[name] = list(known.values())
+        return made
+
+    def _item(self, name: str, entity: Entity, number: int, chance: random.Random) -> dict[str, Any]:
+        patterns = " ".join(entity.keys.values())
+        names = dict.fromkeys(re.findall(r"{(\w+)", patterns))
+        kinds = {**dict.fromkeys(names, "name"), **entity.attributes}
+        values = {part: VALUES[kind.rstrip("?-")](chance, number) for part, kind in kinds.items()}
+        item = {
+            part: values[part]
+            for part, kind in entity.attributes.items()
+            if not kind.endswith("-") and not (kind.endswith("?") and chance.random() < 0.3)
+        }
+        plain = {part: next(iter(value.values())) for part, value in values.items()}
+        plain = {part: int(text) if "N" in values[part] and "." not in text else text for part, text in plain.items()}
+        item |= {key: {"S": pattern.format(**plain)} for key, pattern in entity.keys.items()}
+        return item | ({self.marker: {"S": name}} if self.marker else {})
+
+
+def _words(chance: random.Random) -> str:
+    return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=7))
+
+
+def _moment(chance: random.Random) -> str:
+    month, day, hour = chance.randint(1, 12), chance.randint(1, 28), chance.randint(0, 23)
+    return f"2024-{month:02}-{day:02}T{hour:02}:{chance.randint(0, 59):02}:{chance.randint(0, 59):02}"
+
+
+VALUES = {
+    "name": lambda chance, number: {"S": f"{_words(chance)}{number % 9}"},
+    "group": lambda chance, number: {"S": f"g-{number % 7}x"},
+    "city": lambda chance, number: {"S": chance.choice(["Oslo", "Rome", "Bern", "Riga", "Cork"])},
+    "id": lambda chance, number: {"S": f"{chance.getrandbits(60):015x}"},
+    "uuid": lambda chance, number: {"S": str(uuid.UUID(int=chance.getrandbits(128)))},
+    "number": lambda chance, number: {"N": str(chance.randint(1, 9999))},
+    "price": lambda chance, number: {"N": f"{chance.randint(1, 99)}.{chance.randint(1, 9)}"},
+    "date": lambda chance, number: {"S": _moment(chance)[:10]},
+    "time": lambda chance, number: {"S": _moment(chance)},
+    "instant": lambda chance, number: {"S": f"{_moment(chance)}.{chance.randint(0, 999_999):06}Z"},
+    "seconds": lambda chance, number: {"S": f"{_moment(chance)}Z"},
+    "epoch": lambda chance, number: {"N": str(chance.randint(1_600_000_000, 1_700_000_000))},
+    "status": lambda chance, number: {"S": chance.choice(["open", "paid", "sent"])},
+    "flag": lambda chance, number: {"BOOL": chance.random() < 0.5},
+    "tags": lambda chance, number: {"SS": sorted({_words(chance) for _ in range(2)})},
+    "lines": lambda chance, number: {"L": [{"S": _words(chance)} for _ in range(chance.randint(0, 3))]},
+    "map": lambda chance, number: {"M": {"street": {"S": _words(chance)}, "number": {"N": str(number)}}},
+    "loose": lambda chance, number: {"M": {_words(chance): {"N": str(number)}}},
+    "binary": lambda chance, number: {"B": "H4sIAAAA"},
+}
+"""What values of a kind are; a kind ends with ? where items may lack it, and with - where only keys hold it."""
+
+
+PUBLISHED = {
+    # Facts of designs that were published; words and values are our own.
+    "photo-sharing": PublishedDesign(  # AWS's sample of a photo sharing application
+        {
+            "User": Entity(
+                {"PK": "USER#{username}", "SK": "USER#{username}"}, {"username": "name", "followerCount": "number"}
+            ),
+            "Photo": Entity(
+                {"PK": "UP#{username}", "SK": "PHOTO#{photoId}"},
+                {"username": "group", "photoId": "id", "likesCount": "number"},
+            ),
+            "Like": Entity(
+                {
+                    "PK": "PL#{photoId}",
+                    "SK": "LIKE#{likingUsername}",
+                    "GSI1PK": "PL#{photoId}",
+                    "GSI1SK": "LIKE#{likeId}",
+                },
+                {"photoId": "group", "likingUsername": "name", "likeId": "id"},
+            ),
+            "Comment": Entity(
+                {"PK": "PC#{photoId}", "SK": "COMMENT#{commentId}"},
+                {"photoId": "group", "commentId": "id", "commentingUsername": "name", "content": "name"},
+            ),
+        },
+        (("GSI1PK", "GSI1SK"),),
+    ),
+    "online-shop": PublishedDesign(  # a shop in one table, with orders under customers
+        {
+            "Customer": Entity(
+                {"PK": "CUSTOMER#{Username}", "SK": "CUSTOMER#{Username}"},
+                {"Username": "name", "Email": "name", "Addresses": "map"},
+            ),
+            "CustomerEmail": Entity(
+                {"PK": "CUSTOMEREMAIL#{Email}", "SK": "CUSTOMEREMAIL#{Email}"}, {"Email": "name", "Owner": "name"}
+            ),
+            "Order": Entity(
+                {
+                    "PK": "CUSTOMER#{Username}",
+                    "SK": "#ORDER#{OrderId}",
+                    "GSI1PK": "ORDER#{OrderId}",
+                    "GSI1SK": "ORDER#{OrderId}",
+                },
+                {"Username": "group", "OrderId": "id", "Status": "status", "CreatedAt": "time", "Amount": "price"},
+            ),
+            "OrderItem": Entity(
+                {
+                    "PK": "ORDER#{OrderId}#ITEM#{ItemId}",
+                    "SK": "ORDER#{OrderId}#ITEM#{ItemId}",
+                    "GSI1PK": "ORDER#{OrderId}",
+                    "GSI1SK": "ITEM#{ItemId}",
+                },
+                {"OrderId": "group", "ItemId": "id", "Description": "name", "Price": "price"},
+            ),
+        },
+        (("GSI1PK", "GSI1SK"),),
+        marker="Type",
+    ),
+    "sessions": PublishedDesign(  # sessions by token, and by user through an index
+        {
+            "Session": Entity(
+                {"SessionToken": "{SessionToken}"},
+                {"SessionToken": "uuid", "Username": "group", "CreatedAt": "seconds", "ExpiresAt": "epoch"},
+            )
+        },
+        (("Username",),),
+        keys=("SessionToken",),
+    ),
+    "code-hosting": PublishedDesign(  # repositories, their issues and stars; numbers padded
+        {
+            "Repo": Entity(
+                {"PK": "REPO#{Owner}#{Name}", "SK": "REPO#{Owner}#{Name}"},
+                {"Owner": "group", "Name": "name", "Stars": "number"},
+            ),
+            "Issue": Entity(
+                {"PK": "REPO#{Owner}#{Name}", "SK": "ISSUE#{Number:06d}"},
+                {"Owner": "group", "Name": "city", "Number": "number", "Title": "name", "Status": "status"},
+            ),
+            "Star": Entity(
+                {"PK": "REPO#{Owner}#{Name}", "SK": "STAR#{User}"},
+                {"Owner": "group", "Name": "city", "User": "name", "StarredAt": "instant"},
+            ),
+        }
+    ),
+    "deals": PublishedDesign(  # deals by day
+        {
+            "Deal": Entity(
+                {"PK": "DEAL#{DealId}", "SK": "DEAL#{DealId}", "GSI1PK": "DEALS#{Day}", "GSI1SK": "DEAL#{DealId}"},
+                {"DealId": "id", "Day": "date", "Title": "name", "Price": "price"},
+            ),
+            "Brand": Entity(
+                {"PK": "BRAND#{Brand}", "SK": "BRAND#{Brand}"}, {"Brand": "name", "Logo": "binary", "Likes": "number"}
+            ),
+            "Message": Entity(
+                {"PK": "MESSAGES#{Username}", "SK": "MESSAGE#{MessageId}"},
+                {"Username": "group", "MessageId": "id", "Unread": "flag", "Subject": "name"},
+            ),
+        },
+        (("GSI1PK", "GSI1SK"),),
+    ),
+    "electro": PublishedDesign(  # keys and marker as ElectroDB writes them
+        {
+            "task": Entity(
+                {"pk": "$taskapp#team_{team}", "sk": "$task_1#project_{project}#task_{task}"},
+                {"team": "group", "project": "city", "task": "id", "points": "number", "__edb_v__": "version"},
+            ),
+            "employee": Entity(
+                {"pk": "$taskapp#employee_{employee}", "sk": "$employee_1"},
+                {"employee": "id", "title": "name", "__edb_v__": "version"},
+            ),
+        },
+        marker="__edb_e__",
+        keys=("pk", "sk"),
+    ),
+    "one-table": PublishedDesign(  # markers and keys as OneTable writes them
+        {
+            "Account": Entity(
+                {"pk": "account#{id}", "sk": "account#"}, {"id": "id", "name": "name", "balance": "price"}
+            ),
+            "User": Entity(
+                {"pk": "account#{accountId}", "sk": "user#{email}", "gs1pk": "user#{email}", "gs1sk": "user#"},
+                {"accountId": "group", "email": "name", "role": "status"},
+            ),
+        },
+        (("gs1pk", "gs1sk"),),
+        marker="_type",
+        keys=("pk", "sk"),
+    ),
+    "iot": PublishedDesign(  # readings of devices by day, in epoch seconds and padded
+        {
+            "Device": Entity(
+                {"PK": "DEVICE#{device}", "SK": "META"}, {"device": "name", "model": "city", "firmware": "name"}
+            ),
+            "Reading": Entity(
+                {"PK": "DEVICE#{device}", "SK": "READING#{at}"},
+                {"device": "group", "at": "instant", "celsius": "price"},
+            ),
+            "Alarm": Entity(
+                {"PK": "DEVICE#{device}", "SK": "ALARM#{at}#{code}"},
+                {"device": "group", "at": "seconds", "code": "status", "closed": "flag?"},
+            ),
+        }
+    ),
+    "places": PublishedDesign(  # stores by country and place: one kind, nothing repeated in attributes
+        {
+            "Store": Entity(
+                {"PK": "COUNTRY#{country}", "SK": "{state}#{city}#{number}"},
+                {
+                    "country": "group-",
+                    "state": "city-",
+                    "city": "city-",
+                    "number": "id-",
+                    "manager": "name",
+                    "opened": "date",
+                },
+            )
+        },
+    ),
+    "cart": PublishedDesign(  # a name of a key that says what is in it
+        {
+            "Line": Entity(
+                {"CustomerID": "{customer}", "Status#Date": "{status}#{date}"},
+                {"customer": "group-", "status": "status-", "date": "instant-", "Price": "price", "Count": "number"},
+            )
+        },
+        keys=("CustomerID", "Status#Date"),
+    ),
+    "invoices": PublishedDesign(  # an adjacency list
+        {
+            "root": Entity(
+                {"PK": "I#{invoice}", "SK": "root"},
+                {"invoice": "id-", "InvoiceDate": "date", "InvoiceBalance": "price"},
+            ),
+            "C": Entity({"PK": "I#{invoice}", "SK": "C#{customer}"}, {"invoice": "group-", "customer": "id-"}),
+            "B": Entity(
+                {"PK": "I#{invoice}", "SK": "B#{bill}"},
+                {"invoice": "group-", "bill": "id-", "BillAmount": "price", "BillBalance": "price"},
+            ),
+        },
+        (("SK",),),
+    ),
+    "learning": PublishedDesign(  # a school: kinds by a marker of no known name
+        {
+            "course": Entity(
+                {"PK": "course/{course}", "SK": "course"}, {"course": "id", "credits": "number", "teacher": "name"}
+            ),
+            "pupil": Entity(
+                {"PK": "pupil/{pupil}", "SK": "pupil"}, {"pupil": "id", "year": "number", "address": "map"}
+            ),
+            "mark": Entity(
+                {"PK": "pupil/{pupil}", "SK": "mark/{course}"},
+                {"pupil": "group", "course": "id", "grade": "price", "tags": "tags"},
+            ),
+        },
+        marker="what",
+    ),
+}
+VALUES["version"] = lambda chance, number: {"S": "1"}
+
+
+@pytest.fixture(scope="session", params=PUBLISHED)
+def published(request: pytest.FixtureRequest) -> tuple[PublishedDesign, dict[str, list[dict[str, Any]]]]:
+    """Return each published design in turn, with items of it by entity."""
+    design = PUBLISHED[request.param]
+    return design, design.items(seed=7)
+
+
+def scenario_samples() -> dict[str, Sample]:
+    """Return folder and table -> all items that a scenario publishes of it."""
+    found = {}
+    for file in sorted(SCENARIOS.glob("*/schema.json")):
+        items = file.with_name("items.json")
+        published = json.loads(items.read_text("utf-8")) if items.exists() else {}
+        for table in json.loads(file.read_text("utf-8")):
+            schema = read_description({"Table": {**table, **ACTIVE}}).schema
+            stored = published.get(schema.name, ())
+            found[f"{file.parent.name}/{schema.name}"] = Sample(schema=schema, items=tuple(stored), complete=True)
+    return found
+
+
+@pytest.fixture(scope="session")
+def all_samples() -> dict[str, Sample]:
+    """Return name -> sample, of every table here."""
+    published = {
+        name: Sample(schema=design.schema, items=tuple(item for group in design.items(7).values() for item in group))
+        for name, design in PUBLISHED.items()
+    }
+    return {**scenario_samples(), **published}
+
+
+@pytest.fixture(params=scenario_samples())
+def scenario(request: pytest.FixtureRequest) -> Sample:
+    """Return each table of the scenarios in turn, with all items that are published."""
+    return scenario_samples()[request.param]
+
+
+def canonical(value: dict[str, Any]) -> Any:
+    """Return a value in wire form so that equal ones are equal: numbers as numbers, sets as sets."""
+    [(tag, content)] = value.items()
+    match tag:
+        case "N":
+            return tag, Decimal(content)
+        case "NS":
+            return tag, frozenset(map(Decimal, content))
+        case "SS" | "BS":
+            return tag, frozenset(content)
+        case "L":
+            return tag, [canonical(each) for each in content]
+        case "M":
+            return tag, {name: canonical(each) for name, each in content.items()}
+    return tag, content
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch):
+    """Return a function (text) -> the module that it is, for the length of a test."""
+
+    def load(text: str) -> ModuleType:
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader("generated_models", None))
+        monkeypatch.setitem(sys.modules, "generated_models", module)
+        exec(compile(text, "generated_models.py", "exec"), module.__dict__)
+        return module
+
+    return load
+
+
+@pytest.fixture
+def unequal():
+    """Return a function (module, items) -> the items that its models do not write as they were read."""
+
+    def written(module: ModuleType, item: dict[str, Any]) -> dict[str, Any]:
+        found = vars(module).values()
+        table = next((each for each in found if isinstance(each, Table)), None)
+        own = (each for each in found if isinstance(each, type) and issubclass(each, Model) and each is not Model)
+        model = (
+            next(each for each in own if definition_of(each).table is not None)
+            if table is None
+            else table.models[table.kind_of(item)]
+        )
+        codec = definition_of(model).items
+        return codec.encode(codec.decode([item])[0])
+
+    def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+        return {name: canonical(each) for name, each in one.items()} == {n: canonical(e) for n, e in other.items()}
+
+    return lambda module, items: [item for item in items if not same(written(module, item), item)]

@@ -1,0 +1,79 @@
+"""Whole designs: published tables become modules that open every item and write it back as it was."""
+
+import itertools
+import json
+import re
+
+from dynamap_async.generate import Sample, design_of
+
+
+def sample_of(design, items):
+    return Sample(schema=design.schema, items=tuple(itertools.chain.from_iterable(items.values())))
+
+
+def test_every_item_of_a_scenario_is_opened_and_written_back_as_it_is(scenario, imported, unequal):
+    assert unequal(imported(design_of(scenario).source()), scenario.items) == []
+
+
+def test_every_item_of_a_published_design_is_opened_and_written_back_as_it_is(published, imported, unequal):
+    sample = sample_of(*published)
+    assert unequal(imported(design_of(sample).source(values=True)), sample.items) == []
+
+
+def test_literals_are_opened_and_written_back_too(published, imported, unequal):
+    sample = sample_of(*published)
+    assert unequal(imported(design_of(sample).source(enums=True)), sample.items) == []
+
+
+def test_kinds_are_the_published_entities(published):
+    design, items = published
+    found = design_of(sample_of(design, items)).models
+    assert sorted(model.count for model in found) == sorted(map(len, items.values()))
+    assert len(found) == len(design.entities)
+
+
+def test_patterns_are_the_published_ones(published):
+    design, items = published
+    models = design_of(sample_of(design, items)).models
+    for name, entity in design.entities.items():
+        wanted = {key: in_stored_names(entity, pattern, key) for key, pattern in entity.keys.items()}
+        assert wanted in [patterns_of(model) for model in models], name
+
+
+def in_stored_names(entity, pattern, key):
+    """Return a published pattern with ? for parts that only the key holds, or for a key that is a value as it is."""
+    stored = {name for name, kind in entity.attributes.items() if not kind.endswith("-")}
+    shown = re.sub(r"{(\w+)(:\w+)?}", lambda part: part[0] if part[1] in stored else "{?}", pattern)
+    return "{?}" if shown == f"{{{key}}}" else shown
+
+
+def patterns_of(model):
+    names = {field.name: field.attribute or "?" for field in model.fields}
+    texts = {
+        field.attribute: field.pattern.text if field.pattern else "{" + field.name + "}"
+        for field in model.fields
+        if field.pattern or field.role != "Attr"
+    }
+    named = {
+        key: re.sub(r"{(\w+)(:\w+)?}", lambda part: "{" + names[part[1]] + (part[2] or "") + "}", text)
+        for key, text in texts.items()
+    }
+    return {key: "{?}" if text == f"{{{key}}}" else re.sub(r"{\?:\w+}", "{?}", text) for key, text in named.items()}
+
+
+def test_same_items_in_any_order_of_attributes_give_the_same_text(published):
+    sample = sample_of(*published)
+    turned = tuple(dict(reversed(item.items())) for item in sample.items)
+    again = Sample(schema=sample.schema, items=turned)
+    assert design_of(sample).source() == design_of(sample).source() == design_of(again).source()
+
+
+def test_no_sampled_value_is_shown_unless_asked_for(published):
+    design, items = published
+    sample = sample_of(design, items)
+    text = design_of(sample).source()
+    constants = {pattern for entity in design.entities.values() for pattern in entity.keys.values()}
+    plain = [value for item in sample.items for name, value in item.items() if name != design.marker]
+    values = {each for value in plain for each in re.findall(r'"([^" ]{5,})"', json.dumps(value))} - constants
+    assert len(values) > 10
+    assert [value for value in values - {"street", "number"} if re.search(rf"\b{re.escape(value)}\b", text)] == []

@@ -28,7 +28,9 @@ DynamapError
 │   └── UniqueViolationError        another item has a value that the model declares unique
 ├── TransportError                  no usable answer arrived
 └── TableError                      a table is not as it should be
-    ├── TableMismatchError          it differs from the models in what never changes
+    ├── TableMismatchError          it differs from the models
+    ├── PlanHazardError             a plan takes something away, and nobody allowed that
+    ├── PlanOutOfDateError          it changed since a plan was made
     └── TableWaitTimeoutError       it did not reach the state that was waited for
 
 Facts are attributes; a message is one sentence and a remedy.
@@ -80,6 +82,8 @@ from dynamap_async.errors.service import (
     VersionConflictError,
 )
 from dynamap_async.errors.tables import (
+    PlanHazardError,
+    PlanOutOfDateError,
     TableDifference,
     TableError,
     TableMismatchError,
@@ -147,6 +151,8 @@ __all__ = [
     "NoIndexError",
     "OperationError",
     "Outcome",
+    "PlanHazardError",
+    "PlanOutOfDateError",
     "ProvisionedThroughputExceededError",
     "ReplicatedWriteConflictError",
     "RequestLimitExceededError",

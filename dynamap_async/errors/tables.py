@@ -55,20 +55,46 @@ class TableDifference:
 
 
 class TableMismatchError(TableError):
-    """A table is not as the models declare it, and cannot become so."""
+    """Tables are not as the models declare them."""
 
-    def __init__(self, *, table: str, differences: Sequence[TableDifference]) -> None:
+    def __init__(self, remedy: str, *, differences: Sequence[TableDifference]) -> None:
         """Record the facts of the error.
 
         Args:
-            table: the full table name.
-            differences: in what it differs, at least one.
+            remedy: what to do about it, as a sentence without an end.
+            differences: in what they differ, at least one.
         """
-        super().__init__(
-            f"{table}: {'; '.join(map(str, differences))}. DynamoDB never changes these: correct the models, give an "
-            "index another name, or copy the items into another table"
-        )
-        self.table = table
-        """The full table name."""
+        found = "; ".join(f"{each.table}: {each}" for each in differences)
+        super().__init__(f"{found}. {remedy}")
         self.differences = tuple(differences)
-        """In what it differs from the models."""
+        """In what the tables differ from the models."""
+
+
+class PlanOutOfDateError(TableError):
+    """A table is no longer as a plan saw it, so nothing of the plan was carried out."""
+
+    def __init__(self, *, differences: Sequence[TableDifference]) -> None:
+        """Record the facts of the error.
+
+        Args:
+            differences: what has changed since, ``declared`` being what the plan saw; at least one.
+        """
+        found = "; ".join(f"{each.table}: {each.what} was {each.declared}, and is {each.found}" for each in differences)
+        super().__init__(f"{found}. Nothing was changed: plan again, and look at what it says")
+        self.differences = tuple(differences)
+        """What has changed since; ``declared`` is what the plan saw."""
+
+
+class PlanHazardError(TableError):
+    """A plan has hazards that were not allowed, so nothing of it was carried out."""
+
+    def __init__(self, message: str, *, codes: Sequence[str]) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            codes: the codes of the hazards that were not allowed.
+        """
+        super().__init__(message)
+        self.codes = tuple(codes)
+        """The codes of the hazards that were not allowed."""

@@ -3,7 +3,7 @@
 Needs the extra ``fastapi``. See docs/how-to/fastapi.md.
 """
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Annotated, Any, Final, TypeVar
 
@@ -50,7 +50,11 @@ ItemT = TypeVar("ItemT")
 
 
 def lifespan(
-    make: Callable[[], Session], /, *, freeze_gc: bool = False
+    make: Callable[[], Session],
+    /,
+    *,
+    freeze_gc: bool = False,
+    on_start: Callable[[Session], Awaitable[object]] | None = None,
 ) -> Callable[[Any], AbstractAsyncContextManager[Mapping[str, Any]]]:
     """Return the lifespan of an application: a session is opened when it starts, and closed when it ends.
 
@@ -62,6 +66,8 @@ def lifespan(
         freeze_gc: whether, once the session is open, ``gc.collect()`` and ``gc.freeze()`` keep all that was loaded by
             then from the garbage collector, which otherwise stops the application for some 50 ms now and again. When
             the application ends, it is given back. It holds for the whole process.
+        on_start: is awaited with the open session before the application serves, such as
+            ``lambda session: session.tables.verify(Tweet)``; what it raises ends the start.
 
     Raises:
         ConfigurationError: it is no plain function.
@@ -71,6 +77,8 @@ def lifespan(
     @asynccontextmanager
     async def opened(_app: Any) -> AsyncGenerator[Mapping[str, Any]]:
         async with opened_session(make, freeze_gc=freeze_gc) as session:
+            if on_start is not None:
+                await on_start(session)
             yield {SESSION: session}
 
     return opened

@@ -34,13 +34,14 @@ class Asking:
         """Forget what was asked for: the table is another."""
         self._until.clear()
 
-    async def ask(self, what: str, request: Request, is_done: Callable[[], Awaitable[bool]]) -> None:
+    async def ask(self, what: str, request: Request, passes: Callable[[RequestRejectedError], Awaitable[bool]]) -> None:
         """Send a request, unless it was sent a short time ago; whether it is done, a later description tells.
 
         Args:
             what: what it is about, the same each time.
             request: the request.
-            is_done: looks, after a request that was found invalid, whether somebody else did the same meanwhile.
+            passes: looks, after a request that was found invalid, whether that passes: somebody else did the same
+                meanwhile, or it comes too early.
 
         Raises:
             ServiceError: it was refused, for another reason than that something else is going on.
@@ -54,8 +55,8 @@ class Asking:
             await self._executor.send(request)
         except (ResourceInUseError, LimitExceededError, InternalServerError):
             pass  # another process asked for it, something else is going on, or it may have been done all the same
-        except RequestRejectedError:
-            if not await is_done():
+        except RequestRejectedError as error:
+            if not await passes(error):
                 raise
         except TransportError as error:
             if error.outcome is not Outcome.UNKNOWN:

@@ -45,6 +45,7 @@ class Descriptions:
         *,
         what: str,
         timeout_seconds: float,
+        longest_poll_seconds: float = _LONGEST_POLL_SECONDS,
     ) -> None:
         """Ask for a table again and again, ever more seldom, until it is as wanted.
 
@@ -53,6 +54,7 @@ class Descriptions:
             reached: tells whether it is; None is no table, or one that is not known yet: descriptions are late.
             what: how the table should be, for the message.
             timeout_seconds: how long to wait.
+            longest_poll_seconds: the longest time between two looks.
 
         Raises:
             TableWaitTimeoutError: it was not in time.
@@ -66,7 +68,7 @@ class Descriptions:
                 if await reached(description):
                     return
                 await anyio.sleep(delay)
-                delay = min(delay * 2, _LONGEST_POLL_SECONDS)
+                delay = min(delay * 2, longest_poll_seconds)
         raise TableWaitTimeoutError(
             f"the table {name} was not {what} within {timeout_seconds:g} s (last status: {status}); wait longer with "
             "timeout_seconds",

@@ -6,52 +6,15 @@ killed is continued by the next. Nothing is asked for twice: what was asked for 
 
 from __future__ import annotations
 
-from dynamap_async.errors import TableDifference, TableMismatchError
+from dynamap_async.errors import RequestRejectedError, TableMismatchError
 from dynamap_async.executor import Executor
 from dynamap_async.request import Request
-from dynamap_async.schema import IndexSchema, TableSchema
+from dynamap_async.schema import TableSchema
 from dynamap_async.tables.asking import Asking
+from dynamap_async.tables.comparison import NEVER_CHANGES, missing_indexes, unchangeable_differences
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, create_index_request
 from dynamap_async.tables.time_to_live import ensure_time_to_live
-
-
-def unchangeable_differences(declared: TableSchema, found: TableSchema) -> tuple[TableDifference, ...]:
-    """Return in what a table differs from its models that DynamoDB never changes: keys, projections, local indexes.
-
-    The order of an INCLUDE projection makes no difference, nor do indexes that no model declares.
-
-    Args:
-        declared: the table as models declare it.
-        found: the table as it is.
-    """
-    there = {index.name: index for index in found.indexes}
-    differing: list[tuple[str | None, str, str, str]] = []
-    differing += [(None, "key", _key(declared), _key(found))] if declared.keys != found.keys else []
-    differing += [(index.name, *_changed(index, there.get(index.name))) for index in declared.indexes]
-    return tuple(
-        TableDifference(table=declared.name, index=index, what=what, declared=wanted, found=instead)
-        for index, what, wanted, instead in differing
-        if wanted != instead
-    )
-
-
-def _changed(declared: IndexSchema, found: IndexSchema | None) -> tuple[str, str, str]:
-    """Return in what an index differs, and twice the same where it does not, or can be made."""
-    if found is None:
-        instead = declared.kind.value if declared.kind.has_status else "none: it can only be made with its table"
-        return "kind", declared.kind.value, instead
-    if declared.kind is not found.kind:
-        return "kind", declared.kind.value, found.kind.value
-    if declared.keys != found.keys:
-        return "key", _key(declared), _key(found)
-    return "projection", _projected(declared), _projected(found)
-
-
-def missing_indexes(declared: TableSchema, found: TableSchema) -> tuple[IndexSchema, ...]:
-    """Return the global indexes that models declare and a table does not have, in the order of their declaration."""
-    there = {index.name for index in found.indexes}
-    return tuple(index for index in declared.global_indexes if index.name not in there)
 
 
 class MissingParts:
@@ -99,7 +62,7 @@ class MissingParts:
             return found.is_active
         differences = unchangeable_differences(self._schema, found.schema)
         if differences:
-            raise TableMismatchError(table=self._schema.name, differences=differences)
+            raise TableMismatchError(NEVER_CHANGES, differences=differences)
         missing = missing_indexes(self._schema, found.schema)
         if missing and found.is_active:  # one index at a time, and none while anything else changes
             await self._ask(missing[0].name, create_index_request(found.schema, missing[0]))
@@ -107,16 +70,8 @@ class MissingParts:
         return ready and all(found.index_is_ready(index.name) for index in self._schema.global_indexes)
 
     async def _ask(self, what: str, request: Request) -> None:
-        async def is_done() -> bool:
+        async def passes(_: RequestRejectedError) -> bool:
             found = await self._descriptions.find(self._schema.name)
             return found is not None and what in found.index_statuses
 
-        await self._asking.ask(what, request, is_done)
-
-
-def _key(schema: TableSchema | IndexSchema) -> str:
-    return ", ".join(f"{each.name} ({each.type})" for each in schema.keys.attributes)
-
-
-def _projected(index: IndexSchema) -> str:
-    return " ".join([index.projection.type, *sorted(index.projection.attributes)])
+        await self._asking.ask(what, request, passes)

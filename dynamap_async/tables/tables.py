@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Literal
 
-from dynamap_async.errors import OperationError, ResourceInUseError
+from dynamap_async.errors import (
+    AccessDeniedError,
+    OperationError,
+    ResourceInUseError,
+    ResourceNotFoundError,
+    TableMismatchError,
+)
 from dynamap_async.executor import Executor, together
 from dynamap_async.models import KeyValue, Model, Table, definition_of
 from dynamap_async.operations import needs_own_table, own_table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
+from dynamap_async.tables.applying import Applying, Watch, check_plan
+from dynamap_async.tables.comparison import difference_of, not_managed, seen_of, steps_of
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.missing import MissingParts
 from dynamap_async.tables.periods import check_period, table_in
+from dynamap_async.tables.plan import HazardCode, TablePlan, TableStep
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
@@ -128,6 +138,104 @@ class Tables:
         """
         wanted = [*self._wanted(models, throughput, tags, period), *self._own_table(models, tags)]
         await self._make_missing(wanted, timeout_seconds, with_indexes=True)
+
+    async def plan(
+        self,
+        *models: type[Model] | Table,
+        delete_unknown_indexes: bool = False,
+        period: KeyValue | None = None,
+    ) -> TablePlan:
+        """Return what would change if tables became what models declare; nothing is changed.
+
+        It compares keys, indexes, time to live, and the throughput of models that declare one. What no model declares
+        is left as it is, and listed. A step that DynamoDB cannot do is ``blocked``, and says how to go about it.
+
+        Args:
+            models: models with a table, or tables; models that share one count as one. Give all models of a table if
+                ``delete_unknown_indexes`` is wanted.
+            delete_unknown_indexes: whether global indexes that no model declares are to be deleted.
+            period: a value of the field that tells the period, for models with one table per period.
+
+        Raises:
+            OperationError: what is given is no model; a period is missing, or none is known.
+
+        Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+        """
+        schemas = self._declared(models, period)
+        found = await together([self._full(schema.name) for schema in schemas])
+        steps: list[TableStep] = []
+        unmanaged: list[str] = []
+        for schema, table in zip(schemas, found, strict=True):
+            steps += steps_of(schema, table, delete_unknown_indexes=delete_unknown_indexes)
+            unmanaged += not_managed(schema, table, delete_unknown_indexes=delete_unknown_indexes)
+        seen = {schema.name: seen_of(table) for schema, table in zip(schemas, found, strict=True)}
+        return TablePlan(steps=tuple(steps), seen=seen, not_managed=tuple(unmanaged))
+
+    async def apply(
+        self,
+        plan: TablePlan,
+        /,
+        *,
+        allow: Collection[HazardCode] = (),
+        timeout_seconds: float = 3600.0,
+        watch: Watch | None = None,
+    ) -> None:
+        """Carry out a plan: the steps of a table one after the other, tables side by side, ten at a time.
+
+        Each step waits until the table and its indexes can be used, and ends when DynamoDB shows what was asked for. If
+        it is cancelled, or its process is killed, DynamoDB goes on with what was sent; plan again and apply that, and
+        nothing is built twice. Another process that changes the same table is waited for.
+
+        Args:
+            plan: the plan, or its ``expand`` or ``contract``.
+            allow: the codes of hazards that are wanted, as in ``{"index-deleted"}``.
+            timeout_seconds: how long each table may take. An index of a large table takes hours, and a change of the
+                attribute of time to live takes one.
+            watch: is told of each step that waits, is sent, and is done.
+
+        Raises:
+            PlanHazardError: the plan has hazards that are not allowed; nothing was changed.
+            PlanOutOfDateError: a table is no longer as the plan saw it; nothing was changed.
+            TableMismatchError: the plan has a blocked step; nothing was changed.
+            TableWaitTimeoutError: a table took longer.
+
+        Cost: one request per step, and DescribeTable until it is done. Adding an index takes write units of that index
+            for each item.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
+        """
+        check_plan(plan, allow)
+        await Applying(self._executor, plan, self._full, watch).run(timeout_seconds)
+
+    async def verify(
+        self,
+        *models: type[Model] | Table,
+        extra_indexes: Literal["ignore", "fail"] = "ignore",
+        need_active: bool = True,
+        period: KeyValue | None = None,
+    ) -> None:
+        """Check that tables are what models declare; nothing is changed.
+
+        For the start of a service, and for CI. It compares what ``plan`` compares.
+
+        Args:
+            models: models with a table, or tables; models that share one count as one.
+            extra_indexes: whether global indexes that no model declares are a difference.
+            need_active: whether an index that is still being built is a difference.
+            period: a value of the field that tells the period, for models with one table per period.
+
+        Raises:
+            TableMismatchError: they differ; ``differences`` says in what.
+            OperationError: as for ``plan``.
+
+        Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+        """
+        plan = await self.plan(*models, delete_unknown_indexes=extra_indexes == "fail", period=period)
+        steps = [step for step in plan.steps if need_active or step.kind != "await-index"]
+        if steps:
+            remedy = "`print(await session.tables.plan(...))` shows what would change"
+            raise TableMismatchError(remedy, differences=[difference_of(step) for step in steps])
 
     async def update_time_to_live(
         self, *models: type[Model] | Table, enabled: bool = True, period: KeyValue | None = None
@@ -261,6 +369,26 @@ class Tables:
         if wait:
             for name in names:
                 await self._descriptions.until_gone(name, timeout_seconds)
+
+    def _declared(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
+        """Return each table of some models, and the library's own if they need it."""
+        own = [own_table(self._prefix)] if any(map(_needs_own_table, models)) else []
+        return [*self._schemas(models, period), *own]
+
+    async def _full(self, name: str) -> TableDescription | None:
+        """Return the description of a table with its time to live; None where there is none, or not much longer."""
+        request = table_request("DescribeTable", name)
+        try:
+            answer = await self._executor.send(request)
+            if description_of(request, answer).status == "DELETING":
+                return None
+            try:
+                ttl = await describe_time_to_live(self._executor, name)
+            except AccessDeniedError:
+                ttl = None  # what nobody may know is not compared
+            return description_of(request, answer, ttl)
+        except ResourceNotFoundError:
+            return None
 
     def _wanted(
         self,

@@ -196,6 +196,7 @@ async def test_a_lost_answer_is_resolved_by_describing(opened, slow, engine, ope
         await session.tables.ensure(Tweet, timeout_seconds=3600)
     assert faults.unused == ()
     assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+    assert (faults.requests["CreateTable"], faults.requests["UpdateTable"]) == (1, 2)
 
 
 async def test_a_request_that_did_not_arrive_is_sent_again(opened, engine):

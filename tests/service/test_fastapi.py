@@ -26,7 +26,7 @@ from dynamap_async import (
     Version,
     attr,
 )
-from dynamap_async.errors import ConfigurationError
+from dynamap_async.errors import ConfigurationError, SessionClosedError, TableMismatchError
 from dynamap_async.integrations.fastapi import (
     CancelOnDisconnect,
     CursorPage,
@@ -260,6 +260,30 @@ async def test_a_lifespan_of_ones_own_has_the_session_beside_its_own_state(make)
 
     async with serving(app) as client:
         assert (await client.get("/")).json() == "hello Session"
+
+
+async def test_what_is_to_be_done_at_the_start_has_the_open_session(make):
+    seen = []
+
+    async def begin(session):
+        seen.append(await session.tables.exists(Note))
+
+    async with lifespan(make, on_start=begin)(FastAPI()):
+        assert seen == [False]
+
+
+async def test_a_start_that_fails_ends_the_application_and_closes_the_session(make):
+    opened = []
+
+    def made():
+        opened.append(make())
+        return opened[-1]
+
+    with pytest.raises(TableMismatchError, match="notes"):
+        async with lifespan(made, on_start=lambda session: session.tables.verify(Note))(FastAPI()):
+            pytest.fail("it must not start")
+    with pytest.raises(SessionClosedError):
+        await opened[0].tables.exists(Note)
 
 
 async def test_an_application_without_a_lifespan_says_so(caplog):

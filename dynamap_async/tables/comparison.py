@@ -1,0 +1,394 @@
+"""What it takes to make a table what its models declare: a declared table and a description -> steps. Pure.
+
+A model claims only what it declares: throughput and time to live that it does not name are left as they are, and so are
+indexes of which no model knows, unless they are to be deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from dynamap_async.errors import TableDifference
+from dynamap_async.request import Request
+from dynamap_async.schema import IndexSchema, TableSchema, Throughput
+from dynamap_async.tables.plan import Hazard, HazardCode, StepKind, TableStep
+from dynamap_async.tables.requests import TableDescription, create_index_request, create_request, ttl_request
+
+TTL_ON: Final = ("ENABLED", "ENABLING")
+"""The statuses of time to live that is on, or will be."""
+
+TTL_KNOWN: Final = (*TTL_ON, "DISABLED", "DISABLING")
+"""All of them; any other means that nobody knows."""
+
+NEVER_CHANGES: Final = (
+    "DynamoDB never changes these: correct the models, give an index another name, or copy the items into another table"
+)
+"""What to do about differences in keys and projections."""
+
+_DIFFERING: Final[Mapping[StepKind, str]] = {
+    "create-table": "definition",
+    "create-index": "definition",
+    "await-index": "status",
+    "delete-index": "definition",
+    "update-billing": "billing",
+    "update-throughput": "throughput",
+    "set-time-to-live": "setting",
+    "blocked": "form",
+}
+"""What a step is about, as errors name it."""
+
+_Units = dict[str | None, Throughput]
+"""Index, or None for the table -> its provisioned throughput."""
+
+
+def unchangeable_differences(declared: TableSchema, found: TableSchema) -> tuple[TableDifference, ...]:
+    """Return in what a table differs from its models that DynamoDB never changes: keys, projections, local indexes.
+
+    The order of an INCLUDE projection makes no difference, nor do indexes that no model declares.
+
+    Args:
+        declared: the table as models declare it.
+        found: the table as it is.
+    """
+    there = {index.name: index for index in found.indexes}
+    differing: list[tuple[str | None, str, str, str]] = []
+    differing += [(None, "key", _key(declared), _key(found))] if declared.keys != found.keys else []
+    differing += [(index.name, *_changed(index, there.get(index.name))) for index in declared.indexes]
+    return tuple(
+        TableDifference(table=declared.name, index=index, what=what, declared=wanted, found=instead)
+        for index, what, wanted, instead in differing
+        if wanted != instead
+    )
+
+
+def missing_indexes(declared: TableSchema, found: TableSchema) -> tuple[IndexSchema, ...]:
+    """Return the global indexes that models declare and a table does not have, in the order of their declaration."""
+    there = {index.name for index in found.indexes}
+    return tuple(index for index in declared.global_indexes if index.name not in there)
+
+
+def unknown_indexes(declared: TableSchema, found: TableSchema) -> tuple[IndexSchema, ...]:
+    """Return the global indexes of a table that no model declares."""
+    known = {index.name for index in declared.indexes}
+    return tuple(index for index in found.global_indexes if index.name not in known)
+
+
+def ttl_attribute_of(found: TableDescription) -> str | None:
+    """Return the attribute that time to live is on for, or is being turned on for."""
+    return found.schema.ttl_attribute if found.ttl_status in TTL_ON else None
+
+
+def seen_of(found: TableDescription | None) -> dict[str, str]:
+    """Return what a plan is based on: a part of the table -> how it is, as text; neither figures nor statuses."""
+    if found is None:
+        return {}
+    parts = {"key": _key(found.schema), "billing": found.billing, "time to live": str(ttl_attribute_of(found))}
+    parts["throughput"] = str(found.schema.throughput)
+    for index in found.schema.indexes:
+        if found.index_statuses.get(index.name) != "DELETING":
+            shown = (index.kind.value, _key(index), _projected(index), str(index.throughput))
+            parts[f"index {index.name}"] = ", ".join(shown)
+    return parts
+
+
+def parts_of(step: TableStep) -> frozenset[str]:
+    """Return the parts of a table, as ``seen_of`` names them, on which a step is based."""
+    index = frozenset((f"index {step.index}",)) if step.index else frozenset[str]()
+    match step.kind:
+        case "create-index":
+            return index | {"key", "billing"}
+        case "delete-index" | "await-index" | "blocked":
+            return index
+        case "set-time-to-live":
+            return frozenset(("time to live",))
+        case "create-table":
+            return frozenset(("key",))
+        case "update-billing" | "update-throughput":
+            updates: list[dict[str, Any]] = step.request.get("GlobalSecondaryIndexUpdates") or []
+            return frozenset(("billing", "throughput", *(f"index {each['Update']['IndexName']}" for each in updates)))
+
+
+def steps_of(
+    declared: TableSchema, found: TableDescription | None, *, delete_unknown_indexes: bool = False
+) -> tuple[TableStep, ...]:
+    """Return the steps that make a table what its models declare, in their order.
+
+    Args:
+        declared: the table as models declare it, with its full name.
+        found: the table as it is; None where there is none.
+        delete_unknown_indexes: whether global indexes that no model declares are deleted.
+    """
+    if found is None:
+        return _creation(declared)
+    # An index that is on its way out is as good as gone: changes wait until it is.
+    leaving = {name for name, status in found.index_statuses.items() if status == "DELETING"}
+    there = replace(found.schema, indexes=tuple(index for index in found.schema.indexes if index.name not in leaving))
+    blocked = unchangeable_differences(declared, there)
+    if blocked:
+        return tuple(_blocked(difference) for difference in blocked)
+    wanted, now = _units(declared, there, found)
+    steps = [*_billing(declared, there, found), *_raised(declared, wanted, now)]
+    steps += _index_creations(declared, there, found)
+    steps += _time_to_live(declared, ttl_attribute_of(found)) if found.ttl_status in TTL_KNOWN else []
+    if delete_unknown_indexes:
+        steps += [_index_deletion(declared.name, index) for index in unknown_indexes(declared, there)]
+    return (*steps, *_lowered(declared, wanted, now))
+
+
+def not_managed(
+    declared: TableSchema, found: TableDescription | None, *, delete_unknown_indexes: bool
+) -> tuple[str, ...]:
+    """Return what a table has that no model declares, and that is left as it is, as sentences.
+
+    Args:
+        declared: the table as models declare it.
+        found: the table as it is; None where there is none.
+        delete_unknown_indexes: whether such indexes are to be deleted.
+    """
+    if found is None:
+        return ()
+    told: list[str] = []
+    if not delete_unknown_indexes:
+        names = [index.name for index in unknown_indexes(declared, found.schema)]
+        told += [f"{declared.name}: the index {name}, which no model declares" for name in names]
+    if declared.throughput is None and found.schema.throughput is not None:
+        told.append(f"{declared.name}: its throughput of {_billed(found.schema.throughput)}")
+    active = ttl_attribute_of(found)
+    if found.ttl_status not in TTL_KNOWN:
+        told.append(f"{declared.name}: time to live, which is unknown: DynamoDB denies, or the engine lacks, to say it")
+    elif declared.ttl_attribute is None and active is not None:
+        told.append(f"{declared.name}: time to live on {active}")
+    return tuple(told)
+
+
+def difference_of(step: TableStep) -> TableDifference:
+    """Return what a step would change as a difference of the table from its models."""
+    what = _DIFFERING[step.kind]
+    return TableDifference(table=step.table, index=step.index, what=what, declared=step.after, found=step.before)
+
+
+def _creation(declared: TableSchema) -> tuple[TableStep, ...]:
+    request = create_request(declared, throughput=declared.throughput, tags={})
+    names = ", ".join(index.name for index in declared.indexes)
+    after = f"{_key(declared)}, {_billed(declared.throughput)}" + (f", with {names}" if names else "")
+    made = _step("create-table", declared.name, before="none", after=after, request=request)
+    # Nothing can have expired in a table that is new.
+    return (made, *(replace(step, hazards=()) for step in _time_to_live(declared, None)))
+
+
+def _blocked(difference: TableDifference) -> TableStep:
+    before = f"{difference.what} {difference.found}"
+    if difference.index is None:
+        recipe = "copy the items into a new table"
+    else:
+        recipe = "declare it under another name, wait until it is built, then delete the old one"
+    after = f"{difference.declared}; DynamoDB never changes that: {recipe}"
+    return TableStep(kind="blocked", table=difference.table, index=difference.index, before=before, after=after)
+
+
+def _units(declared: TableSchema, there: TableSchema, found: TableDescription) -> tuple[_Units, _Units]:
+    """Return the throughput that models declare, and that which is there, of all that stays provisioned."""
+    if found.billing == "on-demand":
+        return {}, {}
+    own = declared.throughput
+    candidates: dict[str | None, Throughput | None] = {None: own}
+    names = {index.name for index in there.indexes}
+    candidates |= {each.name: each.throughput or own for each in declared.global_indexes if each.name in names}
+    now: dict[str | None, Throughput | None] = {None: there.throughput}
+    now |= {index.name: index.throughput for index in there.global_indexes}
+    known = {where: units for where, units in now.items() if units is not None}
+    return {where: units for where, units in candidates.items() if units is not None and where in known}, known
+
+
+def _billing(declared: TableSchema, there: TableSchema, found: TableDescription) -> list[TableStep]:
+    own = declared.throughput
+    if own is None or found.billing == "provisioned":
+        return []
+    units: _Units = {None: own}
+    by_name = {index.name: index.throughput for index in declared.global_indexes}
+    units |= {index.name: by_name.get(index.name) or own for index in there.global_indexes}
+    request = _throughput_request(declared.name, units, mode="PROVISIONED")
+    message = "the billing mode changes once in 24 hours, and requests over the units are throttled"
+    hazard = _hazard("billing-switched", declared.name, None, message)
+    return [
+        _step(
+            "update-billing",
+            declared.name,
+            before="on-demand",
+            after=_billed(own),
+            request=request,
+            hazards=(hazard,),
+        )
+    ]
+
+
+def _raised(declared: TableSchema, wanted: _Units, now: _Units) -> list[TableStep]:
+    """Return the step that raises what is to be raised."""
+    higher = {
+        where: Throughput(read=max(units.read, now[where].read), write=max(units.write, now[where].write))
+        for where, units in wanted.items()
+    }
+    return _throughput_steps(declared.name, higher, now, hazard=None)
+
+
+def _lowered(declared: TableSchema, wanted: _Units, now: _Units) -> list[TableStep]:
+    """Return the step that lowers what is to be lowered, once everything is raised."""
+    lower = {
+        where: units
+        for where, units in wanted.items()
+        if units.read < now[where].read or units.write < now[where].write
+    }
+    message = "requests over the units are throttled, and DynamoDB lowers a throughput 4 to 27 times a day"
+    return _throughput_steps(declared.name, lower, now, hazard=message)
+
+
+def _throughput_steps(table: str, wanted: _Units, now: _Units, *, hazard: str | None) -> list[TableStep]:
+    changed = {where: units for where, units in wanted.items() if units != now[where]}
+    if not changed:
+        return []
+    return [
+        _step(
+            "update-throughput",
+            table,
+            before=_listed({where: now[where] for where in changed}),
+            after=_listed(changed),
+            request=_throughput_request(table, changed),
+            hazards=() if hazard is None else (_hazard("throughput-lowered", table, None, hazard),),
+            adds=hazard is None,
+        )
+    ]
+
+
+def _throughput_request(table: str, units: _Units, mode: str | None = None) -> Request:
+    body: dict[str, Any] = {"TableName": table}
+    if mode is not None:
+        body["BillingMode"] = mode
+    if None in units:
+        body["ProvisionedThroughput"] = units[None].to_wire()
+    updates = [
+        {"Update": {"IndexName": where, "ProvisionedThroughput": each.to_wire()}}
+        for where, each in units.items()
+        if where is not None
+    ]
+    if updates:
+        body["GlobalSecondaryIndexUpdates"] = updates
+    return Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
+
+
+def _index_creations(declared: TableSchema, there: TableSchema, found: TableDescription) -> list[TableStep]:
+    table, own = declared.name, declared.throughput
+    provisioned = own or (there.throughput if found.billing == "provisioned" else None)
+    current = replace(there, throughput=provisioned)
+    steps: list[TableStep] = []
+    for index in declared.global_indexes:
+        if index.name in found.index_statuses and index.name in {each.name for each in there.indexes}:
+            if found.index_statuses[index.name] == "CREATING":
+                steps.append(_step("await-index", table, index=index.name, before="being built", after="ready"))
+            continue
+        hazards: tuple[Hazard, ...] = ()
+        units = index.throughput or provisioned
+        if provisioned is not None and units is not None and units.write < provisioned.write:
+            message = f"writes to {table} are throttled where {index.name} has no units left for them"
+            hazards = (_hazard("index-throttles-writes", table, index.name, message),)
+        request = create_index_request(current, index)
+        after = f"{_key(index)}, {_projected(index)}"
+        steps.append(
+            _step("create-index", table, index=index.name, before="none", after=after, request=request, hazards=hazards)
+        )
+        current = replace(current, indexes=(*current.indexes, index))
+    return steps
+
+
+def _index_deletion(table: str, index: IndexSchema) -> TableStep:
+    body = {"TableName": table, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": index.name}}]}
+    request = Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
+    message = "queries on it fail from then on, and making it again takes as long as it did at first"
+    return _step(
+        "delete-index",
+        table,
+        index=index.name,
+        before=f"{_key(index)}, {_projected(index)}",
+        after="none",
+        request=request,
+        hazards=(_hazard("index-deleted", table, index.name, message),),
+        adds=False,
+    )
+
+
+def _time_to_live(declared: TableSchema, active: str | None) -> list[TableStep]:
+    table, wanted = declared.name, declared.ttl_attribute
+    if wanted is None or wanted == active:
+        return []
+    steps: list[TableStep] = []
+    before = "time to live off"
+    code: HazardCode = "ttl-deletes-now"
+    message = f"items whose {wanted} is past are deleted from now on"
+    if active is not None:
+        code, before = "ttl-attribute-changed", f"time to live on {active}"
+        message = f"it takes two changes, an hour apart; items whose {wanted} is past are deleted from then on"
+        request = ttl_request(table, active, enabled=False)
+        steps.append(_step("set-time-to-live", table, before=before, after="time to live off", request=request))
+        before = "time to live off"
+    request = ttl_request(table, wanted, enabled=True)
+    hazards = (_hazard(code, table, None, message),)
+    after = f"time to live on {wanted}"
+    steps.append(_step("set-time-to-live", table, before=before, after=after, request=request, hazards=hazards))
+    return steps
+
+
+def _step(
+    kind: StepKind,
+    table: str,
+    *,
+    index: str | None = None,
+    before: str,
+    after: str,
+    request: Request | None = None,
+    hazards: tuple[Hazard, ...] = (),
+    adds: bool = True,
+) -> TableStep:
+    return TableStep(
+        kind=kind,
+        table=table,
+        index=index,
+        before=before,
+        after=after,
+        operation="" if request is None else request.operation,
+        request={} if request is None else request.body,
+        hazards=hazards,
+        adds=adds,
+    )
+
+
+def _hazard(code: HazardCode, table: str, index: str | None, message: str) -> Hazard:
+    return Hazard(code=code, table=table, index=index, message=message)
+
+
+def _changed(declared: IndexSchema, found: IndexSchema | None) -> tuple[str, str, str]:
+    """Return in what an index differs, and twice the same where it does not, or can be made."""
+    if found is None:
+        instead = declared.kind.value if declared.kind.has_status else "none: it can only be made with its table"
+        return "kind", declared.kind.value, instead
+    if declared.kind is not found.kind:
+        return "kind", declared.kind.value, found.kind.value
+    if declared.keys != found.keys:
+        return "key", _key(declared), _key(found)
+    return "projection", _projected(declared), _projected(found)
+
+
+def _key(schema: TableSchema | IndexSchema) -> str:
+    return ", ".join(f"{each.name} ({each.type})" for each in schema.keys.attributes)
+
+
+def _projected(index: IndexSchema) -> str:
+    return " ".join([index.projection.type, *sorted(index.projection.attributes)])
+
+
+def _billed(units: Throughput | None) -> str:
+    return "on-demand" if units is None else f"{units.read} read, {units.write} write"
+
+
+def _listed(units: Mapping[str | None, Throughput]) -> str:
+    return "; ".join(f"{where or 'table'} {_billed(each)}" for where, each in units.items())

@@ -1,0 +1,165 @@
+"""What would change on tables, as values that can be printed, kept as JSON, and carried out. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, field, replace
+from typing import Any, Final, Literal, Self, TypeAlias
+
+from dynamap_async.dataclass import dataclass
+
+StepKind: TypeAlias = Literal[
+    "create-table",
+    "update-billing",
+    "update-throughput",
+    "create-index",
+    "await-index",
+    "delete-index",
+    "set-time-to-live",
+    "blocked",
+]
+"""What a step does; ``await-index`` waits for an index that is being built, ``blocked`` is what DynamoDB cannot do."""
+
+HazardCode: TypeAlias = Literal[
+    "billing-switched",
+    "index-deleted",
+    "index-throttles-writes",
+    "throughput-lowered",
+    "ttl-attribute-changed",
+    "ttl-deletes-now",
+]
+"""What somebody has to allow before it is done."""
+
+_SIGNS: Final[Mapping[str, str]] = {
+    "create-table": "+",
+    "create-index": "+",
+    "delete-index": "-",
+    "await-index": ".",
+    "blocked": "!",
+}
+_WIDTH: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hazard:
+    """What could go wrong with a step, or be lost by it."""
+
+    code: HazardCode
+    """What kind of hazard it is, to be named in ``apply(plan, allow={...})``."""
+    table: str
+    """The full table name."""
+    index: str | None
+    """The index, if it is about one."""
+    message: str
+    """What it means, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableStep:
+    """One change of one table."""
+
+    kind: StepKind
+    """What it does."""
+    table: str
+    """The full table name."""
+    index: str | None = None
+    """The index, if it is about one."""
+    before: str
+    """What is there, as text."""
+    after: str
+    """What is to be there, as text."""
+    operation: str = "UpdateTable"
+    """The API operation."""
+    request: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The body of the request; empty for a step that sends nothing."""
+    hazards: tuple[Hazard, ...] = ()
+    """What could go wrong."""
+    adds: bool = True
+    """Whether it takes nothing away from programs that run already."""
+
+    @property
+    def summary(self) -> str:
+        """The step in a few words."""
+        what = f"{self.index}: " if self.index else ""
+        return f"{what}{self.before} -> {self.after}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePlan:
+    """What would change, in the order in which it is done for each table; tables are changed side by side."""
+
+    steps: tuple[TableStep, ...]
+    """The changes."""
+    seen: Mapping[str, Mapping[str, str]]
+    """Full table name -> what the table was like when the plan was made: a part of it -> how it was, as text."""
+    not_managed: tuple[str, ...] = ()
+    """What is there and no model declares, as sentences; it is left as it is."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return not self.steps
+
+    @property
+    def hazards(self) -> tuple[Hazard, ...]:
+        """The hazards of all steps."""
+        return tuple(hazard for step in self.steps for hazard in step.hazards)
+
+    @property
+    def expand(self) -> Self:
+        """The part of it that only adds, to be carried out before new code runs."""
+        return replace(self, steps=tuple(step for step in self.steps if step.adds))
+
+    @property
+    def contract(self) -> Self:
+        """The part of it that takes away, to be carried out once old code is gone; plan again if the other part ran."""
+        return replace(self, steps=tuple(step for step in self.steps if not step.adds))
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this plan from one of tables that were otherwise."""
+        text = json.dumps({table: dict(parts) for table, parts in self.seen.items()}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> str:
+        """Return the plan as JSON, for ``from_json``."""
+        steps = [asdict(step) for step in self.steps]
+        seen = {table: dict(parts) for table, parts in self.seen.items()}
+        return json.dumps({"steps": steps, "seen": seen, "not_managed": list(self.not_managed)}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the plan that ``to_json`` wrote.
+
+        Args:
+            text: the JSON.
+        """
+        read: dict[str, Any] = json.loads(text)
+        steps = [
+            TableStep(**{**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])})
+            for step in read["steps"]
+        ]
+        return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
+
+    def __str__(self) -> str:
+        """Return the plan as lines of at most 100 characters, the same each time."""
+        lines: list[str] = []
+        for table in dict.fromkeys(step.table for step in self.steps):
+            lines.append(table)
+            for step in (step for step in self.steps if step.table == table):
+                lines.append(f"  {_SIGNS.get(step.kind, '~')} {step.kind:<18} {step.summary}")
+                lines += [f"      hazard {hazard.code}: {hazard.message}" for hazard in step.hazards]
+        lines = lines or ["nothing to change"]
+        lines += [f"not managed: {each}" for each in self.not_managed]
+        return "\n".join(line for each in lines for line in _wrapped(each))
+
+
+def _wrapped(line: str) -> Iterable[str]:
+    while len(line) > _WIDTH:
+        at = line.rfind(" ", 12, _WIDTH + 1)
+        at = at if at > 0 else _WIDTH
+        yield line[:at]
+        line = " " * 10 + line[at:].lstrip()
+    yield line

@@ -1,0 +1,489 @@
+"""Plans of tables: what they say, and that carrying them out ends as declared, on tables that take their time."""
+
+import json
+from collections import Counter
+from datetime import datetime
+
+import anyio
+import pytest
+
+from dynamap_async import (
+    KEYS_ONLY,
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    Session,
+    Table,
+    Throughput,
+    TimeToLive,
+    Unique,
+    attr,
+    include,
+)
+from dynamap_async.errors import (
+    PlanHazardError,
+    PlanOutOfDateError,
+    ResourceNotFoundError,
+    TableMismatchError,
+    TableWaitTimeoutError,
+)
+from dynamap_async.executor import together
+from dynamap_async.tables import TablePlan
+from dynamap_async.testing import FrozenClock
+from dynamap_async.testing.faults import Faults
+from dynamap_async.testing.slow_tables import Durations, SlowTables
+
+NOON = 1_772_366_400.0  # of 1 March 2026, UTC
+LATE = Durations(
+    lag=2.0,
+    create_table=10.0,
+    update_table=20.0,
+    delete_table=20.0,
+    allocate_index=20.0,
+    backfill=40.0,
+    delete_index=10.0,
+    time_to_live=60.0,
+)
+LOW, HIGH = Throughput(read=5, write=5), Throughput(read=50, write=50)
+
+
+class Bare(Model, table="tweets"):
+    id: PartitionKey[str]
+
+
+class Old(Model, table="tweets"):
+    id: PartitionKey[str]
+    user: Attr[str]
+
+    by_user = GlobalIndex(partition_key="user")
+
+
+class Tweet(Model, table="tweets"):
+    id: PartitionKey[str]
+    city: Attr[str]
+    text: Attr[str]
+    at: TimeToLive[datetime | None] = attr(default=None)
+
+    by_city = GlobalIndex(partition_key="city")
+    by_text = GlobalIndex(partition_key="text", projection=include("city", "at"))
+
+
+class Engine:
+    """Takes everything, and remembers which indexes it was asked for."""
+
+    max_connections = 8
+
+    def __init__(self):
+        self.built = Counter()
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        if request.operation == "DescribeTable":
+            facts = {"operation": "DescribeTable", "table": request.table, "status": 400}
+            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
+        for each in request.body.get("GlobalSecondaryIndexUpdates", ()):
+            [(action, entry)] = each.items()
+            self.built[f"{action} {request.table} {entry['IndexName']}"] += 1
+        return {}
+
+
+@pytest.fixture
+def slow():
+    return SlowTables(clock=FrozenClock(NOON), durations=LATE)
+
+
+@pytest.fixture
+def engine():
+    return Engine()
+
+
+@pytest.fixture
+def opened(slow, engine):
+    def make(faults=None):
+        transport = slow.wrap(engine)
+        return Session(transport=transport if faults is None else faults.wrap(transport))
+
+    return make
+
+
+def kinds(plan):
+    return [(step.kind, step.index) for step in plan.steps]
+
+
+DONE = {"Create tweets by_city": 1, "Create tweets by_text": 1}
+ALL_ALLOWED = {"ttl-deletes-now", "index-deleted", "throughput-lowered", "billing-switched", "ttl-attribute-changed"}
+
+
+async def test_a_plan_of_a_table_that_is_missing_makes_it_with_all_that_it_has(opened, slow):
+    async with opened() as session:
+        plan = await session.tables.plan(Tweet)
+        assert kinds(plan) == [("create-table", None), ("set-time-to-live", None)]
+        assert plan.hazards == ()
+        assert slow.log == ()
+        await session.tables.apply(plan)
+        assert (await session.tables.plan(Tweet)).is_empty
+        await session.tables.verify(Tweet)
+
+
+async def test_a_plan_of_a_changed_table_is_applied_and_then_empty(opened, slow, engine):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+        assert kinds(plan) == [
+            ("create-index", "by_city"),
+            ("create-index", "by_text"),
+            ("set-time-to-live", None),
+            ("delete-index", "by_user"),
+        ]
+        await session.tables.apply(plan, allow=ALL_ALLOWED)
+        assert (await session.tables.plan(Tweet, delete_unknown_indexes=True)).is_empty
+    assert engine.built == DONE | {"Delete tweets by_user": 1}
+    building = [entry.index for entry in slow.log if entry.index and entry.before in (None, "BACKFILLING")]
+    assert building == ["by_user", "by_city", "by_city", "by_text", "by_text"]
+
+
+async def test_a_printed_plan_is_the_same_each_time_and_fits_a_screen(opened):
+    async with opened() as session:
+        await session.tables.create(Old)
+        text = str(await session.tables.plan(Tweet))
+        assert text == str(await session.tables.plan(Tweet))
+    assert text.splitlines() == [
+        "tweets",
+        "  + create-index       by_city: none -> city (S), ALL",
+        "  + create-index       by_text: none -> text (S), INCLUDE at city",
+        "  ~ set-time-to-live   time to live off -> time to live on at",
+        "      hazard ttl-deletes-now: items whose at is past are deleted from now on",
+        "not managed: tweets: the index by_user, which no model declares",
+    ]
+    assert str(TablePlan(steps=(), seen={})) == "nothing to change"
+
+
+async def test_a_plan_survives_json(opened):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+        again = TablePlan.from_json(plan.to_json())
+        assert again == plan
+        assert again.fingerprint == plan.fingerprint
+        assert json.loads(plan.to_json())["steps"][0]["request"]["TableName"] == "tweets"
+        await session.tables.apply(again, allow=ALL_ALLOWED)
+        assert (await session.tables.plan(Tweet)).is_empty
+
+
+async def test_expand_takes_nothing_away_and_contract_does_the_rest(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+        await session.tables.apply(plan.expand, allow={"ttl-deletes-now"})
+        assert engine.built == DONE
+        await session.tables.apply(plan.contract, allow={"index-deleted"})
+        assert engine.built == DONE | {"Delete tweets by_user": 1}
+
+
+async def test_hazards_are_allowed_by_name_or_nothing_is_done(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Old)
+        before = slow.log
+        plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+        with pytest.raises(PlanHazardError, match=r'allow=\{"index-deleted"\}') as caught:
+            await session.tables.apply(plan, allow={"ttl-deletes-now"})
+        assert caught.value.codes == ("index-deleted",)
+        assert slow.log == before
+
+
+async def test_a_plan_that_is_out_of_date_says_what_differs_and_does_nothing(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Tweet)
+        await session.tables.apply(plan, allow=ALL_ALLOWED)
+        built = Counter(engine.built)
+        with pytest.raises(PlanOutOfDateError, match="index by_city was absent, and is global, city") as caught:
+            await session.tables.apply(plan, allow=ALL_ALLOWED)
+        assert {each.what for each in caught.value.differences} == {"index by_city", "index by_text", "time to live"}
+        assert engine.built == built
+
+
+class OtherKey(Model, table="tweets"):
+    id: PartitionKey[int]
+
+
+class OtherIndex(Model, table="tweets"):
+    id: PartitionKey[str]
+    user: Attr[str]
+
+    by_user = GlobalIndex(partition_key="user", projection=KEYS_ONLY)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"), [(OtherKey, "copy the items"), (OtherIndex, "declare it under another name")]
+)
+async def test_what_never_changes_is_blocked_with_a_recipe(opened, model, words):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(model)
+        assert [step.kind for step in plan.steps] == ["blocked"]
+        assert words in str(plan).replace("\n          ", " ")
+        with pytest.raises(TableMismatchError):
+            await session.tables.apply(plan)
+        with pytest.raises(TableMismatchError, match="tables.plan"):
+            await session.tables.verify(model)
+
+
+class Provisioned(Model, table="tweets", throughput=HIGH):
+    id: PartitionKey[str]
+    user: Attr[str]
+    by_user = GlobalIndex(partition_key="user", throughput=LOW)
+
+
+class Mixed(Model, table="tweets", throughput=Throughput(read=80, write=8)):
+    id: PartitionKey[str]
+    user: Attr[str]
+    city: Attr[str]
+    by_user = GlobalIndex(partition_key="user", throughput=HIGH)
+    by_city = GlobalIndex(partition_key="city", throughput=Throughput(read=1, write=1))
+
+
+async def test_an_on_demand_table_becomes_provisioned_with_its_indexes(opened):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Provisioned)
+        assert kinds(plan) == [("update-billing", None)]
+        assert [hazard.code for hazard in plan.hazards] == ["billing-switched"]
+        await session.tables.apply(plan, allow={"billing-switched"})
+        found = await session.tables.describe(Provisioned)
+        assert (found.schema.throughput, found.schema.index("by_user").throughput) == (HIGH, LOW)
+        assert (await session.tables.plan(Provisioned)).is_empty
+
+
+async def test_a_throughput_is_raised_first_and_lowered_last(opened):
+    async with opened() as session:
+        await session.tables.create(Provisioned)
+        plan = await session.tables.plan(Mixed)
+        assert kinds(plan) == [
+            ("update-throughput", None),
+            ("create-index", "by_city"),
+            ("update-throughput", None),
+        ]
+        assert [step.adds for step in plan.steps] == [True, True, False]
+        assert [hazard.code for hazard in plan.hazards] == ["index-throttles-writes", "throughput-lowered"]
+        await session.tables.apply(plan, allow={"index-throttles-writes", "throughput-lowered"})
+        found = (await session.tables.describe(Mixed)).schema
+        assert found.throughput == Throughput(read=80, write=8)
+        assert found.index("by_user").throughput == HIGH
+        assert found.index("by_city").throughput == Throughput(read=1, write=1)
+        assert (await session.tables.plan(Mixed)).is_empty
+
+
+async def test_what_no_model_declares_is_left_and_listed(opened):
+    async with opened() as session:
+        await session.tables.create(Provisioned)
+        plan = await session.tables.plan(Bare)
+        assert plan.is_empty
+        assert plan.not_managed == (
+            "tweets: the index by_user, which no model declares",
+            "tweets: its throughput of 50 read, 50 write",
+        )
+
+
+class Moved(Model, table="tweets"):
+    id: PartitionKey[str]
+    until: TimeToLive[datetime | None] = attr(default=None)
+
+
+async def test_another_attribute_of_time_to_live_takes_an_hour(opened, slow):
+    async with opened() as session:
+        await session.tables.ensure(Moved)
+        plan = await session.tables.plan(Tweet)
+        assert kinds(plan)[2:] == [("set-time-to-live", None), ("set-time-to-live", None)]
+        assert [hazard.code for hazard in plan.hazards] == ["ttl-attribute-changed"]
+        began = slow.now()
+        await session.tables.apply(plan, allow={"ttl-attribute-changed"}, timeout_seconds=10_000)
+        assert 3600 <= slow.now() - began < 2 * 3700
+        assert (await session.tables.plan(Tweet)).is_empty
+
+
+async def test_a_time_to_live_that_may_not_be_known_is_not_planned(opened):
+    faults = Faults()
+    faults.on("DescribeTimeToLive").deny_access()
+    async with opened() as session:
+        await session.tables.create(Bare)
+    async with opened(faults) as session:
+        plan = await session.tables.plan(Tweet)
+    assert kinds(plan) == [("create-index", "by_city"), ("create-index", "by_text")]
+    assert "time to live, which is unknown" in plan.not_managed[0]
+
+
+KILLED = [(nth, applied) for nth in range(1, 26) for applied in (False, True)]
+
+
+@pytest.mark.parametrize(("nth", "applied"), KILLED)
+async def test_an_apply_that_is_killed_anywhere_is_continued_by_a_new_plan(opened, engine, nth, applied):
+    async with opened() as session:
+        await session.tables.create(Old)
+    faults = Faults()
+    faults.on(nth=nth).delay(50_000.0, applied=applied)  # the process is killed while it waits for this request
+    async with opened(faults) as session:
+        with anyio.move_on_after(40_000):
+            plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+            await session.tables.apply(plan, allow=ALL_ALLOWED, timeout_seconds=100_000)
+    async with opened() as session:
+        plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+        await session.tables.apply(plan, allow=ALL_ALLOWED)
+        await session.tables.verify(Tweet, extra_indexes="fail")
+    assert engine.built == DONE | {"Delete tweets by_user": 1}
+
+
+async def test_an_index_that_is_being_built_is_awaited(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        with pytest.raises(TableWaitTimeoutError):
+            await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED, timeout_seconds=30)
+        plan = await session.tables.plan(Tweet)
+        assert kinds(plan)[:2] == [("await-index", "by_city"), ("create-index", "by_text")]
+        with pytest.raises(TableMismatchError):
+            await session.tables.verify(Tweet)
+        await session.tables.apply(plan, allow=ALL_ALLOWED)
+    assert engine.built == DONE
+
+
+async def test_apply_ends_when_the_index_can_be_read(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.apply(await session.tables.plan(Old))
+        assert slow.log[-1].index == "by_user"
+        assert slow.log[-1].after == "ACTIVE"
+
+
+async def test_an_index_that_is_being_deleted_is_as_good_as_gone(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Bare, delete_unknown_indexes=True)
+        with pytest.raises(TableWaitTimeoutError):
+            await session.tables.apply(plan, allow={"index-deleted"}, timeout_seconds=5)
+        assert (await session.tables.describe(Old)).index_statuses == {"by_user": "DELETING"}
+        assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).is_empty
+        plan = await session.tables.plan(Old)
+        assert kinds(plan) == [("create-index", "by_user")]
+        await anyio.sleep(30)  # meanwhile it is gone, which is no change for the plan
+        await session.tables.apply(plan)
+        await session.tables.verify(Old)
+    assert engine.built == {"Delete tweets by_user": 1, "Create tweets by_user": 1}
+
+
+async def test_verify_may_take_an_index_that_is_built_for_one_that_is_there(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        with pytest.raises(TableWaitTimeoutError):
+            await session.tables.apply(await session.tables.plan(Old), timeout_seconds=30)
+        await session.tables.verify(Old, need_active=False)
+        with pytest.raises(TableMismatchError) as caught:
+            await session.tables.verify(Old)
+    assert [(each.index, each.what, each.found) for each in caught.value.differences] == [
+        ("by_user", "status", "being built")
+    ]
+
+
+async def test_verify_tells_each_difference(opened):
+    async with opened() as session:
+        with pytest.raises(TableMismatchError, match="tweets"):
+            await session.tables.verify(Tweet)
+        await session.tables.create(Old)
+        await session.tables.verify(Bare)
+        with pytest.raises(TableMismatchError):
+            await session.tables.verify(Bare, extra_indexes="fail")
+        with pytest.raises(TableMismatchError) as caught:
+            await session.tables.verify(Tweet)
+    assert [(each.index, each.what) for each in caught.value.differences] == [
+        ("by_city", "definition"),
+        ("by_text", "definition"),
+        (None, "setting"),
+    ]
+
+
+async def test_verify_takes_two_requests_for_a_table(opened):
+    async with opened() as session:
+        await session.tables.ensure(Tweet)
+        before = session.statistics().requests
+        await session.tables.verify(Tweet)
+        assert session.statistics().requests - before == 2
+
+
+async def test_two_who_apply_at_once_build_everything_once(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+
+    async def deploy():
+        async with opened() as session:
+            plan = await session.tables.plan(Tweet)
+            await session.tables.apply(plan, allow=ALL_ALLOWED)
+
+    await together([deploy(), deploy()])
+    assert engine.built == DONE
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+async def test_a_lost_answer_is_resolved_by_describing(opened, engine, nth):
+    faults = Faults()
+    faults.on("UpdateTable", nth=nth).lose_answer()
+    async with opened(faults) as session:
+        await session.tables.create(Bare)
+        await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
+    assert faults.unused == ()
+    assert engine.built == DONE
+    assert faults.requests["UpdateTable"] == 2
+
+
+def three(name):
+    indexes = [GlobalIndex(f"by-{part}", partition_key=part) for part in ("a-part", "b-part", "c-part")]
+    return Table(name, partition_key="pk"), Table(name, partition_key="pk", indexes=indexes)
+
+
+async def test_tables_are_changed_side_by_side_and_indexes_one_after_the_other(opened, slow, engine):
+    before, after = zip(*(three(name) for name in ("one", "two", "three")), strict=True)
+    async with opened() as session:
+        await session.tables.create(*before)
+        plan = await session.tables.plan(*after)
+        began = slow.now()
+        await session.tables.apply(plan)
+        took = slow.now() - began
+    assert sum(engine.built.values()) == len(engine.built) == 9
+    assert took < 1.2 * 3 * 60
+    for name in ("one", "two", "three"):
+        built = [entry.index for entry in slow.log if entry.table == name and entry.index and entry.before is None]
+        assert built == ["by-a-part", "by-b-part", "by-c-part"]
+
+
+async def test_each_step_is_told_to_who_watches(opened):
+    told = []
+    async with opened() as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Old)
+        await session.tables.apply(plan, watch=lambda progress: told.append((progress.step.index, progress.state)))
+    assert told == [("by_user", "waiting"), ("by_user", "sent"), ("by_user", "done")]
+
+
+class Account(Model, table="accounts"):
+    id: PartitionKey[str]
+    email: Attr[str]
+    one_email = Unique("email")
+
+
+async def test_the_library_s_own_table_is_planned_too(opened):
+    async with opened() as session:
+        plan = await session.tables.plan(Account)
+        assert {step.table for step in plan.steps} == {"accounts", "dynamap"}
+
+
+async def test_a_table_that_is_being_deleted_is_planned_as_one_that_is_missing(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.delete(Bare, wait=False)
+        await anyio.sleep(3)  # until then descriptions show a table that can be used
+        plan = await session.tables.plan(Bare)
+        assert kinds(plan) == [("create-table", None)]
+        await session.tables.apply(plan)
+    assert slow.log[-1].after == "ACTIVE"

@@ -1,0 +1,129 @@
+"""What is a difference between a table and its models, and what is only noise of a description."""
+
+from typing import Any
+
+import pytest
+
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Throughput, TimeToLive, attr, include
+from dynamap_async.models import definition_of
+from dynamap_async.tables.comparison import not_managed, steps_of
+from dynamap_async.tables.requests import TableDescription, read_description
+
+
+class Tweet(Model, table="tweets"):
+    id: PartitionKey[str]
+    city: Attr[str]
+    text: Attr[str]
+    at: TimeToLive[int | None] = attr(default=None)
+
+    by_city = GlobalIndex(partition_key="city", projection=include("text", "at"))
+
+
+class Provisioned(Model, table="tweets", throughput=Throughput(read=5, write=5)):
+    id: PartitionKey[str]
+
+
+def described(index: dict[str, Any] | None = None, **table: Any) -> TableDescription:
+    by_city = {
+        "IndexName": "by_city",
+        "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["text", "at"]},
+        "IndexStatus": "ACTIVE",
+        "ProvisionedThroughput": {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0, "NumberOfDecreasesToday": 0},
+        **(index or {}),
+    }
+    answer = {
+        "TableName": "tweets",
+        "TableStatus": "ACTIVE",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [
+            {"AttributeName": "city", "AttributeType": "S"},
+            {"AttributeName": "id", "AttributeType": "S"},
+        ],
+        "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+        "GlobalSecondaryIndexes": [by_city],
+        **table,
+    }
+    ttl = {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "at"}}
+    return read_description({"Table": answer}, ttl)
+
+
+UNUSED = [{"AttributeName": name, "AttributeType": "S"} for name in ("unused", "id", "city")]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        described(),
+        described(AttributeDefinitions=UNUSED),
+        described({"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["at", "text"]}}),
+        described({"WarmThroughput": {"ReadUnitsPerSecond": 99_999, "WriteUnitsPerSecond": 99_999}}),
+        described(WarmThroughput={"ReadUnitsPerSecond": 99_999, "WriteUnitsPerSecond": 99_999, "Status": "UPDATING"}),
+        described(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 7}),
+        described(ProvisionedThroughput={"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}),
+        described(ItemCount=7, TableSizeBytes=700),
+        described({"ItemCount": 7, "IndexSizeBytes": 700, "IndexArn": "arn:aws:dynamodb:x"}),
+        described(SomethingNew={"Of": "next year"}),
+        described({"SomethingNew": True}),
+        described(StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}),
+        described(DeletionProtectionEnabled=True, TableClassSummary={"TableClass": "STANDARD_INFREQUENT_ACCESS"}),
+        described(SSEDescription={"Status": "ENABLED", "SSEType": "KMS"}, Replicas=[{"RegionName": "eu-west-1"}]),
+        described(LocalSecondaryIndexes=[]),
+        described(LocalSecondaryIndexes=None),
+    ],
+)
+def test_noise_is_no_difference(found):
+    assert steps_of(definition_of(Tweet).require_table("compared"), found) == ()
+    assert not_managed(definition_of(Tweet).require_table("compared"), found, delete_unknown_indexes=False) == ()
+
+
+def steps(model, found):
+    return [(step.kind, step.index) for step in steps_of(definition_of(model).require_table("compared"), found)]
+
+
+def test_an_include_of_every_field_is_not_all():
+    found = described({"Projection": {"ProjectionType": "ALL"}})
+    assert steps(Tweet, found) == [("blocked", "by_city")]
+
+
+def test_an_index_that_is_filled_is_awaited_although_its_table_is_active():
+    assert steps(Tweet, described({"IndexStatus": "CREATING", "Backfilling": True})) == [("await-index", "by_city")]
+
+
+def test_the_request_of_a_new_index_has_the_definitions_of_all_keys_and_no_others():
+    [step] = steps_of(
+        definition_of(Tweet).require_table("compared"),
+        described(GlobalSecondaryIndexes=[], AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}]),
+    )
+    assert step.operation == "UpdateTable"
+    assert step.request == {
+        "TableName": "tweets",
+        "AttributeDefinitions": [
+            {"AttributeName": "id", "AttributeType": "S"},
+            {"AttributeName": "city", "AttributeType": "S"},
+        ],
+        "GlobalSecondaryIndexUpdates": [
+            {
+                "Create": {
+                    "IndexName": "by_city",
+                    "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+                    "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["text", "at"]},
+                }
+            }
+        ],
+    }
+
+
+def test_a_new_index_of_a_provisioned_table_has_units_and_is_made_once_they_are_there():
+    found = described(GlobalSecondaryIndexes=[], AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}])
+    planned = steps_of(definition_of(Indexed).require_table("compared"), found)
+    assert [step.kind for step in planned] == ["update-billing", "create-index"]
+    assert planned[1].request["GlobalSecondaryIndexUpdates"][0]["Create"]["ProvisionedThroughput"] == {
+        "ReadCapacityUnits": 5,
+        "WriteCapacityUnits": 5,
+    }
+
+
+class Indexed(Provisioned, table="tweets"):
+    city: Attr[str]
+    by_city = GlobalIndex(partition_key="city")

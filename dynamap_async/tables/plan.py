@@ -137,10 +137,10 @@ class TablePlan:
             text: the JSON.
         """
         read: dict[str, Any] = json.loads(text)
-        steps = [
-            TableStep(**{**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])})
-            for step in read["steps"]
-        ]
+        steps: list[TableStep] = []
+        for step in read["steps"]:
+            members: dict[str, Any] = {**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])}
+            steps.append(TableStep(**members))
         return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
 
     def __str__(self) -> str:

@@ -163,8 +163,9 @@ class ControlPlane:
         """Return a table, in whatever state; one that the engine had before is ACTIVE."""
         table = self._tables.get(name)
         if table is None:
-            described = (await ask("DescribeTable", {"TableName": name}))["Table"]
-            if (described.get("BillingModeSummary") or {}).get("BillingMode") == "PAY_PER_REQUEST":
+            described: Body = (await ask("DescribeTable", {"TableName": name}))["Table"]
+            billing: Body = described.get("BillingModeSummary") or {}
+            if billing.get("BillingMode") == "PAY_PER_REQUEST":
                 described = _without_units(described)
             table = self._tables.setdefault(name, SlowTable.of(described, self._now, "ACTIVE"))
         return table

@@ -97,7 +97,8 @@ class SlowTables:
         Raises:
             ConfigurationError: there is no engine, or it is not running.
         """
-        return Session(**{"transport": self.transport(), "clock": self.now, **settings})
+        own: dict[str, Any] = {"transport": self.transport(), "clock": self.now}
+        return Session(**own | settings)
 
     def transport(self) -> Transport:
         """Return a transport to the engine through these tables, for ``Session(transport=...)`` or ``Faults.wrap``.

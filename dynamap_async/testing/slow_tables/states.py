@@ -196,8 +196,9 @@ class SlowTable:
         for each in body.get("GlobalSecondaryIndexes") or ():
             index = SlowIndex(each["IndexName"], _definition(each), SlowCapacity.of(each), status)
             table.indexes[index.name] = index
-        if (body.get("StreamSpecification") or {}).get("StreamEnabled"):
-            table.set_stream(body["StreamSpecification"], now)
+        stream: Body = body.get("StreamSpecification") or {}
+        if stream.get("StreamEnabled"):
+            table.set_stream(stream, now)
         if body.get("SSESpecification"):
             table.encryption = body["SSESpecification"]
         return table

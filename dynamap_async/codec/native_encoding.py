@@ -18,7 +18,7 @@ from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, ITEM_SIZE_BYTES, NESTING_
 from dynamap_async.native import NATIVE
 from dynamap_async.wire import WireItem
 
-NativeEncode: TypeAlias = Callable[[dict[str, Any]], tuple[WireItem, bytes, int] | None]
+NativeEncode: TypeAlias = Callable[[Mapping[str, Any]], tuple[WireItem, bytes, int] | None]
 """Name -> value, to those of an item's attributes that are kept, its JSON, and its size; None where it is unusual."""
 
 _DEEPEST: Final = 16

@@ -1,4 +1,4 @@
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, final
 
 from dynamap_async.wire import AttributeValue, WireItem
@@ -82,11 +82,11 @@ class ItemEncoder:
         limits: tuple[int, int, int],
         /,
     ) -> ItemEncoder: ...
-    def encode(self, values: dict[str, Any], /) -> tuple[WireItem, bytes, int] | None:
+    def encode(self, values: Mapping[str, Any], /) -> tuple[WireItem, bytes, int] | None:
         """Return those attributes in wire form that are kept, the JSON of the item, and its size in bytes.
 
         Args:
-            values: name -> value.
+            values: name -> value; a dict.
 
         Returns:
             None for an item that is unusual, or cannot be stored.

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         template,
     )
     from dynamap_async.models.model import fields  # there is a module models.fields, for which mypy would take it
+    from dynamap_async.models.upgrades import StoredItem, upgrade
     from dynamap_async.operations import (
         BatchExecuteStatement,
         Check,
@@ -196,6 +197,7 @@ __all__ = [
     "Statement",
     "Statistics",
     "StoredForm",
+    "StoredItem",
     "Table",
     "Throughput",
     "TimeToLive",
@@ -218,6 +220,7 @@ __all__ = [
     "path",
     "template",
     "time_text",
+    "upgrade",
 ]
 
 _NAMES: Final = {
@@ -234,6 +237,7 @@ _NAMES: Final = {
         "RoundTripWarning Shards SortKey Table TimeToLive Unique Version WriteKind "
         "after_read attr before_write fields template"
     ),
+    "models.upgrades": "StoredItem upgrade",
     "operations": (
         "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Old Operation "
         "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update"

@@ -25,6 +25,7 @@ from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.codec.plain import decode_any, encode_any, order_key
 from dynamap_async.codec.refusals import abbreviate, refusal
 from dynamap_async.codec.scalars import (
+    STORED_NUMBER,
     binary,
     boolean,
     date,
@@ -62,6 +63,7 @@ __all__ = [
     "EPOCH_SECONDS",
     "JSON_TEXT",
     "MISFITS",
+    "STORED_NUMBER",
     "UNKNOWN_MEMBERS",
     "Converter",
     "Decode",

@@ -33,7 +33,7 @@ from dynamap_async.wire import AttributeValue, Tag
 STORED_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("S")
 """Decodes a text value to its text."""
 
-_STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
+STORED_NUMBER: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
 """Decodes a number to its text."""
 
 _TEXT: Final[frozenset[Tag]] = frozenset(("S",))
@@ -66,7 +66,7 @@ def decimal(*, exact: bool = True) -> Converter:
         label="Decimal",
         tags=_NUMBER,
         encode=_encode_decimal,
-        decode=_decode_decimal if exact else _STORED_NUMBER,
+        decode=_decode_decimal if exact else STORED_NUMBER,
         types=(Decimal, int),
         usual=Usual("decimal"),
     )

@@ -18,7 +18,9 @@ DynamapError
 │   │   └── ItemTooLargeError       the item is over 400 KB
 │   ├── DecodeError                 stored bytes cannot be read as a value
 │   └── ItemValidationError         a stored item does not fit its model
-│       └── ItemKindError           a stored item is of another model, or of none that is known
+│       ├── ItemKindError           a stored item is of another model, or of none that is known
+│       ├── ItemVersionError        a stored item is of a later version than the model knows
+│       └── ItemUpgradeError        a stored item of an older version could not be upgraded
 ├── CapacityBudgetExceededError     a scope's budget does not allow a request
 ├── ScopeTimeoutError               a scope's time was over
 ├── ItemNotFoundError               a call that promises an item found none
@@ -52,7 +54,9 @@ from dynamap_async.errors.items import (
     ItemKindError,
     ItemNotFoundError,
     ItemTooLargeError,
+    ItemUpgradeError,
     ItemValidationError,
+    ItemVersionError,
     MultipleItemsFoundError,
 )
 from dynamap_async.errors.root import (
@@ -144,7 +148,9 @@ __all__ = [
     "ItemKindError",
     "ItemNotFoundError",
     "ItemTooLargeError",
+    "ItemUpgradeError",
     "ItemValidationError",
+    "ItemVersionError",
     "LimitExceededError",
     "ModelDefinitionError",
     "MultipleItemsFoundError",

@@ -201,6 +201,14 @@ class ItemKindError(ItemValidationError):
     """The kind that is stored with the item; None where there is none, or it is no text."""
 
 
+class ItemVersionError(ItemValidationError):
+    """A stored item is of a later version than its model knows, or what is stored as its version is none."""
+
+
+class ItemUpgradeError(ItemValidationError):
+    """A stored item of an older version could not be upgraded. It is stored as it was."""
+
+
 class ItemNotFoundError(DynamapError, LookupError):
     """A call that promises an item found none."""
 

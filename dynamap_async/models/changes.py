@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from dynamap_async.errors import DecodeError
+from dynamap_async.errors import DecodeError, ItemUpgradeError, ItemVersionError
 from dynamap_async.models.definition import Definition
 from dynamap_async.models.state import present, state_of
 from dynamap_async.wire import AttributeValue, WireItem
@@ -36,11 +36,13 @@ class Known(NamedTuple):
     """It, as the instance would have been stored right after it was read or written."""
     raw: Mapping[str, AttributeValue]
     """Those of its attributes whose very stored form is known, with members that the model does not know."""
+    older: WireItem | None = None
+    """The stored item itself where it is of an older version: ``item`` and ``raw`` are then what it was upgraded to."""
 
     @property
     def stored(self) -> WireItem:
         """The stored item, each attribute exactly as it is stored where that is known."""
-        return {**self.item, **self.raw}
+        return {**self.item, **self.raw} if self.older is None else self.older
 
 
 def difference(before: Known, new: WireItem) -> Changes:
@@ -51,7 +53,12 @@ def difference(before: Known, new: WireItem) -> Changes:
         if before.item.get(name) != value
     }
     found.update((name, REMOVED) for name in before.item if name not in new)
-    return found
+    if before.older is None:
+        return found
+    after: Changes = {**before.raw, **found}
+    kept = {name: value for name, value in after.items() if not isinstance(value, Removed)}
+    upgraded: Changes = {name: value for name, value in kept.items() if before.older.get(name) != value}
+    return {**upgraded, **{name: REMOVED for name in before.older if name not in kept}}
 
 
 def changed(before: Known, differences: Changes) -> WireItem:
@@ -176,10 +183,13 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
     if isinstance(values, bytes):
         raw: WireItem = orjson.loads(values)
         try:
+            present = raw if codec.upgrades is None else codec.upgrades.upgraded(raw)
             # What the store gives back, given to the model again: the instance as it was.
-            before = codec.validated(codec.values(raw))
-            return Known({**codec.encode_values(before.__dict__), **codec.encode_extras(before)}, raw)
-        except (ValidationError, DecodeError):  # of another version of the model, before it was pickled
+            before = codec.validated(codec.values(present))
+            own = {**codec.encode_values(before.__dict__), **codec.encode_extras(before)}
+            return Known(own, present, None if present is raw else raw)
+        except (ValidationError, DecodeError, ItemUpgradeError, ItemVersionError):
+            # It was pickled by other code.
             return Known(raw, raw)
     return _known_of_parts(definition, values, parts or ())
 

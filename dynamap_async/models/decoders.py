@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from dynamap_async.codec import (
     MISFITS,
+    STORED_NUMBER,
     UNKNOWN_MEMBERS,
     Decode,
     NativeDecode,
@@ -24,6 +25,9 @@ from dynamap_async.wire import AttributeValue, WireItem
 
 _NULL: Final[AttributeValue] = {"NULL": True}
 
+VERSION: Final = "\0version"
+"""Stands for a field's name where the values of an item hold the text of its version; no field has the name."""
+
 
 class FieldDecoders:
     """Decodes the attributes of the items of one model.
@@ -33,7 +37,13 @@ class FieldDecoders:
     """
 
     def __init__(
-        self, fields: Sequence[FieldPlan], shards: ShardedKeys, *, takes_extras: bool, told_by: str | None
+        self,
+        fields: Sequence[FieldPlan],
+        shards: ShardedKeys,
+        *,
+        takes_extras: bool,
+        told_by: str | None,
+        version: str | None = None,
     ) -> None:
         """Make the decoders.
 
@@ -42,6 +52,7 @@ class FieldDecoders:
             shards: the partition keys that are spread over shards.
             takes_extras: whether attributes that are no fields are given to Pydantic.
             told_by: the stored name of the attribute that holds the kind of an item; it is no extra attribute.
+            version: the stored name of the attribute that holds the version of an item, which is given as ``VERSION``.
         """
         self.fields: Final = {
             field.stored: (field.name, field.lax.decode, field) for field in fields if field.is_stored
@@ -57,7 +68,13 @@ class FieldDecoders:
             if field.required and (field.absence is not Absence.ERROR or field.assigned is not None)
         ]
         self._read_back = read_back(fields)
-        self._straight = StraightPages(self.fields, self._absent, drops=not takes_extras)
+        self._version = version
+        self._members: dict[str, tuple[str, Decode]] = {
+            stored: (name, decode) for stored, (name, decode, _) in self.fields.items()
+        }
+        if version is not None:
+            self._members[version] = (VERSION, STORED_NUMBER)
+        self._straight = StraightPages(self._members, self._absent, drops=not takes_extras)
 
     def values(self, items: Sequence[WireItem]) -> list[dict[str, Any]]:
         """Return of each item field name -> value; raises DecodeError for a malformed one."""
@@ -89,7 +106,10 @@ class FieldDecoders:
     def _native(self) -> NativeDecode | None:
         if self._shards.of:
             return None
-        members = {stored: (name, decode, field.of_null) for stored, (name, decode, field) in self.fields.items()}
+        of_null = {stored: field.of_null for stored, (_, _, field) in self.fields.items()}
+        members = {
+            stored: (name, decode, of_null.get(stored, _no_version)) for stored, (name, decode) in self._members.items()
+        }
         absent = [(name, make) for name, _, make in self._absent]
         return native_decoder(members, absent, drops=not self._takes_extras)
 
@@ -112,7 +132,9 @@ class FieldDecoders:
         for attribute, stored in item.items():
             found = fields.get(attribute)
             if found is None:
-                if self._takes_extras and attribute != self._told_by:
+                if attribute == self._version:
+                    values[VERSION] = stored.get("N")
+                elif self._takes_extras and attribute != self._told_by:
                     values[attribute] = self._extra(attribute, stored)
                 continue
             name, decode, field = found
@@ -128,6 +150,10 @@ class FieldDecoders:
                 f"attribute {attribute!r} is unknown, yet has the name of a field that is stored under another name"
             )
         return _placed(attribute, decode_any, stored)
+
+
+def _no_version() -> None:
+    """Return what stands for a version that is stored as NULL."""
 
 
 def _placed(name: str, decode: Decode, stored: AttributeValue) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -23,7 +23,7 @@ from dynamap_async.models.keys.periods import Periods, periods_of
 from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
-from dynamap_async.models.settings import SETTINGS, Settings
+from dynamap_async.models.settings import SETTINGS, Settings, marked_upgrades
 from dynamap_async.models.sharing.collisions import check_collisions
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.membership import (
@@ -40,6 +40,9 @@ from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
+
+if TYPE_CHECKING:
+    from dynamap_async.models.upgrades import Upgrades
 
 MOST: Final = 512
 """How many shapes are kept with one model: programs have a few dozen."""
@@ -287,7 +290,12 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
         fields[sharding.field] = fields[sharding.field]._replace(unsharded=sharding.plain)
     plans = tuple(fields.values())
     kinds = kinds_of(model, codec_of, plans, shards)
-    items = ItemCodec(model, plans, table, shards=shards) if kinds is None else FamilyCodec(model, plans, kinds, shards)
+    upgrades = _upgrades_of(model, plans, table)
+    items = (
+        ItemCodec(model, plans, table, shards=shards, upgrades=upgrades)
+        if kinds is None
+        else FamilyCodec(model, plans, kinds, shards, upgrades)
+    )
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
@@ -305,6 +313,16 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     if kinds is not None and kinds.kind is not None:
         check_collisions(kinds, made.key_fields(), _known)
     return made
+
+
+def _upgrades_of(model: type[Any], plans: Sequence[FieldPlan], table: TableSchema | None) -> Upgrades | None:
+    """Return the versions of a model's items, if it has any; what that takes is loaded for such models."""
+    settings: Settings = getattr(model, SETTINGS)
+    if settings.schema_version is None and not marked_upgrades(model):
+        return None
+    from dynamap_async.models.upgrades import upgrades_of
+
+    return upgrades_of(model, [plan.stored for plan in plans], () if table is None else table.keys.names)
 
 
 def _known(model: type[Any]) -> tuple[Kinds, Sequence[FieldPlan]] | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
 from types import GenericAlias
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -21,18 +21,28 @@ from dynamap_async.codec import (
     fits_keys,
     item_json,
 )
-from dynamap_async.errors import DecodeError, EncodeError, ItemDecodeError, ItemValidationError
+from dynamap_async.errors import (
+    DecodeError,
+    EncodeError,
+    ItemDecodeError,
+    ItemUpgradeError,
+    ItemValidationError,
+    ItemVersionError,
+)
 from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
-from dynamap_async.models.decoders import FieldDecoders
+from dynamap_async.models.decoders import VERSION, FieldDecoders
 from dynamap_async.models.encoders import FieldEncoders
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.computed import reading
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.state import Snapshots
-from dynamap_async.native import plain
+from dynamap_async.models.state import Snapshots, remember
+from dynamap_async.native import json_of, plain
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
+
+if TYPE_CHECKING:
+    from dynamap_async.models.upgrades import Upgrades
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -59,6 +69,7 @@ class ItemCodec(Generic[M]):
         shards: ShardedKeys,
         marker: WireItem | None = None,
         told_by: str | None = None,
+        upgrades: Upgrades | None = None,
     ) -> None:
         """Make the codec.
 
@@ -69,8 +80,11 @@ class ItemCodec(Generic[M]):
             shards: its partition keys that are spread over shards.
             marker: attributes that every item of it is stored with, beside its fields.
             told_by: the stored name of the attribute that holds the kind of an item in a shared table.
+            upgrades: the versions of its items, if they have any.
         """
-        self._marker: WireItem = marker or {}
+        self.upgrades: Final = upgrades
+        """The versions of its items; None where they have none."""
+        self._marker: WireItem = {**(marker or {}), **({} if upgrades is None else upgrades.marker)}
         self._told_by = told_by
         extras = model.model_config.get("extra")
         self._model = model
@@ -80,7 +94,13 @@ class ItemCodec(Generic[M]):
         self.shards: Final = shards
         """The partition keys that are spread over shards."""
         takes_extras = extras in ("allow", "forbid")
-        self.decoders: FieldDecoders = FieldDecoders(fields, self.shards, takes_extras=takes_extras, told_by=told_by)
+        self.decoders: FieldDecoders = FieldDecoders(
+            fields,
+            self.shards,
+            takes_extras=takes_extras,
+            told_by=told_by,
+            version=None if upgrades is None else upgrades.attribute,
+        )
         self._keeps_extras = extras == "allow"
         stored_fields = self.decoders.fields
         self._key_checks: list[tuple[str, str, KeyRole]] = [
@@ -173,8 +193,9 @@ class ItemCodec(Generic[M]):
         stored: WireItem = {}
         fields = self.decoders.fields
         for name, value in (item.__pydantic_extra__ or {}).items():
-            if name == self._told_by and name not in fields:
-                raise EncodeError("the extra attribute has the name of what tells the kind of an item").at(
+            if name in self._marker or (name == self._told_by and name not in fields):
+                what = "version" if name != self._told_by else "kind"
+                raise EncodeError(f"the extra attribute has the name of what tells the {what} of an item").at(
                     name, model=self._name
                 )
             if name in fields:
@@ -199,19 +220,32 @@ class ItemCodec(Generic[M]):
         """
         if self._page is None:
             self._page = self._page_maker()
+        present = items
         try:
             unknown = UNKNOWN_MEMBERS.count
             values = self.decoders.values(items)
+            if self.upgrades is not None and not self.upgrades.takes(values):
+                present = [self.upgrades.upgraded(plain(item)) for item in items]
+                values = self.decoders.values(present)
+                self.upgrades.takes(values)
             whole = UNKNOWN_MEMBERS.count == unknown
             with reading() if self._computes else _NOTHING:
                 page = self._page(values)
-        except (ValidationError, DecodeError):
+        except (ValidationError, DecodeError, ItemValidationError):
             return self._one_by_one(items, partial=partial)
         if partial:
             self.snapshots.mark_partial(page)
         elif self._remembers:
-            self.snapshots.take(page, values, items, whole=whole)
+            self.snapshots.take(page, values, present, whole=whole)
+            if present is not items:
+                self._remember_older(page, items, present)
         return page
+
+    def _remember_older(self, page: Sequence[M], items: Sequence[WireItem], present: Sequence[WireItem]) -> None:
+        """Record of upgraded items what is stored: the older version."""
+        for made, item, upgraded in zip(page, items, present, strict=True):
+            if upgraded is not plain(item):
+                remember(made, json_of(item))
 
     def _page_maker(self) -> Callable[[list[dict[str, Any]]], list[M]]:
         """Return what makes instances of decoded values; it raises Pydantic's ValidationError."""
@@ -236,6 +270,7 @@ class ItemCodec(Generic[M]):
     def values(self, item: WireItem) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
         [values] = self.decoders.values([item])
+        values.pop(VERSION, None)
         return values
 
     def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:
@@ -244,8 +279,12 @@ class ItemCodec(Generic[M]):
         for item in map(plain, items):  # errors quote what the decoders in Python give
             try:
                 unknown = UNKNOWN_MEMBERS.count
-                values = self.values(item)
+                present = item if self.upgrades is None else self.upgrades.upgraded(item)
+                values = self.values(present)
                 made = self.validated(values)
+            except (ItemVersionError, ItemUpgradeError) as error:
+                failures.append(error)
+                continue
             except (ValidationError, DecodeError) as error:
                 failures.append(self.failure(item, error))
                 continue
@@ -253,7 +292,9 @@ class ItemCodec(Generic[M]):
             if partial:
                 self.snapshots.mark_partial([made])
             elif self._remembers:
-                self.snapshots.take([made], [values], [item], whole=UNKNOWN_MEMBERS.count == unknown)
+                self.snapshots.take([made], [values], [present], whole=UNKNOWN_MEMBERS.count == unknown)
+                if present is not item:
+                    remember(made, item)
         if failures:
             raise ItemValidationError.of_call(failures, fitting)
         return fitting

@@ -28,6 +28,7 @@ from dynamap_async.models.settings import (
     Settings,
     check_names,
     check_settings,
+    check_versions,
     checked_distinct,
     refuse_unknown_keywords,
 )
@@ -141,7 +142,7 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
 class ModelMeta(PydanticMeta):
     """Builds the Pydantic model, keeps indexes out of its sight, and answers class access to fields."""
 
-    def __new__(
+    def __new__(  # noqa: PLR0913 - each setting is a keyword of its own
         mcs,
         name: str,
         bases: tuple[type[Any], ...],
@@ -153,6 +154,10 @@ class ModelMeta(PydanticMeta):
         throughput: Throughput | None = None,
         hide_expired: bool | None = None,
         distinct_from: DistinctFrom = (),
+        schema_version: int | None = None,
+        schema_attribute: str | None = None,
+        accepts: int | None = None,
+        complete_since: int | None = None,
         **kwargs: Any,
     ) -> Any:
         """Create a model class.
@@ -172,6 +177,12 @@ class ModelMeta(PydanticMeta):
                 deleted yet; without it as in the base class.
             distinct_from: the model, or models, of the same ``Table`` whose items never have a key that one of its own
                 has, although their templates could make it.
+            schema_version: the version of the items that are written; older ones are upgraded when they are read, by
+                the functions marked with ``upgrade``. An item without a version is of version 1.
+            schema_attribute: the stored name of the attribute that holds an item's version; ``schema_version`` by
+                default.
+            accepts: the latest version that can be read as it is, though newer code writes it.
+            complete_since: the version that no stored item is behind of any more, so that conditions see all items.
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
@@ -183,6 +194,13 @@ class ModelMeta(PydanticMeta):
             hide_expired=hide_expired,
         )
         distinct = checked_distinct(name, distinct_from)
+        versions = {
+            "schema_version": schema_version,
+            "schema_attribute": schema_attribute,
+            "accepts": accepts,
+            "complete_since": complete_since,
+        }
+        check_versions(name, **versions)
         beside = (IndexDeclaration, Unique)
         declared = {key: namespace.pop(key) for key in list(namespace) if isinstance(namespace[key], beside)}
         check_names(name, bases, namespace, declared)
@@ -200,7 +218,7 @@ class ModelMeta(PydanticMeta):
             ) from None
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
-        settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
+        settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired, **versions}
         _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **settings})
         return cls
 
@@ -242,6 +260,10 @@ class Model(BaseModel, metaclass=ModelMeta):
             throughput: Throughput | None = None,
             hide_expired: bool | None = None,
             distinct_from: DistinctFrom = (),
+            schema_version: int | None = None,
+            schema_attribute: str | None = None,
+            accepts: int | None = None,
+            complete_since: int | None = None,
             frozen: bool = False,
             **kwargs: Any,
         ) -> None: ...

@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
@@ -20,6 +21,9 @@ SETTINGS: Final = "__dynamap_settings__"
 
 INDEXES: Final = "__dynamap_indexes__"
 """The class attribute that holds what a class body declares beside fields: indexes and unique constraints, by name."""
+
+UPGRADE: Final = "__dynamap_upgrade__"
+"""The attribute of a function of a model that holds the version of items to which it leads."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 # Of the class and of its metaclass: class access finds both before it asks for a field. (model_config is Pydantic's.)
@@ -45,6 +49,14 @@ class Settings(NamedTuple):
     nothing."""
     distinct_from: tuple[type[Any], ...] = ()
     """The models of the table whose items never have a key that one of its own has, as the class statement says."""
+    schema_version: int | None = None
+    """The version of the items that are written; None for items without versions."""
+    schema_attribute: str = "schema_version"
+    """The stored name of the attribute that holds an item's version."""
+    accepts: int | None = None
+    """The latest version that is read as it is; None for the model's own."""
+    complete_since: int | None = None
+    """The version that no stored item is behind of; None where that is not known."""
 
     @classmethod
     def of(
@@ -57,17 +69,38 @@ class Settings(NamedTuple):
         hide_expired: bool | None = None,
         kind: Any = None,
         distinct_from: tuple[type[Any], ...] = (),
+        schema_version: int | None = None,
+        schema_attribute: str | None = None,
+        accepts: int | None = None,
+        complete_since: int | None = None,
     ) -> Settings:
-        """Return the settings of a class: its own, completed by its bases' (neither ``abstract`` nor ``kind`` is)."""
+        """Return the settings of a class: its own, completed by its bases'.
+
+        Not inherited are ``abstract``, ``kind``, ``accepts`` and ``complete_since``.
+        """
         inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
         for settings in inherited:
             table = table if table is not None else settings.shared or settings.table
             throughput = throughput or settings.throughput
             hide_expired = settings.hide_expired if hide_expired is None else hide_expired
             distinct_from = (*distinct_from, *settings.distinct_from)
+            schema_version = schema_version or settings.schema_version
+            schema_attribute = schema_attribute or settings.schema_attribute
         shared = None if table is None or isinstance(table, str) else table
         name = table if table is None or isinstance(table, str) else table.name
-        return cls(name, abstract, throughput, bool(hide_expired), shared, kind, distinct_from)
+        return cls(
+            name,
+            abstract,
+            throughput,
+            bool(hide_expired),
+            shared,
+            kind,
+            distinct_from,
+            schema_version,
+            schema_attribute or "schema_version",
+            accepts,
+            complete_since,
+        )
 
 
 DistinctFrom: TypeAlias = type[BaseModel] | Sequence[type[BaseModel]]
@@ -133,6 +166,24 @@ def check_settings(name: str, *, table: object, abstract: bool, throughput: obje
         raise fault(name, f"hide_expired={hide_expired!r} is neither True nor False; give one of them, or drop it")
 
 
+def check_versions(
+    name: str, *, schema_version: object, schema_attribute: object, accepts: object, complete_since: object
+) -> None:
+    """Raise ModelDefinitionError for faults of what the class statement says of versions of items."""
+    numbers = {"schema_version": schema_version, "accepts": accepts, "complete_since": complete_since}
+    for keyword, number in numbers.items():
+        if number is not None and (type(number) is not int or number < 1):
+            raise fault(name, f"{keyword}={number!r} is no version; give a whole number from 1 on")
+    if schema_attribute is not None and (not isinstance(schema_attribute, str) or not schema_attribute):
+        raise fault(name, f"schema_attribute={schema_attribute!r} is no name of an attribute; give a text")
+    if isinstance(schema_version, int) and isinstance(accepts, int) and accepts <= schema_version:
+        raise fault(
+            name,
+            f"accepts={accepts} is not later than schema_version={schema_version}; drop it, since older versions are "
+            "upgraded, and its own is read anyhow",
+        )
+
+
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:
     """Raise ModelDefinitionError for names in a class body that can never work.
 
@@ -171,7 +222,7 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
     """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
-    known = {*ConfigDict.__annotations__, "table", "abstract", "throughput", "hide_expired", "kind", "distinct_from"}
+    known = {*ConfigDict.__annotations__, *Settings._fields} - {"shared"}
     own_hook = any("__init_subclass__" in k.__dict__ for b in bases for k in b.__mro__ if k not in (BaseModel, object))
     for keyword in keywords:
         if keyword in known or keyword.startswith("_") or own_hook:
@@ -191,3 +242,12 @@ def bases_with_items(model: type[Any]) -> Iterator[Any]:
         settings: Settings = base.__dict__[SETTINGS]
         if not settings.abstract and settings.shared is shared:
             yield definition
+
+
+def marked_upgrades(model: type[Any]) -> dict[str, FunctionType]:
+    """Return the functions of a model and its bases that upgrade items, by the names that they have in the class."""
+    found: dict[str, object] = {}
+    for base in reversed(model.__mro__):
+        found.update(base.__dict__)
+    functions = {name: value.__func__ for name, value in found.items() if isinstance(value, staticmethod)}
+    return {name: each for name, each in functions.items() if isinstance(each, FunctionType) and hasattr(each, UPGRADE)}

@@ -83,6 +83,10 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
             given.add(definition.field_names.get(name, name))
             path = Path(definition.model, (name,), name, text())
             actions.append(Set(path, FunctionCall("if_not_exists", (path, Value(marker)))))
+        if (upgrades := definition.items.upgrades) is not None:
+            path = upgrades.path(definition.model)
+            number = Value(upgrades.marker[upgrades.attribute])
+            actions.append(Set(path, FunctionCall("if_not_exists", (path, number))))
         actions += _starts(spec, given, actions)
     return tuple(actions)
 
@@ -116,6 +120,11 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     """
     definition, expected = spec.definition, spec.expected
     exists = own_kind_conditions(definition, or_absent=spec.upserts)
+    upgrades = definition.items.upgrades
+    if spec.upserts and upgrades is not None:
+        # An item without a version is of the first one, and must not be given that of a new item.
+        versioned = Function("attribute_exists", upgrades.path(definition.model))
+        exists = (*exists, Or((~definition.is_stored, versioned)))
     if expected is None or definition.version is None:
         return exists
     path = definition.path(definition.version.name)

@@ -106,7 +106,7 @@ class Save(Put[M, M], Generic[M]):
 
     def before(self) -> Stored:
         """Return what was stored when the instance was read or written; None for a new item."""
-        return None if self._before is None else self._before.item
+        return None if self._before is None else self._before.older or self._before.item
 
     def after(self, before: Stored) -> Stored:
         """Return the item as it is stored after the write: what is stored until then, with what changed here.
@@ -162,8 +162,9 @@ class Save(Put[M, M], Generic[M]):
             before = self._before.stored
             kept = parts_as_before(definition, before, self._changes)
             kept += tuple(each for each in shards_as_before(definition, before, self._changes) if each not in kept)
+            kept += _same_schema(definition, self._before)
             return (definition.is_stored, *_without_version(definition, self._expected), *kept)
-        return (same_version(definition, self._expected),)
+        return (same_version(definition, self._expected), *_same_schema(definition, self._before))
 
     def request(self, context: Context) -> Request:
         """Return the UpdateItem request, or the PutItem of a new item; a ConditionCheck where nothing changed.
@@ -206,6 +207,18 @@ def _without_version(definition: Definition[Any], expected: int | None) -> tuple
         return ()
     path = definition.path(definition.version.name)
     return (Function("attribute_not_exists", path) | Comparison("=", path, Value({"N": "0"})),)
+
+
+def _same_schema(definition: Definition[Any], before: Known) -> tuple[Condition, ...]:
+    """Return the condition that nobody else has upgraded an item that is about to be."""
+    upgrades = definition.items.upgrades
+    if before.older is None or upgrades is None:
+        return ()
+    path = upgrades.path(definition.model)
+    found = before.older.get(upgrades.attribute)
+    if found is None:
+        return (Function("attribute_not_exists", path),)
+    return (Comparison("=", path, Value(found)),)
 
 
 def update_request(

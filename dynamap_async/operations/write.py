@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    DecodeError,
     ItemKindError,
     ItemNotFoundError,
     ItemValidationError,
@@ -186,10 +187,25 @@ class Write(SingleRequest[R_co]):
 
     def _refused(self, error: ConditionalCheckFailedError) -> str:
         found = "there is no such item" if error.wire_item is None else "`item` of this error is the stored one"
+        found += _upgraded(self.definition, error.wire_item)
         return (
             f"{self._named(error)}: its condition does not hold; {found}. {_written(error)}; read the item again "
             "before deciding what to do."
         )
+
+
+def _upgraded(definition: Definition[Any], stored: WireItem | None) -> str:
+    """Return what a message says of a stored item that is of an older version: conditions saw that one."""
+    upgrades = definition.items.upgrades
+    try:
+        if stored is None or upgrades is None or not upgrades.is_behind(stored):
+            return ""
+    except DecodeError:  # what is stored is no version
+        return ""
+    return (
+        f", upgraded from version {upgrades.stored_version(stored)}: conditions see it as it is stored, and upsert() "
+        "takes no item of version 1; session.save() of what session.get() gives stores the present version"
+    )
 
 
 def _instance(definition: Definition[Any], stored: WireItem | None, refusal: ServiceError) -> Model | None:

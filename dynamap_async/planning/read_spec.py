@@ -167,13 +167,16 @@ class ReadSpec:
             attributes = tuple(path.attribute for path in paths)
         else:
             attributes = tuple(name for each in definitions for name in each.stored_names)
+            attributes += tuple(
+                each.items.upgrades.attribute for each in definitions if each.items.upgrades is not None
+            )
         filled: dict[str, str] = {}
         if self.target is not None:
             filled = {path.attribute: f"{self.target.__name__}.{path.spelled}" for path in paths or ()}
         return Requirements(
             model=self.name,
             attributes=tuple(dict.fromkeys(attributes)),
-            everything=whole and any(model.model_config.get("extra") == "allow" for model in self.read_models),
+            everything=whole and any(map(_takes_everything, definitions)),
             consistent=self.consistent,
             whole=whole,
             filled_fields=filled,
@@ -244,3 +247,9 @@ def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> 
             f"that all of them have, or query {path.owner.__name__} alone",
             expression=str(path),
         )
+
+
+def _takes_everything(definition: Definition[Any]) -> bool:
+    """Return whether instances are made of all attributes, known or not: upgrades know older ones."""
+    upgrades = definition.items.upgrades
+    return definition.model.model_config.get("extra") == "allow" or (upgrades is not None and upgrades.older_exist)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ from dynamap_async.expressions import (
     Condition,
     Placeholders,
     conjunction,
+    paths_in,
     render_condition,
     render_projection,
 )
@@ -338,10 +339,26 @@ def _plan(
             optional=spec.optional_keys(route),
             left_out=() if route.drops_few else left_out,
             completed=completion is not None,
-            key_hazards=route.hazards,
+            key_hazards=(*route.hazards, *_of_older_items(spec)),
         ),
         body=body,
     )
+
+
+def _of_older_items(spec: ReadSpec) -> Iterator[str]:
+    """Give what may surprise where stored items of older versions are not upgraded before conditions are checked."""
+    named = [path.attribute for condition in spec.conditions for path in paths_in(condition)]
+    for model in spec.read_models:
+        upgrades = definition_of(model).items.upgrades
+        if upgrades is None or not upgrades.older_exist:
+            continue
+        changed = sorted(set(named) & upgrades.touched)
+        if changed:
+            yield (
+                f"conditions see items as they are stored: those of {model.__name__} before version {upgrades.version} "
+                f"may differ in {', '.join(changed)}, and be missed; upgrade them, then declare "
+                f"complete_since={upgrades.version}"
+            )
 
 
 def _settings(spec: ReadSpec) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar
 
 from pydantic import BaseModel
 
@@ -17,6 +17,9 @@ from dynamap_async.models.sharing.key_shapes import KeyShapes
 from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, Unmarked, begins
 from dynamap_async.native import plain
 from dynamap_async.wire import AttributeValue, WireItem
+
+if TYPE_CHECKING:
+    from dynamap_async.models.upgrades import Upgrades
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -169,8 +172,23 @@ def _shown(stored: AttributeValue) -> str:
 class FamilyCodec(ItemCodec[M], Generic[M]):
     """Encodes the items of one model of a shared table, and decodes those of its family, each as its own model."""
 
-    def __init__(self, model: type[M], fields: Sequence[FieldPlan], kinds: Kinds, shards: ShardedKeys) -> None:
-        super().__init__(model, fields, kinds.table.schema, shards=shards, marker=kinds.marker, told_by=kinds.told_by)
+    def __init__(
+        self,
+        model: type[M],
+        fields: Sequence[FieldPlan],
+        kinds: Kinds,
+        shards: ShardedKeys,
+        upgrades: Upgrades | None,
+    ) -> None:
+        super().__init__(
+            model,
+            fields,
+            kinds.table.schema,
+            shards=shards,
+            marker=kinds.marker,
+            told_by=kinds.told_by,
+            upgrades=upgrades,
+        )
         self._kinds = kinds
         self.key_shapes: KeyShapes = kinds.shapes
         if kinds.table.attribute is not None:

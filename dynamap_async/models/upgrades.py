@@ -1,0 +1,324 @@
+"""Versions of stored items: functions that bring an item of an older version to the present one when it is read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from types import FunctionType
+from typing import Any, Final, TypeAlias, cast
+
+from dynamap_async.codec import anything, decode_any, encode_any
+from dynamap_async.errors import DecodeError, EncodeError, ItemUpgradeError, ItemVersionError
+from dynamap_async.expressions import Path
+from dynamap_async.models.decoders import VERSION
+from dynamap_async.models.settings import SETTINGS, UPGRADE, Settings, fault, marked_upgrades
+from dynamap_async.wire import AttributeValue, WireItem
+
+FIRST: Final = 1
+"""The version of an item that has none stored."""
+
+
+_NEW: Final[AttributeValue] = {}
+"""Stands for the stored form of an attribute that the stored item did not have."""
+
+
+class StoredItem(MutableMapping[str, Any]):
+    """An item as it is stored: attribute name -> plain Python value, for upgrades to change in place.
+
+    Values are str, int or Decimal, bytes, bool, None, sets, lists and dicts of these. What an upgrade does not change
+    stays stored exactly as it is. A set that is left empty is removed with its attribute, as everywhere.
+    """
+
+    def __init__(self, wire: WireItem) -> None:
+        """Show an item.
+
+        Args:
+            wire: the item, which is not changed.
+        """
+        self._wire: Final = dict(wire)
+        self._values: Final[dict[str, Any]] = {}
+        """What was set, and what was looked at and can be changed in place."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        value = decode_any(self._wire[name])
+        if isinstance(value, (list, dict, set)):
+            self._values[name] = value
+        return value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._values[name] = value
+        self._wire.setdefault(name, _NEW)
+
+    def __delitem__(self, name: str) -> None:
+        del self._wire[name]
+        self._values.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._wire)
+
+    def __len__(self) -> int:
+        return len(self._wire)
+
+    def __repr__(self) -> str:
+        return f"StoredItem({dict(self)})"
+
+    def wire(self) -> WireItem:
+        """Return the item in wire form.
+
+        Raises:
+            EncodeError: a value cannot be stored.
+        """
+        stored = dict(self._wire)
+        for name, value in self._values.items():
+            if isinstance(value, (set, frozenset)) and not value:
+                del stored[name]
+                continue
+            new, old = _encoded(value, name), stored[name]
+            if old is _NEW or not _is_same(old, new):
+                stored[name] = new
+        return stored
+
+
+def _encoded(value: object, name: str) -> AttributeValue:
+    _refuse_floats(value, name)
+    try:
+        return encode_any(value)
+    except EncodeError as error:
+        raise error.at(name) from error.__cause__
+
+
+def _is_same(stored: AttributeValue, new: AttributeValue) -> bool:
+    """Return whether two attribute values are of one value: numbers are spelled in several ways."""
+    return stored == new or encode_any(decode_any(stored)) == new
+
+
+def _refuse_floats(value: object, *path: str | int) -> None:
+    if isinstance(value, float):
+        raise EncodeError(f"{value!r} is a float, which has no exact value; give a Decimal or an int").at(*path)
+    if isinstance(value, dict):
+        for name, member in cast("dict[str, object]", value).items():
+            _refuse_floats(member, *path, name)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for position, member in enumerate(cast("Collection[object]", value)):
+            _refuse_floats(member, *path, position)
+
+
+Upgrade: TypeAlias = Callable[[StoredItem], None]
+"""Changes an item of one version into one of the next."""
+
+
+def upgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
+    """Mark a function in the body of a model that brings an item of version ``to - 1`` to version ``to``.
+
+    It stands above ``@staticmethod``, takes the ``StoredItem`` and changes it in place. It knows nothing but the item:
+    no I/O, no clock, nothing of the model as it is today, which will change again. It runs whenever an older item is
+    read, so it is to give the same result each time. Subclasses inherit it.
+
+    Args:
+        to: the version that it leads to, from 2 to the model's ``schema_version``.
+    """
+
+    def mark(function: Upgrade | staticmethod[[StoredItem], None]) -> staticmethod[[StoredItem], None]:
+        plain = function.__func__ if isinstance(function, staticmethod) else function
+        if not isinstance(plain, FunctionType):
+            raise fault(
+                getattr(plain, "__qualname__", type(plain).__name__),
+                "@upgrade marks a function that is written as `def name(item: StoredItem) -> None`",
+            )
+        setattr(plain, UPGRADE, to)
+        return staticmethod(plain)
+
+    return mark
+
+
+class Upgrades:
+    """The versions of one model's items: which can be read, and how older ones become present ones."""
+
+    def __init__(self, model: str, settings: Settings, steps: Collection[FunctionType], keys: Collection[str]) -> None:
+        """Describe them.
+
+        Args:
+            model: the model's name.
+            settings: its settings, with a version.
+            steps: what leads to version 2, 3 and so on, to the present one.
+            keys: the stored names of the attributes of the table's key.
+        """
+        assert settings.schema_version is not None  # noqa: S101 - or there are none to describe
+        self._model: Final = model
+        self.version: Final = settings.schema_version
+        """The version that is written."""
+        self.attribute: Final = settings.schema_attribute
+        """The stored name of the attribute that holds it."""
+        self.marker: Final[WireItem] = {self.attribute: {"N": str(self.version)}}
+        """What every item is written with."""
+        self._accepted: Final = max(self.version, settings.accepts or 0)
+        self.readable: Final = frozenset(str(each) for each in range(self.version, self._accepted + 1))
+        """The versions that are read as they are, as they are stored."""
+        self._steps: Final = tuple(steps)
+        self._keys: Final = tuple(keys)
+        self._complete_since: Final = settings.complete_since or 0
+        self.touched: Final = frozenset(name for step in steps for name in _texts(step.__code__))
+        """All text that stands in the functions: the attributes that they change are among it."""
+
+    @property
+    def older_exist(self) -> bool:
+        """Whether items of an older version may be stored."""
+        return bool(self._steps) and self._complete_since < self.version
+
+    def path(self, model: type[Any]) -> Path:
+        """Return the path of the attribute that holds the version.
+
+        Args:
+            model: the class that conditions on it are about.
+        """
+        return Path(model, (self.attribute,), self.attribute, anything())
+
+    def takes(self, values: Collection[dict[str, Any]]) -> bool:
+        """Take the versions out of decoded values; return whether all items can be read as they are.
+
+        Args:
+            values: of each item field name -> value, its version among them.
+        """
+        readable, unstored = self.readable, str(FIRST)
+        return {each.pop(VERSION, unstored) for each in values} <= readable
+
+    def stored_version(self, item: WireItem) -> int:
+        """Return the version of a stored item.
+
+        Raises:
+            DecodeError: what is stored is none.
+        """
+        found = item.get(self.attribute)
+        if found is None:
+            return FIRST
+        text = found.get("N", "")
+        if not (text.isdecimal() and int(text) >= FIRST):
+            raise DecodeError(f"{found} is no version; versions are whole numbers from 1 on").at(self.attribute)
+        return int(text)
+
+    def is_behind(self, item: WireItem) -> bool:
+        """Return whether a stored item is of an older version; errors are those of ``stored_version``."""
+        return self.stored_version(item) < self.version
+
+    def upgraded(self, item: WireItem) -> WireItem:
+        """Return a stored item as it would be stored in the present version; the same one if it is.
+
+        Raises:
+            ItemVersionError: it is of a later version than can be read, or what is stored is none.
+            ItemUpgradeError: an upgrade raised, changed the key, or left what cannot be stored.
+        """
+        try:
+            found = self.stored_version(item)
+        except DecodeError as error:
+            raise self._error(ItemVersionError, str(error), item, error) from error
+        if found > self._accepted:
+            message = (
+                f"its version is {found}, and {self._model} knows {self.version}: newer code wrote it. Deploy the code "
+                f"that knows version {found}; or, if this code can read such items as they are, declare accepts={found}"
+            )
+            raise self._error(ItemVersionError, message, item, DecodeError(message))
+        return item if found >= self.version else {**self._brought_up(item, found), **self.marker}
+
+    def _brought_up(self, item: WireItem, version: int) -> WireItem:
+        """Return an older item after its upgrades; errors are those of ``upgraded``."""
+        view = StoredItem(item)
+        for number, step in enumerate(self._steps[version - 1 :], version + 1):
+            try:
+                step(view)
+            except Exception as error:
+                message = f"the upgrade to version {number}, {step.__name__}, raised {type(error).__name__}: {error}"
+                raise self._error(ItemUpgradeError, message, item, DecodeError(message)) from error
+        try:
+            made = view.wire()
+        except EncodeError as error:
+            message = f"an upgrade left what cannot be stored: {error}"
+            raise self._error(ItemUpgradeError, message, item, error) from error
+        moved = [name for name in self._keys if made.get(name) != item.get(name)]
+        if moved:
+            message = f"an upgrade changed {moved[0]!r}, which is part of the key; reading an item does not move it"
+            raise self._error(ItemUpgradeError, message, item, DecodeError(message))
+        return made
+
+    def _error(
+        self, kind: type[ItemVersionError | ItemUpgradeError], message: str, item: WireItem, cause: ValueError
+    ) -> ItemVersionError | ItemUpgradeError:
+        key = {name: decode_any(item[name]) for name in self._keys if name in item}
+        return kind(
+            f"the stored item {key} does not fit {self._model}: {message}",
+            model=self._model,
+            key=key,
+            item=item,
+            validation_error=cause,
+        )
+
+
+def _texts(code: Any) -> Iterator[str]:
+    for constant in code.co_consts:
+        if isinstance(constant, str):
+            yield constant
+        elif inspect.iscode(constant):
+            yield from _texts(constant)
+
+
+def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]) -> Upgrades | None:
+    """Return the versions of a model's items; None for a model without any.
+
+    Args:
+        model: the class.
+        stored: the stored names of its fields.
+        keys: the stored names of the attributes of the table's key.
+
+    Raises:
+        ModelDefinitionError: the chain of upgrades is not complete, or the class says what does not go together.
+    """
+    settings: Settings = getattr(model, SETTINGS)
+    found = marked_upgrades(model)
+    name, version = model.__name__, settings.schema_version
+    if version is None:
+        if found and not settings.abstract:
+            raise fault(
+                name, "is an upgrade, but the model has no schema_version; add schema_version=...", next(iter(found))
+            )
+        return None
+    if settings.table is None and not settings.abstract:
+        raise fault(name, "has a schema_version, but no table, so that no item of it is stored alone; drop it")
+    if settings.schema_attribute in stored:
+        raise fault(
+            name,
+            f"stores a field as {settings.schema_attribute!r}, where the version of its items is stored; name another "
+            'attribute with schema_attribute="..."',
+        )
+    return Upgrades(name, settings, _chain(name, version, found), keys)
+
+
+def _chain(model: str, version: int, found: Mapping[str, FunctionType]) -> list[FunctionType]:
+    """Return what leads to version 2, 3 and so on, to the present one; ModelDefinitionError where one is missing."""
+    steps: dict[int, FunctionType] = {}
+    for name, step in found.items():
+        to: int = getattr(step, UPGRADE)
+        if not FIRST < to <= version:
+            raise fault(model, f"leads to version {to}; those of {model} go from 2 to {version}", name)
+        if to in steps:
+            raise fault(model, f"leads to version {to}, as {steps[to].__name__} does; drop one of them", name)
+        steps[to] = step
+        _check_function(model, name, step)
+    if missing := [str(each) for each in range(FIRST + 1, version + 1) if each not in steps]:
+        raise fault(
+            model,
+            f"has schema_version={version}, and no upgrade to version {' and '.join(missing)}; add a function with "
+            f"@upgrade(to={missing[0]}) above @staticmethod",
+        )
+    return [steps[to] for to in sorted(steps)]
+
+
+def _check_function(model: str, name: str, step: FunctionType) -> None:
+    if inspect.iscoroutinefunction(step) or inspect.isgeneratorfunction(step) or inspect.isasyncgenfunction(step):
+        raise fault(model, "is an upgrade, so it is a plain function: no `async`, no `yield`", name)
+    try:
+        inspect.signature(step).bind(None)
+    except TypeError:
+        raise fault(
+            model, f"is an upgrade, so it takes (item: StoredItem), not {inspect.signature(step)}", name
+        ) from None

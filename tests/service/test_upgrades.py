@@ -1,0 +1,220 @@
+"""Upgrades on real engines: whatever reads an older item gives a present one, and saving it stores that."""
+
+import asyncio
+
+import pytest
+import pytest_asyncio
+
+from dynamap_async import (
+    Attr,
+    Get,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    SortKey,
+    StoredItem,
+    TransactGet,
+    Version,
+    attr,
+    include,
+    upgrade,
+)
+from dynamap_async.errors import ConditionalCheckFailedError, ItemVersionError, VersionConflictError
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+class OldCustomer(Model, table="customers"):
+    """As the first release wrote it."""
+
+    shop: PartitionKey[str]
+    number: SortKey[int]
+    first: Attr[str]
+    last: Attr[str]
+    town: Attr[str] = attr(default="")
+    memo: Attr[str] = attr(default="kept")
+
+
+class Customer(Model, table="customers", schema_version=3):
+    shop: PartitionKey[str]
+    number: SortKey[int]
+    name: Attr[str]
+    city: Attr[str | None] = attr(default=None)
+    visits: Attr[int] = attr(default=0)
+
+    by_city = GlobalIndex(partition_key="city", sort_key="number", projection=include("name"))
+
+    @upgrade(to=2)
+    @staticmethod
+    def one_name(item: StoredItem) -> None:
+        item["name"] = f"{item.pop('first')} {item.pop('last')}"
+
+    @upgrade(to=3)
+    @staticmethod
+    def city_for_town(item: StoredItem) -> None:
+        item["city"] = item.pop("town", None)
+
+
+class OldCounted(Model, table="counted"):
+    key: PartitionKey[str]
+    euros: Attr[int] = attr(default=1)
+    version: Version[int] = attr(default=0)
+
+
+class Counted(Model, table="counted", schema_version=2):
+    key: PartitionKey[str]
+    cents: Attr[int]
+    version: Version[int] = attr(default=0)
+
+    @upgrade(to=2)
+    @staticmethod
+    def in_cents(item: StoredItem) -> None:
+        item["cents"] = item.pop("euros") * 100
+
+
+class NewCustomer(Customer, schema_version=4):
+    """As the next release writes it."""
+
+    @upgrade(to=4)
+    @staticmethod
+    def no_change(item: StoredItem) -> None:
+        item["visits"] = item.get("visits", 0)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def session(engine):
+    async with engine.session(table_prefix="upgrades-") as opened:
+        await opened.tables.create(Customer, Counted)
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def old(request, session):
+    item = OldCustomer(shop=request.node.name, number=1, first="Ada", last="Lovelace", town="London")
+    await session.put(item)
+    return item
+
+
+def present(old, **changes):
+    return Customer(**{"shop": old.shop, "number": 1, "name": "Ada Lovelace", "city": "London", **changes})
+
+
+async def stored(session, model, *key):
+    """Return the item as it is stored, by way of a refusal."""
+    with pytest.raises(ConditionalCheckFailedError) as caught:
+        await session.update(model, *key).set(model.visits, 1).where(model.shop.missing())
+    return caught.value.wire_item
+
+
+async def test_every_read_gives_the_present_version(session, old):
+    grace = await session.put(Customer(shop=old.shop, number=2, name="Grace Hopper"))
+    wanted = [present(old), grace]
+
+    assert await session.get(Customer, old.shop, 1) == wanted[0]
+    assert await session.get_many(Customer, [(old.shop, 1), (old.shop, 2)]) == wanted
+    assert await session.query(Customer).where(Customer.shop == old.shop) == wanted
+    scanned = await session.scan(Customer).where(Customer.shop == old.shop)
+    assert sorted(scanned, key=lambda each: each.number) == wanted
+    assert await session.execute(TransactGet(Get(Customer, old.shop, 1))) == (wanted[0],)
+    visited = await session.update(Customer, old.shop, 1).set(Customer.visits, 1)
+    assert visited == present(old, visits=1)
+
+
+async def test_reading_writes_nothing_and_saving_stores_the_present_version(session, old):
+    found = await session.get(Customer, old.shop, 1)
+    assert await session.get(OldCustomer, old.shop, 1) == old
+    await session.save(found)
+    assert await stored(session, Customer, old.shop, 1) == {
+        "shop": {"S": old.shop},
+        "number": {"N": "1"},
+        "name": {"S": "Ada Lovelace"},
+        "city": {"S": "London"},
+        "memo": {"S": "kept"},
+        "schema_version": {"N": "3"},
+    }
+    found.visits = 2
+    await session.save(found)
+    assert await session.get(Customer, old.shop, 1) == present(old, visits=2)
+
+
+async def test_an_update_by_key_leaves_the_version_as_it_is(session, old):
+    await session.update(Customer, old.shop, 1).set(Customer.visits, 7)
+    item = await stored(session, Customer, old.shop, 1)
+    assert "schema_version" not in item
+    assert await session.get(Customer, old.shop, 1) == present(old, visits=7)
+
+
+async def test_of_two_programs_that_save_an_older_item_one_wins(session, old):
+    one, other = [await session.get(Customer, old.shop, 1) for _ in range(2)]
+    one.visits, other.visits = 1, 2
+    saving = [asyncio.ensure_future(session.save(each)) for each in (one, other)]
+    await asyncio.wait(saving)
+    [lost] = [failure for each in saving if (failure := each.exception()) is not None]
+    assert isinstance(lost, ConditionalCheckFailedError)
+    assert lost.item == await session.get(Customer, old.shop, 1)
+
+
+async def test_a_versioned_model_keeps_its_own_version_beside_that_of_the_item(session, request):
+    key = request.node.name
+    await session.put(OldCounted(key=key, euros=3))
+    one, other = [await session.get(Counted, key) for _ in range(2)]
+    await session.save(one)
+    assert (one.cents, one.version) == (300, 2)
+    with pytest.raises(VersionConflictError):
+        await session.save(other)
+    assert (await session.get(Counted, key)).cents == 300
+
+
+async def test_upsert_makes_an_item_of_the_present_version(session, request):
+    key = (request.node.name, 1)
+    await session.update(Customer, *key).set(Customer.name, "new").add(Customer.visits, 1).upsert()
+    assert (await stored(session, Customer, *key))["schema_version"] == {"N": "3"}
+    await session.update(Customer, *key).add(Customer.visits, 1).set(Customer.name, "newer").upsert()
+    assert (await session.get(Customer, *key)).visits == 2
+
+
+async def test_upsert_of_an_item_of_the_first_version_is_refused_and_says_what_to_do(session, old):
+    with pytest.raises(ConditionalCheckFailedError, match="version 1.*save") as refused:
+        await session.update(Customer, old.shop, 1).set(Customer.name, "x").upsert()
+    assert refused.value.item == present(old)
+    assert await session.get(OldCustomer, old.shop, 1) == old
+
+
+async def test_items_of_an_index_that_does_not_hold_all_are_completed_before_they_are_upgraded(session, request):
+    city = request.node.name
+    half_way = {"shop": city, "number": 1, "first": "Ada", "last": "Lovelace", "town": "London"}
+    await session.put(OldCustomer(**half_way))
+    await session.update(Customer, city, 1).set(Customer.city, city).set(Customer.name, "Ada")  # so it is in the index
+    [found] = await session.query(Customer).where(Customer.city == city)
+    assert (found.name, found.city) == ("Ada Lovelace", "London")
+
+
+async def test_refreshing_and_replacing_work_on_older_items(session, old):
+    found = await session.get(Customer, old.shop, 1)
+    assert await session.refresh(found) == present(old)
+    await session.replace(present(old, visits=9))
+    assert await session.get(Customer, old.shop, 1) == present(old, visits=9)
+
+
+async def test_a_refused_write_shows_the_present_version_of_the_stored_item(session, old):
+    with pytest.raises(ConditionalCheckFailedError) as refused:
+        await session.create(present(old))
+    assert refused.value.item == present(old)
+
+
+async def test_an_item_of_a_later_release_is_refused_and_can_be_skipped(session, request):
+    key = request.node.name
+    await session.put(NewCustomer(shop=key, number=1, name="new"))
+    await session.put(Customer(shop=key, number=2, name="present"))
+    query = session.query(Customer).where(Customer.shop == key)
+    with pytest.raises(ItemVersionError, match="accepts=4") as raised:
+        await query
+    assert [each.number for each in raised.value.items] == [2]
+    assert [each.number for each in await query.invalid("skip")] == [2]
+
+
+async def test_an_explanation_says_where_conditions_may_miss_older_items(session):
+    plan = session.query(Customer).where(Customer.city == "London").explain()
+    assert any("before version 3 may differ in city" in hazard for hazard in plan.hazards)
+    plan = session.query(Customer).where(Customer.shop == "x").explain()
+    assert not any("before version" in hazard for hazard in plan.hazards)

@@ -1,0 +1,360 @@
+"""Versions of items: older ones are upgraded when they are read, and what the model says of it is checked."""
+
+import asyncio
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynamap_async import Attr, Model, PartitionKey, StoredItem, Table, attr, upgrade
+from dynamap_async.codec import decode_any, encode_any
+from dynamap_async.errors import ItemUpgradeError, ItemValidationError, ItemVersionError, ModelDefinitionError
+from dynamap_async.models import changes, definition_of, known, remember
+
+
+class Customer(Model, table="customers", schema_version=3):
+    customer_id: PartitionKey[str]
+    name: Attr[str]
+    city: Attr[str | None] = attr(default=None)
+
+    @upgrade(to=2)
+    @staticmethod
+    def one_name(item: StoredItem) -> None:
+        item["name"] = f"{item.pop('first')} {item.pop('last')}"
+
+    @upgrade(to=3)
+    @staticmethod
+    def city_of_address(item: StoredItem) -> None:
+        item["city"] = item.get("address", {}).get("city")
+
+
+OLD = {
+    "customer_id": {"S": "7"},
+    "first": {"S": "Ada"},
+    "last": {"S": "Lovelace"},
+    "address": {"M": {"city": {"S": "London"}}},
+    "note": {"S": "unknown to the model"},
+}
+MIDDLE = {"customer_id": {"S": "8"}, "name": {"S": "Alan"}, "schema_version": {"N": "2"}}
+PRESENT = {"customer_id": {"S": "9"}, "name": {"S": "Grace"}, "city": {"S": "York"}, "schema_version": {"N": "3"}}
+
+
+def read(model: type[Any], *items: Any) -> list[Any]:
+    return definition_of(model).items.decode(items)
+
+
+def test_older_items_are_read_as_present_ones_each_from_its_version() -> None:
+    assert read(Customer, OLD, MIDDLE, PRESENT) == [
+        Customer(customer_id="7", name="Ada Lovelace", city="London"),
+        Customer(customer_id="8", name="Alan", city=None),
+        Customer(customer_id="9", name="Grace", city="York"),
+    ]
+
+
+def test_every_item_is_written_with_the_present_version() -> None:
+    stored = definition_of(Customer).items.encode(Customer(customer_id="1", name="x"))
+    assert stored["schema_version"] == {"N": "3"}
+
+
+def test_reading_changes_nothing_of_the_answer() -> None:
+    before = repr(OLD)
+    read(Customer, OLD)
+    assert repr(OLD) == before
+
+
+def test_saving_an_older_item_changes_what_the_upgrades_changed_and_keeps_the_rest() -> None:
+    [customer] = read(Customer, OLD)
+    found = changes(customer, definition_of(Customer))
+    removed = {name for name, value in found.items() if not isinstance(value, dict)}
+    assert removed == {"first", "last"}
+    assert {name: value for name, value in found.items() if name not in removed} == {
+        "name": {"S": "Ada Lovelace"},
+        "city": {"S": "London"},
+        "schema_version": {"N": "3"},
+    }
+
+
+def test_saving_an_item_of_the_present_version_changes_nothing() -> None:
+    [customer] = read(Customer, PRESENT)
+    assert changes(customer, definition_of(Customer)) == {}
+
+
+def test_what_a_program_changed_is_saved_with_the_upgrade() -> None:
+    [customer] = read(Customer, OLD)
+    customer.city = None
+    found = changes(customer, definition_of(Customer))
+    assert found["name"] == {"S": "Ada Lovelace"}
+    assert "city" not in found or found["city"] == {"NULL": True}
+
+
+class Tagged(Model, table="tagged", schema_version=2):
+    key: PartitionKey[str]
+    tags: Attr[set[str]] = attr(default_factory=set)
+    price: Attr[Decimal] = attr(default=Decimal(0))
+    members: Attr[dict[str, int]] = attr(default_factory=dict)
+
+    @upgrade(to=2)
+    @staticmethod
+    def changed_in_place(item: StoredItem) -> None:
+        item["tags"].discard("old")
+        item["members"]["one"] = 1
+        assert item["price"] == Decimal("1.50")
+
+
+def test_values_that_are_changed_in_place_are_stored_and_an_empty_set_is_removed() -> None:
+    old = {
+        "key": {"S": "k"},
+        "tags": {"SS": ["old"]},
+        "price": {"N": "1.50"},
+        "members": {"M": {}},
+    }
+    [tagged] = read(Tagged, old)
+    assert (tagged.tags, tagged.members) == (set(), {"one": 1})
+    found = changes(tagged, definition_of(Tagged))
+    assert "price" not in found, "a number that was only looked at stays spelled as it was"
+    assert found["members"] == {"M": {"one": {"N": "1"}}}
+    assert not isinstance(found["tags"], dict)
+
+
+def test_an_item_of_a_later_version_is_refused_by_name_and_the_others_are_kept() -> None:
+    later = {**PRESENT, "schema_version": {"N": "4"}}
+    with pytest.raises(
+        ItemVersionError, match=r"'customer_id': '9'.*version is 4.*Customer knows 3.*accepts=4"
+    ) as raised:
+        read(Customer, OLD, later)
+    assert [customer.name for customer in raised.value.items] == ["Ada Lovelace"]
+
+
+def test_an_item_of_a_version_that_is_accepted_is_read_as_it_is_and_keeps_it() -> None:
+    class Lenient(Model, table="customers", schema_version=1, accepts=2):
+        customer_id: PartitionKey[str]
+        name: Attr[str]
+
+    [found] = read(Lenient, {**MIDDLE, "more": {"S": "of the new code"}})
+    found.name = "changed"
+    assert changes(found, definition_of(Lenient)) == {"name": {"S": "changed"}}
+
+
+@pytest.mark.parametrize("stored", [{"S": "3"}, {"N": "0"}, {"N": "1.5"}, {"NULL": True}])
+def test_what_is_no_version_is_refused(stored: Any) -> None:
+    with pytest.raises(ItemVersionError, match="schema_version"):
+        read(Customer, {**PRESENT, "schema_version": stored})
+
+
+def test_an_upgrade_that_raises_is_named_with_the_key_and_the_cause() -> None:
+    broken = {"customer_id": {"S": "7"}, "first": {"S": "Ada"}}
+    with pytest.raises(ItemUpgradeError, match=r"'customer_id': '7'.*version 2, one_name, raised KeyError") as raised:
+        read(Customer, broken, PRESENT)
+    assert isinstance(raised.value, ItemValidationError)
+    assert [customer.name for customer in raised.value.items] == ["Grace"]
+    assert raised.value.item == broken
+
+
+def make(body: Any, **settings: Any) -> type[Any]:
+    class Made(Model, table="made", **{"schema_version": 2, **settings}):
+        key: PartitionKey[str]
+
+        change = upgrade(to=2)(staticmethod(body))
+
+    return Made
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda item: item.update(key="other"), "changed 'key', which is part of the key"),
+        (lambda item: item.update(price=1.5), "price: 1.5 is a float"),
+        (lambda item: item.update(prices={"a": [1.5]}), r"prices\.a\[0\]: 1.5 is a float"),
+        (lambda item: item.update(thing=object()), "thing"),
+    ],
+    ids=["key", "float", "nested float", "object"],
+)
+def test_what_an_upgrade_must_not_leave_is_refused(body: Any, message: str) -> None:
+    with pytest.raises(ItemUpgradeError, match=message):
+        read(make(body), {"key": {"S": "k"}})
+
+
+def test_upgrades_are_functions_that_can_be_called() -> None:
+    item = StoredItem({"first": {"S": "Ada"}, "last": {"S": "Lovelace"}})
+    Customer.one_name(item)
+    assert dict(item) == {"name": "Ada Lovelace"}
+    assert item.wire() == {"name": {"S": "Ada Lovelace"}}
+
+
+def test_a_subclass_goes_on_where_its_base_ends() -> None:
+    class Vip(Customer, schema_version=4):
+        level: Attr[int] = attr(default=0)
+
+        @upgrade(to=4)
+        @staticmethod
+        def level_of_note(item: StoredItem) -> None:
+            item["level"] = len(item.get("note", ""))
+
+    [vip] = read(Vip, OLD)
+    assert (vip.name, vip.level) == ("Ada Lovelace", 20)
+
+
+def test_each_kind_of_a_shared_table_has_versions_of_its_own() -> None:
+    shop = Table("shop", partition_key="pk", discriminator="kind")
+
+    class Order(Model, table=shop, schema_version=2):
+        pk: PartitionKey[str]
+        total: Attr[int]
+
+        @upgrade(to=2)
+        @staticmethod
+        def cents(item: StoredItem) -> None:
+            item["total"] = item.pop("euros") * 100
+
+    class Invoice(Model, table=shop):
+        pk: PartitionKey[str]
+
+    [order] = read(Order, {"pk": {"S": "o"}, "kind": {"S": "Order"}, "euros": {"N": "3"}})
+    [invoice] = read(Invoice, {"pk": {"S": "i"}, "kind": {"S": "Invoice"}})
+    assert (order.total, invoice.pk) == (300, "i")
+    assert definition_of(Order).items.encode(order) == {
+        "kind": {"S": "Order"},
+        "schema_version": {"N": "2"},
+        "pk": {"S": "o"},
+        "total": {"N": "300"},
+    }
+
+
+def define(name: str, body: dict[str, Any], **settings: Any) -> None:
+    settings = {"table": "made", **settings}
+    type(Model)(
+        name, (Model,), {"__annotations__": {"key": PartitionKey[str]}, "__module__": __name__, **body}, **settings
+    )
+
+
+def step(to: int) -> Any:
+    def change(item: StoredItem) -> None:
+        """Change nothing."""
+
+    return upgrade(to=to)(staticmethod(change))
+
+
+async def wait(item: StoredItem) -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("body", "settings", "message"),
+    [
+        ({}, {"schema_version": 2}, r"no upgrade to version 2; add a function with @upgrade\(to=2\)"),
+        ({"a": step(2)}, {"schema_version": 4}, "no upgrade to version 3 and 4"),
+        ({"a": step(2)}, {}, r"Made\.a: is an upgrade, but the model has no schema_version"),
+        ({"a": step(3)}, {"schema_version": 2}, r"Made\.a: leads to version 3; those of Made go from 2 to 2"),
+        ({"a": step(2), "b": step(2)}, {"schema_version": 2}, r"Made\.b: leads to version 2, as change does"),
+        ({"a": upgrade(to=2)(staticmethod(wait))}, {"schema_version": 2}, r"Made\.a: .*no `async`"),
+        (
+            {"a": upgrade(to=2)(staticmethod(lambda: None))},
+            {"schema_version": 2},
+            r"takes \(item: StoredItem\), not \(\)",
+        ),
+        ({}, {"schema_version": 0}, "schema_version=0 is no version"),
+        ({}, {"schema_version": True}, "schema_version=True is no version"),
+        ({}, {"schema_version": 1, "accepts": 1}, "accepts=1 is not later than schema_version=1"),
+        ({}, {"schema_version": 1, "schema_attribute": "key"}, "stores a field as 'key', where the version"),
+        ({}, {"schema_version": 1, "schema_attribute": ""}, "schema_attribute='' is no name"),
+        (
+            {"a": step(2), "__annotations__": {"text": str}},
+            {"schema_version": 2, "table": None},
+            "has a schema_version, but no table",
+        ),
+    ],
+)
+def test_a_class_that_says_what_does_not_go_together_is_refused(body: Any, settings: Any, message: str) -> None:
+    with pytest.raises(ModelDefinitionError, match=message):
+        define("Made", body, **settings)
+
+
+def test_an_abstract_base_leaves_the_version_to_its_subclasses() -> None:
+    class Base(Model, abstract=True):
+        key: PartitionKey[str]
+        text: Attr[str]
+
+        @upgrade(to=2)
+        @staticmethod
+        def upper(item: StoredItem) -> None:
+            item["text"] = item["text"].upper()
+
+    class Made(Base, table="made", schema_version=2):
+        pass
+
+    assert read(Made, {"key": {"S": "k"}, "text": {"S": "a"}}) == [Made(key="k", text="A")]
+
+
+def test_upgrade_marks_functions_only() -> None:
+    with pytest.raises(ModelDefinitionError, match="@upgrade marks a function"):
+        upgrade(to=2)(print)
+
+
+def test_a_remembered_older_item_is_known_as_it_is_stored() -> None:
+    [customer] = read(Customer, OLD)
+    assert known(customer, definition_of(Customer)).stored == OLD
+    remember(customer, definition_of(Customer).items.encode(customer))
+    assert changes(customer, definition_of(Customer)) == {}
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.text()
+    | st.binary()
+    | st.decimals(-99, 99, places=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+ITEMS = st.dictionaries(st.text(min_size=1), PLAIN, max_size=5).map(
+    lambda item: {k: encode_any(v) for k, v in item.items()}
+)
+
+
+@given(ITEMS, st.dictionaries(st.text(min_size=1), PLAIN, max_size=3), st.data())
+def test_a_stored_item_is_a_mapping_whose_wire_form_has_what_was_set_and_nothing_else_changed(
+    item: Any, new: dict[str, Any], data: st.DataObject
+) -> None:
+    view, expected = StoredItem(item), {name: decode_any(value) for name, value in item.items()}
+    assert dict(view) == expected
+    removed = data.draw(st.sets(st.sampled_from(sorted(expected)))) if expected else set()
+    for name in removed:
+        del view[name], expected[name]
+    view.update(new)
+    expected.update({name: decode_any(encode_any(value)) for name, value in new.items()})
+    stored = view.wire()
+    assert {name: decode_any(value) for name, value in stored.items()} == expected
+    assert all(stored[name] == item[name] for name in item if name not in removed | new.keys())
+    assert len(view) == len(expected)
+    assert set(view) == set(expected)
+
+
+@given(st.integers(1, 6), st.integers(1, 6))
+def test_upgrades_in_one_go_are_those_one_by_one(first: int, last: int) -> None:
+    first, last = sorted((first, last))
+
+    def appended(number: int) -> Any:
+        def change(item: StoredItem) -> None:
+            item["log"] = [*item.get("log", []), number]
+
+        return upgrade(to=number)(staticmethod(change))
+
+    def model(version: int) -> Any:
+        body = {f"to_{number}": appended(number) for number in range(2, version + 1)}
+        annotations = {"key": PartitionKey[str], "log": Attr[list[int]]}
+        return type(Model)(
+            f"Made{version}",
+            (Model,),
+            {"__annotations__": annotations, "__module__": __name__, "log": attr(default_factory=list), **body},
+            table="made",
+            schema_version=version,
+        )
+
+    item: Any = {"key": {"S": "k"}, "schema_version": {"N": str(first)}}
+    stepwise = item
+    for version in range(first, last + 1):
+        stepwise = definition_of(model(version)).items.upgrades.upgraded(stepwise)
+    assert definition_of(model(last)).items.upgrades.upgraded(item) == stepwise

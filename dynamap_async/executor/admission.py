@@ -36,8 +36,8 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
-from dynamap_async.executor.calls import Call, Settlement
-from dynamap_async.executor.consumed import Spending, is_metered
+from dynamap_async.executor.calls import Call, Chunk, Settlement
+from dynamap_async.executor.consumed import METERED, Spending, is_metered
 from dynamap_async.executor.pacing.estimates import Place, spent_units
 from dynamap_async.executor.pacing.governor import Governor, Limits, described_limits, same_limits
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
@@ -265,19 +265,29 @@ class Admission:
         """Return whether requests to a table, or to one of its indexes, wait for units."""
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
-    @property
-    def only_counts(self) -> bool:
-        """Whether nothing is done about an answer but to count what it delivered."""
-        return self._only_learns and not self.governor.governed
+    def only_counts(self, carried: Sequence[Call]) -> bool:
+        """Return whether nothing is done about an answer but to count what it delivered: nothing waited for units.
+
+        Args:
+            carried: what was asked for.
+        """
+        if self._only_learns and not self.governor.governed:
+            return True
+        return not self.looks_at_partitions and len(carried) == 1 and carried[0].ticket is None
 
     def delivered(self, spent: Sequence[Spending], requests: int) -> None:
-        """Count the units that an answer to so many requests reported, where nothing is paced."""
+        """Count the units that an answer to so many requests reported, which waited for nothing."""
         if not self._policy.enabled:
             return
         governor, now = self.governor, _now()
+        waiting = False
         for each in spent:
             place = Place(each.table, None if each.local else each.index, each.writes)
-            governor.bucket(place, now).pace.served(each.halves / 2, requests, None, now)
+            waiting = governor.delivered(place, each.halves / 2, requests, now) or waiting
+        if waiting:
+            self._look_again()
+        if governor.governed and governor.changed:
+            self._tell_of_changes(now)
         if governor.tables > self._most_tables:
             self._make_room(now)
 
@@ -293,14 +303,33 @@ class Admission:
             request: what is to be sent.
             call: who asks for it: one that is urgent is held back by nothing but refusals. None for any.
         """
-        if self._knows and is_metered(request):
-            for table in tables_of(request):
+        governor = self.governor
+        if not (self._knows or governor.governed) or request.operation not in METERED:
+            return True
+        tables = request.tables or (request.table,)
+        if self._knows:
+            for table in tables:
                 if table not in self._met:
                     self._meet(table)
-        governor = self.governor
-        if not governor.governed or not governor.governs(tables_of(request)) or not is_metered(request):
+        if governor.governed.isdisjoint(tables):
             return True
-        return call is not None and _is_urgent(call) and not governor.is_short(tables_of(request))
+        return call is not None and _is_urgent(call) and not governor.is_short(tables)
+
+    def takes_chunk(self, chunk: Chunk, priority: Priority) -> Ticket | None:
+        """Return the ticket of a chunk for which there are units; None where it has to be taken apart.
+
+        Args:
+            chunk: what is to be sent.
+            priority: how urgent it is.
+        """
+        return self.governor.take_chunk(chunk.asked, chunk.size, chunk.json_bytes, priority, _now())
+
+    def take_apart(self, call: Call, requests: Sequence[Request]) -> Sequence[Ticket | None]:
+        """Return the tickets of the requests of a chunk, which have its units from now on; Nones where it has none."""
+        ticket, call.ticket = call.ticket, None
+        if ticket is None or ticket.is_spent:
+            return [None] * len(requests)
+        return self.governor.split(ticket, requests)
 
     def ask(self, call: Call, priority: Priority, admitted: Callable[[], None]) -> bool:
         """Ask for the units of a request that is not free; return whether it has them now.
@@ -428,7 +457,8 @@ class Admission:
         if self._policy.enabled and is_metered(settlement.request):
             now = _now()
             self._settle(settlement, verdict_of(settlement), now)
-            self._tell_of_changes(now)
+            if self.governor.changed:
+                self._tell_of_changes(now)
             if isinstance(settlement.error, ResourceNotFoundError):
                 self._missing(tables_of(settlement.request))
             self._make_room(now)

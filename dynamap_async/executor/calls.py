@@ -203,18 +203,19 @@ class Call:
             self.identities = tuple([target.identity for target in request.targets])
             self.identity = self.identities[0]
 
-    def part(self, request: Request, waiter: Waiter) -> Call:
+    def part(self, request: Request, waiter: Waiter, ticket: Ticket | None) -> Call:
         """Return the call of one of its requests, as far on its way as this one.
 
         Args:
             request: the request.
             waiter: who waits for it.
+            ticket: its right to be sent, where the chunk had one.
         """
         part = Call(request, [waiter])
         part.attempts, part.on_the_wire, part.task = self.attempts, self.on_the_wire, self.task
         part.exchange_id, part.first_sent = self.exchange_id, self.first_sent
         part.coalesced, part.idle_since = self.coalesced, self.idle_since
-        part.patient, part.uncounted = self.patient, self.uncounted
+        part.patient, part.uncounted, part.ticket = self.patient, self.uncounted, ticket
         return part
 
     def join(self, waiter: Waiter) -> None:

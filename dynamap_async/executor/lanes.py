@@ -377,12 +377,17 @@ class Lane:
         """
         if not self._takes(chunk, payer):
             return None
+        ticket = None
+        if not self._admission.is_free(chunk.asked):
+            ticket = self._admission.takes_chunk(chunk, Priority.INTERACTIVE if payer is None else payer.priority)
+            if ticket is None:
+                return None
         loop = asyncio.get_running_loop()
         until = deadline if payer is None else min(deadline, payer.deadline)
         number = self._ledger.queued(chunk.asked, chunk.size)
         waiter = Waiter(loop.create_future(), until, number, loop.time(), payer)
         call = Call(chunk.asked, [waiter], chunk, apart)
-        call.patient = True
+        call.patient, call.ticket = True, ticket
         self.open.add(call)
         self._rules.add(call, shares=False)
         waiter.future.add_done_callback(partial(self._left, call))
@@ -497,7 +502,7 @@ class Lane:
             self._sealing.wake()
 
     def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
-        """Return whether a chunk may travel as a whole: what is limited, or paced, is looked at item by item."""
+        """Return whether a chunk may travel as a whole: what is limited is looked at item by item."""
         return (
             self._policy.enabled
             and 1 < chunk.size <= self._most
@@ -506,7 +511,6 @@ class Lane:
             and (payer is None or not payer.limited)
             and not self._ledger.expects
             and not self._admission.looks_at_partitions
-            and self._admission.is_free(chunk.asked)
         )
 
     def _tell_of_end(self, call: Call, future: asyncio.Future[Body]) -> None:
@@ -553,6 +557,8 @@ class Lane:
         """Queue a call as soon as it has the units that it needs: at once, as a rule."""
         admission = self._admission
         free = admission.is_free(call.request, call)
+        if not free and call.ticket is not None and call.ticket.admitted_at is not None:
+            free = True  # a chunk that has its units
         if not free and call.chunk is not None:
             for part in self._take_apart(call, call.chunk):
                 self._let_in(part)
@@ -609,9 +615,11 @@ class Lane:
         """Let the requests that a chunk stands for go on in its place; return them."""
         waiter, parts = call.waiters[0], list[Call]()
         wanted, loop = not waiter.future.done(), asyncio.get_running_loop()
-        for number, request in zip(call.numbers, chunk.requests(), strict=True):
+        requests = chunk.requests()
+        tickets = self._admission.take_apart(call, requests)
+        for number, request, ticket in zip(call.numbers, requests, tickets, strict=True):
             own = Waiter(loop.create_future(), waiter.deadline, number, waiter.since, waiter.account)
-            part = call.part(request, own)
+            part = call.part(request, own, ticket)
             parts.append(part)
             if not wanted:
                 own.future.cancel()

@@ -405,7 +405,7 @@ class Ledger:
         """
         spent, admission = spendings(request, answer), self._admission
         plain = exchange is None and not left_over and not self.scoped and carried[0].supposed is None
-        if not plain or not (admission is None or admission.only_counts):
+        if not plain or not (admission is None or admission.only_counts(carried)):
             settlement = Settlement(request, carried, spent, self._measure, None, left_over, throttled, parts)
             for call in left_over:
                 self._whole.count(call.request.operation, tables_of(call.request), "unprocessed")

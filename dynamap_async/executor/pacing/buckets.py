@@ -30,7 +30,7 @@ _CREDIT_SECONDS: Final = 10.0
 class Bucket:
     """Units that come at a rate, and are kept up to so many seconds' worth."""
 
-    __slots__ = ("_at", "_credit", "_kept_seconds", "_lent", "pace", "since", "state", "tokens")
+    __slots__ = ("_at", "_credit", "_kept_seconds", "_lent", "_waited_for", "pace", "since", "state", "tokens")
 
     def __init__(self, kept_seconds: float, now: float) -> None:
         """Create an empty bucket: what the service may have kept for others is not ours.
@@ -50,6 +50,8 @@ class Bucket:
         self._at = now
         self._lent = 0.0
         self._credit = dict.fromkeys(Priority, 0.0)
+        self._waited_for = False
+        """Whether anyone waited for it when it was filled last."""
 
     @property
     def open(self) -> bool:
@@ -107,9 +109,11 @@ class Bucket:
         # What came while requests waited, in an event loop that was late, they may still spend.
         most = max(self.depth, self.tokens, _LATE_SECONDS * self.pace.rate) if waiting else self.depth
         self.tokens = min(most, self.tokens + seconds * self.pace.rate)
-        for priority in Priority:
-            credit = self._credit[priority] + seconds * self.pace.rate * GUARANTEED[priority]
-            self._credit[priority] = min(credit, self._most_credit(priority)) if priority in waiting else 0.0
+        if waiting or self._waited_for:
+            self._waited_for = bool(waiting)
+            for priority in Priority:
+                credit = self._credit[priority] + seconds * self.pace.rate * GUARANTEED[priority]
+                self._credit[priority] = min(credit, self._most_credit(priority)) if priority in waiting else 0.0
 
     def is_due(self, units: float, priority: Priority) -> bool:
         """Return whether a priority has waited for as long as its guaranteed part takes to bring the units."""

@@ -114,6 +114,8 @@ class Estimate(NamedTuple):
     weight: float
     """How much of its kind it is."""
     units: Mapping[Place, float]
+    requests: int = 1
+    """For how many requests it stands."""
 
 
 class _Average:
@@ -160,7 +162,7 @@ class _Group:
         self.units: dict[Place, float] = {}
 
     def add(self, estimate: Estimate) -> None:
-        self.requests += 1
+        self.requests += estimate.requests
         self.weight += estimate.weight
         for place, units in estimate.units.items():
             self.units[place] = self.units.get(place, 0.0) + units
@@ -195,6 +197,22 @@ class Estimates:
         weight = weight_of(request)
         average = self._averages.get(kind)
         return Estimate(kind, weight, supposed_units(request)) if average is None else average.of(weight)
+
+    def of_chunk(self, request: Request, requests: int, json_bytes: int) -> Estimate:
+        """Return what requests are expected to take that travel together, and are not looked at one by one.
+
+        Args:
+            request: what each of them is, but for its item.
+            requests: how many they are.
+            json_bytes: the length of the JSON of what they write.
+        """
+        kind = Kind(f"{request.operation} together", request.table, None, False, 0)
+        weight = requests * max(1.0, 2.0 * -(-json_bytes // (1024 * requests)))
+        average = self._averages.get(kind)
+        if average is not None:
+            return average.of(weight)._replace(requests=requests)
+        units = weight / 2 if request.writes else requests / 2
+        return Estimate(kind, weight, {Place(request.table, None, request.writes): units}, requests)
 
     def most_of(self, expected: Estimate) -> float | None:
         """Return the most units that a request may take, by what others of its kind took; None if none was answered."""

@@ -121,6 +121,11 @@ class Governor:
         if (before := bucket.changes(now)) is not None:
             self._changes.append((place, bucket, before))
 
+    @property
+    def changed(self) -> bool:
+        """Whether anything else is believed of a bucket than before, of which nobody was told."""
+        return bool(self._changes)
+
     def take_changes(self) -> Sequence[tuple[Place, Bucket, PaceState]]:
         """Return the buckets of which something else is believed than before, each with what that was, once."""
         changes, self._changes = self._changes, []
@@ -180,7 +185,11 @@ class Governor:
 
     def is_short(self, tables: Iterable[str]) -> bool:
         """Return whether refusals have lowered what may be spent of any of these tables."""
-        return any(bucket.pace.lowered for table in tables for bucket in self._buckets.get(table, {}).values())
+        for table in tables:
+            for bucket in self._buckets.get(table, {}).values():  # loops: this is asked of each urgent request
+                if bucket.pace.rate != bucket.pace.ceiling:
+                    return True
+        return False
 
     def delivered_at(self, tables: Iterable[str]) -> float:
         """Return when any of these tables delivered anything last."""
@@ -193,6 +202,50 @@ class Governor:
         needs = self._needs_of(estimate, now)
         hot = self._hot(request, sum(estimate.units.values()), now)
         return Ticket(needs if hot is None else (*needs, hot), priority, estimate)
+
+    def take_chunk(
+        self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float
+    ) -> Ticket | None:
+        """Return the ticket of requests that travel together; None where each has to wait, or to be looked at.
+
+        Args:
+            request: what each of them is, but for its item.
+            requests: how many they are.
+            json_bytes: the length of the JSON of what they write.
+            priority: how urgent they are.
+            now: the time.
+        """
+        if self.is_short((request.table,)):
+            return None
+        estimate = self.estimates.of_chunk(request, requests, json_bytes)
+        needs = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
+        ticket = Ticket(needs, priority, estimate)
+        return ticket if self._line.take_at_once(ticket, now) else None
+
+    def split(self, ticket: Ticket, requests: Sequence[Request]) -> list[Ticket]:
+        """Return the tickets of requests that are looked at one by one after all: each with its part of the units."""
+        tickets: list[Ticket] = []
+        for request in requests:
+            needs = tuple([(bucket, units / len(requests)) for bucket, units in ticket.needs])
+            part = Ticket(needs, ticket.priority, self.estimates.of(request))
+            part.admitted_at = ticket.admitted_at
+            tickets.append(part)
+        ticket.admitted_at = None
+        return tickets
+
+    def delivered(self, place: Place, units: float, requests: int, now: float) -> bool:
+        """Record what an answer reported to requests that waited for nothing; return whether anyone may go by that."""
+        bucket = self.bucket(place, now)
+        pace = bucket.pace
+        pace.served(units, requests, None, now)
+        if pace.rate is None:
+            return False
+        waiting = self._line.waiting_by_bucket()
+        bucket.fill(now, waiting.get(bucket, ()))
+        bucket.give(-units)
+        if pace.rate != pace.ceiling or bucket.state != "known":  # as it is not, while nothing is short
+            self._look_at(place, bucket, now)
+        return bool(waiting)
 
     def _needs_of(self, estimate: Estimate, now: float) -> Needs:
         """Return an estimate in buckets: one value for all who share the estimate, as most items of a load do."""

@@ -161,6 +161,19 @@ class Line:
             self.refill(bucket, now)
             bucket.take(units, ticket.priority)
 
+    def take_at_once(self, ticket: Ticket, now: float) -> bool:
+        """Admit a ticket if nobody waits and all of its units are there; return whether that was so."""
+        if self._queues:
+            return False
+        for bucket, units in ticket.needs:
+            bucket.fill(now)
+            if not bucket.open and bucket.tokens < bucket.needed(units, ticket.priority, due=False):
+                return False
+        ticket.admitted_at = now
+        for bucket, units in ticket.needs:
+            bucket.take(units, ticket.priority)
+        return True
+
     def fill(self, now: float) -> None:
         """Let the buckets that are waited for fill up to now."""
         for bucket, priorities in self._queues.waiting().items():
@@ -177,6 +190,10 @@ class Line:
     def waits_with(self, table: str) -> bool:
         """Return whether anyone waits who asks for a table alone."""
         return any(queue.first.estimate.kind.table == table for queue in self._queues)
+
+    def waiting_by_bucket(self) -> Mapping[Bucket, tuple[Priority, ...]]:
+        """Return each bucket that is waited for, and by whom."""
+        return self._queues.waiting() if self._queues else {}
 
     def refill(self, bucket: Bucket, now: float) -> None:
         """Let one bucket fill up to now."""

@@ -1,0 +1,75 @@
+"""Pacing costs next to nothing while nothing is short: counted in function calls, which no machine's load changes."""
+
+import asyncio
+import sys
+
+import pytest
+
+from dynamap_async import Attr, CapacityPolicy, Model, PartitionKey, Session, Throughput, attr
+
+POLICIES = {
+    "learned": CapacityPolicy(),
+    "known": CapacityPolicy(limits=Throughput(read=10**7, write=10**7)),
+    "none": CapacityPolicy(enabled=False),
+}
+
+
+class Item(Model, table="items"):
+    name: PartitionKey[str]
+    text: Attr[str] = attr(default="")
+
+
+class Ample:
+    """A table that has units for everything."""
+
+    max_connections = 64
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        await asyncio.sleep(0)
+        batch = request.operation == "BatchWriteItem"
+        units = float(len(request.body["RequestItems"]["items"])) if batch else 1.0
+        told = {"TableName": "items", "CapacityUnits": units, "Table": {"CapacityUnits": units}}
+        return {"UnprocessedItems": {}, "ConsumedCapacity": [told]} if batch else {"ConsumedCapacity": told}
+
+
+async def many(session, items):
+    await session.put_many(items)
+
+
+async def one_by_one(session, items):
+    for item in items:
+        await session.put(item)
+
+
+async def calls(policy, write):
+    """Return how many functions are called for each item, when a session is warm."""
+    items = [Item(name=f"{number}", text="x" * 500) for number in range(200)]
+    called = 0
+
+    def count(frame, event, argument):
+        nonlocal called
+        called += event == "call"
+
+    async with Session(transport=Ample(), capacity=policy) as session:
+        await write(session, items)
+        await asyncio.sleep(0.05)  # a second's units are there, as far as these items need them
+        sys.setprofile(count)
+        try:
+            await write(session, items)
+        finally:
+            sys.setprofile(None)
+    return called / len(items)
+
+
+@pytest.mark.parametrize("write", [many, one_by_one])
+@pytest.mark.parametrize("name", ["learned", "known"])
+def test_pacing_costs_about_a_tenth_at_the_most_while_nothing_is_short(virtual_clock, name, write):
+    def measured(policy):
+        with asyncio.Runner(loop_factory=virtual_clock, debug=False) as runner:
+            return runner.run(calls(policy, write))
+
+    assert measured(POLICIES[name]) <= 1.15 * measured(POLICIES["none"])

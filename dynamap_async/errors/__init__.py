@@ -33,6 +33,7 @@ DynamapError
     ├── TableMismatchError          it differs from the models
     ├── PlanHazardError             a plan takes something away, and nobody allowed that
     ├── PlanOutOfDateError          it changed since a plan was made
+    ├── TableProtectedError         it is protected against deletion
     └── TableWaitTimeoutError       it did not reach the state that was waited for
 
 Facts are attributes; a message is one sentence and a remedy.
@@ -91,6 +92,7 @@ from dynamap_async.errors.tables import (
     TableDifference,
     TableError,
     TableMismatchError,
+    TableProtectedError,
     TableWaitTimeoutError,
 )
 from dynamap_async.errors.transactions import (
@@ -173,6 +175,7 @@ __all__ = [
     "TableDifference",
     "TableError",
     "TableMismatchError",
+    "TableProtectedError",
     "TableWaitTimeoutError",
     "ThrottledError",
     "TransactionCanceledError",

@@ -70,6 +70,23 @@ class TableMismatchError(TableError):
         """In what the tables differ from the models."""
 
 
+class TableProtectedError(TableError):
+    """A table is protected against deletion, so it was not deleted."""
+
+    def __init__(self, *, table: str) -> None:
+        """Record the facts of the error.
+
+        Args:
+            table: the full table name.
+        """
+        super().__init__(
+            f"{table} is protected against deletion; if it is to go with all its items, use "
+            "`await session.tables.unprotect(...)` first, or delete(..., force=True)"
+        )
+        self.table = table
+        """The full table name."""
+
+
 class PlanOutOfDateError(TableError):
     """A table is no longer as a plan saw it, so nothing of the plan was carried out."""
 

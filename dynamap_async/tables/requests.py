@@ -42,6 +42,8 @@ class TableDescription:
     """``ENABLED``, ``DISABLED``, or in between; None where the engine does not say."""
     backfilling: frozenset[str] = frozenset()
     """The names of the global indexes that are being filled from the items of the table."""
+    is_protected: bool = False
+    """Whether DynamoDB refuses to delete the table."""
 
     @property
     def is_active(self) -> bool:
@@ -135,6 +137,22 @@ def create_index_request(table: TableSchema, index: IndexSchema) -> Request:
     return Request(operation="UpdateTable", body=body, table=table.name, writes=True, resendable=False)
 
 
+def protection_request(table: str, *, protected: bool) -> Request:
+    """Return the UpdateTable request that turns deletion protection on or off."""
+    body = {"TableName": table, "DeletionProtectionEnabled": protected}
+    return Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
+
+
+def list_request(after: str | None) -> Request:
+    """Return the ListTables request of a page.
+
+    Args:
+        after: the last name of the page before; None for the first page.
+    """
+    body: dict[str, Any] = {} if after is None else {"ExclusiveStartTableName": after}
+    return Request(operation="ListTables", body=body, table="", resendable=True)
+
+
 def definitions(types: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the API's ``AttributeDefinitions`` of attribute names and their types."""
     return [{"AttributeName": name, "AttributeType": kind} for name, kind in types.items()]
@@ -190,6 +208,7 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
             for each in listed[kind]
             if each.get("Backfilling")
         ),
+        is_protected=bool(table.get("DeletionProtectionEnabled")),
     )
 
 

@@ -8,9 +8,11 @@ from typing import Literal
 from dynamap_async.errors import (
     AccessDeniedError,
     OperationError,
+    RequestRejectedError,
     ResourceInUseError,
     ResourceNotFoundError,
     TableMismatchError,
+    TableProtectedError,
 )
 from dynamap_async.executor import Executor, together
 from dynamap_async.models import KeyValue, Model, Table, definition_of
@@ -19,6 +21,7 @@ from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.applying import Applying, Watch, check_plan
+from dynamap_async.tables.asking import Asking
 from dynamap_async.tables.comparison import difference_of, not_managed, seen_of, steps_of
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.missing import MissingParts
@@ -29,7 +32,9 @@ from dynamap_async.tables.requests import (
     create_request,
     description_of,
     is_made,
+    list_request,
     merged,
+    protection_request,
     table_request,
     throughput_request,
 )
@@ -345,6 +350,7 @@ class Tables:
         *models: type[Model] | Table,
         wait: bool = True,
         timeout_seconds: float = 300.0,
+        force: bool = False,
         period: KeyValue | None = None,
     ) -> None:
         """Delete the tables of models, with every item in them.
@@ -353,9 +359,11 @@ class Tables:
             models: models with a table.
             wait: whether to wait until the tables are gone.
             timeout_seconds: how long to wait for each table.
+            force: whether protection against deletion is taken away first.
             period: as for ``create``.
 
         Raises:
+            TableProtectedError: a table is protected against deletion, and ``force`` is not given.
             ResourceNotFoundError: a table does not exist.
             ResourceInUseError: a table is being created or changed.
             TableWaitTimeoutError: a table was not gone in time.
@@ -363,12 +371,94 @@ class Tables:
         Cost: one DeleteTable per table, and DescribeTable until it is gone; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
         """
+        if force:
+            await self.unprotect(*models, timeout_seconds=timeout_seconds, period=period)
         names = [schema.name for schema in self._schemas(models, period)]
         for name in names:
-            await self._executor.send(table_request("DeleteTable", name, writes=True))
+            try:
+                await self._executor.send(table_request("DeleteTable", name, writes=True))
+            except RequestRejectedError as error:
+                found = await self._descriptions.find(name)
+                if found is None or not found.is_protected:
+                    raise
+                raise TableProtectedError(table=name) from error
         if wait:
             for name in names:
                 await self._descriptions.until_gone(name, timeout_seconds)
+
+    async def protect(
+        self, *models: type[Model] | Table, timeout_seconds: float = 300.0, period: KeyValue | None = None
+    ) -> None:
+        """Protect tables against deletion, by anybody; nothing is sent where they are. It returns once they are.
+
+        Args:
+            models: models with a table, or tables; those that share one count as one.
+            timeout_seconds: how long to wait for each table.
+            period: as for ``create``.
+
+        Raises:
+            ResourceNotFoundError: a table does not exist.
+            TableWaitTimeoutError: a table was not changed in time.
+
+        Cost: one DescribeTable per table, one UpdateTable where something changes, and DescribeTable until it is done;
+            no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html
+        """
+        for schema in self._schemas(models, period):
+            await self._set_protection(schema.name, timeout_seconds, protected=True)
+
+    async def unprotect(
+        self, *models: type[Model] | Table, timeout_seconds: float = 300.0, period: KeyValue | None = None
+    ) -> None:
+        """Take protection against deletion away; see ``protect``.
+
+        Args:
+            models: models with a table, or tables; those that share one count as one.
+            timeout_seconds: how long to wait for each table.
+            period: as for ``create``.
+
+        Cost: as for ``protect``.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html
+        """
+        for schema in self._schemas(models, period):
+            await self._set_protection(schema.name, timeout_seconds, protected=False)
+
+    async def names(self, *, prefix: str = "") -> tuple[str, ...]:
+        """Return the full names of all tables whose names begin with the session's prefix, in the order of names.
+
+        Args:
+            prefix: what names begin with after the session's prefix.
+
+        Cost: one ListTables for each 100 tables of the account in the region; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
+        """
+        names: list[str] = []
+        last: str | None = None
+        while True:
+            page = await self._executor.send(list_request(last))
+            names += page.get("TableNames") or ()
+            last = page.get("LastEvaluatedTableName")
+            if last is None:
+                return tuple(sorted(name for name in names if name.startswith(self._prefix + prefix)))
+
+    async def _set_protection(self, name: str, timeout_seconds: float, *, protected: bool) -> None:
+        if (await self._descriptions.get(name)).is_protected is protected:
+            return
+        asking = Asking(self._executor)
+
+        async def passes(_: RequestRejectedError) -> bool:
+            return False
+
+        async def is_done(found: TableDescription | None) -> bool:
+            if found is None:
+                return False
+            if found.is_protected is not protected:
+                await asking.ask("protection", protection_request(name, protected=protected), passes)
+                return False
+            return found.status == "ACTIVE"
+
+        what = "protected" if protected else "without protection"
+        await self._descriptions.until(name, is_done, what=what, timeout_seconds=timeout_seconds)
 
     def _declared(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
         """Return each table of some models, and the library's own if they need it."""

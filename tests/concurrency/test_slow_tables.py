@@ -26,6 +26,7 @@ from dynamap_async.errors import (
     ResourceInUseError,
     ResourceNotFoundError,
     TableMismatchError,
+    TableProtectedError,
     TableWaitTimeoutError,
     TransportError,
 )
@@ -326,3 +327,36 @@ async def test_a_failure_of_the_network_is_no_reason_to_wait_on(opened):
     async with opened(faults) as session:
         with pytest.raises(TransportError):
             await session.tables.ensure(Bare)
+
+
+async def test_a_protected_table_is_deleted_by_force_alone(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.protect(Bare)
+        assert (await session.tables.describe(Bare)).is_protected
+        with pytest.raises(TableProtectedError, match="force=True") as caught:
+            await session.tables.delete(Bare)
+        assert caught.value.table == "tweets"
+        assert slow.log[-1].after == "ACTIVE"
+        await session.tables.delete(Bare, force=True)
+        assert not await session.tables.exists(Bare)
+
+
+async def test_protection_is_sent_where_it_changes_something(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        await session.tables.protect(Bare)
+        before = session.statistics().requests
+        await session.tables.protect(Bare)
+        assert session.statistics().requests - before == 1
+        await session.tables.unprotect(Bare)
+        await session.tables.delete(Bare)
+
+
+async def test_a_change_that_is_under_way_is_waited_for_before_protection(opened):
+    async with opened() as session:
+        await session.tables.create(Bare, throughput=Throughput(read=5, write=5))
+        await session.tables.update_throughput(Bare, throughput=Throughput(read=9, write=9), wait=False)
+        await session.tables.protect(Bare)
+        found = await session.tables.describe(Bare)
+    assert (found.is_protected, found.schema.throughput) == (True, Throughput(read=9, write=9))

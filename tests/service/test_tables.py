@@ -1,5 +1,6 @@
 """Tables made from models on real engines, described, and deleted again."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -24,9 +25,11 @@ from dynamap_async.errors import (
     ResourceInUseError,
     ResourceNotFoundError,
     SessionStateError,
+    TableProtectedError,
 )
 from dynamap_async.models import definition_of
 from dynamap_async.request import Request
+from dynamap_async.tables.requests import create_request
 
 pytestmark = pytest.mark.asyncio
 
@@ -204,3 +207,31 @@ async def test_tables_of_a_closed_session_are_refused(engine):
     session: Session = engine.session()
     with pytest.raises(SessionStateError):
         await session.tables.exists(Plain)
+
+
+async def test_a_protected_table_is_not_deleted(session):
+    await session.tables.create(Plain)
+    await session.tables.protect(Plain)
+    assert (await session.tables.describe(Plain)).is_protected
+    with pytest.raises(TableProtectedError):
+        await session.tables.delete(Plain)
+    await session.tables.delete(Plain, force=True)
+    assert not await session.tables.exists(Plain)
+
+
+async def test_the_names_of_all_tables_of_the_session_s_prefix_are_listed(session, engine):
+    await session.tables.create(Plain, Provisioned)
+    prefix = session._runner.context.table_prefix
+    assert await session.tables.names() == (f"{prefix}plain", f"{prefix}provisioned")
+    assert await session.tables.names(prefix="plai") == (f"{prefix}plain",)
+
+
+async def test_names_are_listed_over_several_pages(session):
+    await session.tables.create(Tweet)
+    schema = definition_of(Plain).require_table("listed")
+    prefix = session._runner.context.table_prefix
+    for number in range(101):
+        name = f"{prefix}many-{number:03}"
+        request = create_request(replace(schema, name=name), throughput=None, tags={})
+        await session._executor.send(request)
+    assert len(await session.tables.names(prefix="many-")) == 101

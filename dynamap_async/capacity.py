@@ -54,7 +54,7 @@ Table: TypeAlias = type[Model] | TableSchema
 def item_size(item: Item) -> int:
     """Return the size of an item in bytes, as capacity units and the limit of 400 KB count it.
 
-    The names of the attributes count as well as their values, in UTF-8; see docs/explanation/capacity.md.
+    The names of the attributes count as well as their values, in UTF-8; see docs/reference/capacity-units.md.
 
     Args:
         item: an instance is measured as ``put`` would store it, except for what a session sets when it writes, such as

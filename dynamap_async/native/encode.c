@@ -2,8 +2,8 @@
 
    It is made of what `dynamap_async.codec` says of the usual values of types, and writes what its converters give. What
    is not usual is given to its converter, and what that gives is written. Where that raises, a value is missing, or
-   DynamoDB would not take the item, the whole item is left to the converters: None is given in its place. So no error is
-   judged here, and what is judged here is what is usual. */
+   DynamoDB would not take the item, the whole item is left to the converters: None is given in its place. So no error
+   is judged here, and what is judged here is what is usual. */
 
 #include "output.h"
 #include "parts.h"
@@ -680,8 +680,8 @@ write_parts(Item *item, Type *type, PyObject *values, Py_ssize_t each, PyObject 
 static int make_type(Type *type, PyObject *described);
 static void free_type(Type *type);
 
-/* Take (name, stored name, that and a colon as JSON, its size, type, whether None is not given to it, what None is, and of
-   an item's own parts whether they are kept). */
+/* Take (name, stored name, that and a colon as JSON, its size, type, whether None is not given to it, what None is, and
+   of an item's own parts whether they are kept). */
 static int
 make_part(Part *part, PyObject *described)
 {
@@ -731,8 +731,8 @@ static const struct {
     {"text", TEXT},       {"texts", TEXTS},     {"uuid", UUID},
 };
 
-/* Take (kind, type of Python or None, what encodes, the only texts or None, inner types, parts). A kind that is not known
-   here is its converter's. */
+/* Take (kind, type of Python or None, what encodes, the only texts or None, inner types, parts). A kind that is not
+   known here is its converter's. */
 static int
 make_type(Type *type, PyObject *described)
 {

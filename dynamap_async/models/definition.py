@@ -24,7 +24,6 @@ from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
 from dynamap_async.models.settings import SETTINGS, Settings, marked_upgrades
-from dynamap_async.models.sharing.collisions import check_collisions
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.membership import (
     check_bases,
@@ -311,6 +310,8 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     }
     made = Definition(model, fields, items, table, names, **more)
     if kinds is not None and kinds.kind is not None:
+        from dynamap_async.models.sharing.collisions import check_collisions  # for shared tables only
+
         check_collisions(kinds, made.key_fields(), _known)
     return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 import sys
@@ -220,6 +219,13 @@ def _annotations(namespace: dict[str, Any]) -> dict[str, Any]:
     return found or {}
 
 
+def closest(name: str, names: Collection[str]) -> list[str]:
+    """Return the one of some names that a mistyped one is most like, in a list; an empty list where none is."""
+    import difflib  # only for messages of errors
+
+    return difflib.get_close_matches(name, names, 1)
+
+
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
     """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
     known = {*ConfigDict.__annotations__, *Settings._fields} - {"shared"}
@@ -227,7 +233,7 @@ def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: d
     for keyword in keywords:
         if keyword in known or keyword.startswith("_") or own_hook:
             continue
-        close = difflib.get_close_matches(keyword, known, 1)
+        close = closest(keyword, known)
         hint = f"; did you mean {close[0]}?" if close else f"; known are {', '.join(sorted(known))}"
         raise ModelDefinitionError(f"class {name}(..., {keyword}=...): unknown class keyword{hint}", model=name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ from dynamap_async import limits
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import Role
-from dynamap_async.models.settings import SETTINGS, Settings, check_name, fault
+from dynamap_async.models.settings import SETTINGS, Settings, check_name, closest, fault
 from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema, Throughput
 
 
@@ -192,7 +191,7 @@ def _field(model: type[Any], index: str, name: object, fields: Mapping[str, Fiel
         return fields[name]
     if not isinstance(name, str):
         raise fault(model.__name__, f"names fields as text, such as {next(iter(fields))!r}, not {name!r}", index)
-    close = difflib.get_close_matches(name, fields, 1)
+    close = closest(name, fields)
     hint = f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(fields)}"
     raise fault(model.__name__, f"names the field {name!r}, which {model.__name__} does not have; {hint}", index)
 

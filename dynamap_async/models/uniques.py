@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from dynamap_async import limits
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import Role
-from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, fault
+from dynamap_async.models.settings import INDEXES, SETTINGS, Settings, closest, fault
 from dynamap_async.request import canonical
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
@@ -145,7 +144,7 @@ def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, Fie
     if not isinstance(name, str):
         raise fault(model.__name__, f"names fields as text, such as {next(iter(fields))!r}, not {name!r}", unique)
     if name not in fields:
-        close = difflib.get_close_matches(name, fields, 1)
+        close = closest(name, fields)
         hint = f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(fields)}"
         raise fault(model.__name__, f"names the field {name!r}, which {model.__name__} does not have; {hint}", unique)
     plan = fields[name]

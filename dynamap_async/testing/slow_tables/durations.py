@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
@@ -42,7 +42,7 @@ class Durations:
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
             value: Any = getattr(self, name)
-            parts: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
+            parts = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
             numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in parts)
             if not parts or not numbers or any(each < 0 for each in parts):
                 raise ConfigurationError(

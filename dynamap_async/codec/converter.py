@@ -77,6 +77,12 @@ class Converter:
 
     __slots__ = ("decode", "decode_parts", "encode", "label", "tags", "types", "usual")
 
+    in_one_form: bool = True
+    """Whether values are found in the form only that they are written in."""
+
+    ordered: bool = True
+    """Whether stored values may be asked for by their order."""
+
     def __init__(
         self,
         *,
@@ -164,6 +170,11 @@ class Converter:
     def member(self) -> Converter | None:
         """The converter of a set's or list's members; None where the type has none."""
         return None
+
+    @property
+    def forms(self) -> tuple[Converter, ...]:
+        """The converters of all forms in which values are found; the first is the one that they are written in."""
+        return (self,)
 
     @property
     def levels(self) -> int | None:

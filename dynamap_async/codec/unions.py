@@ -27,7 +27,7 @@ _NULL: Final[frozenset[Tag]] = frozenset(("NULL",))
 class Union(Converter):
     """A converter of values of several types."""
 
-    __slots__ = ("members", "shared_tags")
+    __slots__ = ("in_one_form", "members", "shared_tags")
 
     def __init__(self, members: Sequence[Converter], *, shared_tags: frozenset[Tag], **contract: Any) -> None:
         super().__init__(**contract)
@@ -35,6 +35,7 @@ class Union(Converter):
         """The alternatives."""
         self.shared_tags: frozenset[Tag] = shared_tags
         """Stored types that several members use, so that they read back as plain values."""
+        self.in_one_form = len(self.members) > 1 or self.members[0].in_one_form
 
     def encode_compared(self, value: Any) -> AttributeValue:
         """Return what the alternative gives that takes values of the type, if only one does."""
@@ -71,6 +72,11 @@ class Union(Converter):
         """The members of the alternatives that have members."""
         found = [inner for each in self.members if (inner := each.member) is not None]
         return _either(found) if found else None
+
+    @property
+    def forms(self) -> tuple[Converter, ...]:
+        """Those of the only alternative to None."""
+        return (self,) if self.in_one_form else self.members[0].forms
 
     @property
     def levels(self) -> int | None:

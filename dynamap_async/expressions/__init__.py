@@ -21,7 +21,7 @@ from dynamap_async.expressions.conditions import (
     paths_in,
 )
 from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Readable, Selectable, at, path, path_of
-from dynamap_async.expressions.paths import Path
+from dynamap_async.expressions.paths import Path, undeclared
 from dynamap_async.expressions.render import Placeholders, render_condition, render_projection, shape_of
 from dynamap_async.expressions.shapes import RenderedMembers, Values, shape_and_values, update_shape_and_values
 from dynamap_async.expressions.sources import Arithmetic, Longer, Made, Start, amount, is_number, source_of
@@ -98,5 +98,6 @@ __all__ = [
     "shape_and_values",
     "shape_of",
     "source_of",
+    "undeclared",
     "update_shape_and_values",
 ]

@@ -40,7 +40,7 @@ def compare(comparator: Comparator, left: Path | Size, right: object) -> Conditi
     """
     if isinstance(right, Path | Size):
         return Comparison(comparator, left, _comparable(left, right))
-    return Comparison(comparator, left, _ordered(left, right))
+    return _any_of([Comparison(comparator, left, each) for each in _ordered(left, right)])
 
 
 def equal(left: Path | Size, right: object) -> Condition:
@@ -48,7 +48,10 @@ def equal(left: Path | Size, right: object) -> Condition:
     if isinstance(right, Path | Size):
         return Comparison("=", left, _comparable(left, right))
     absent = _reads_as(left, right)
-    return absent if absent is not None else Comparison("=", left, _constant(left, right))
+    if absent is not None:
+        return absent
+    values = _constants(left, right)
+    return Comparison("=", left, values[0]) if len(values) == 1 else In(left, values)
 
 
 def unequal(left: Path | Size, right: object) -> Condition:
@@ -59,7 +62,10 @@ def unequal(left: Path | Size, right: object) -> Condition:
     if isinstance(right, Path | Size):
         return Comparison("<>", left, _comparable(left, right))
     absent = _reads_as(left, right)
-    return ~absent if absent is not None else Comparison("<>", left, _constant(left, right))
+    if absent is not None:
+        return ~absent
+    values = _constants(left, right)
+    return Comparison("<>", left, values[0]) if len(values) == 1 else ~In(left, values)
 
 
 def between(operand: Path | Size, low: object, high: object) -> Condition:
@@ -69,15 +75,16 @@ def between(operand: Path | Size, low: object, high: object) -> Condition:
         ExpressionError: low is above high, or the operand's type has no order.
         EncodeError: an end is not of the operand's type.
     """
-    bounds = _ordered(operand, low), _ordered(operand, high)
-    start, end = (order_key(bound.stored) for bound in bounds)
-    if start[0] != end[0]:
-        raise ExpressionError(
-            f"{operand}.between({low!r}, {high!r}): the two ends are stored as {start[0]} and {end[0]}"
-        )
-    if start > end:
-        raise ExpressionError(f"{operand}.between({low!r}, {high!r}): the low end is above the high end")
-    return Between(operand, *bounds)
+    ranges = list(zip(_ordered(operand, low), _ordered(operand, high), strict=True))
+    for bounds in ranges:
+        start, end = (order_key(bound.stored) for bound in bounds)
+        if start[0] != end[0]:
+            raise ExpressionError(
+                f"{operand}.between({low!r}, {high!r}): the two ends are stored as {start[0]} and {end[0]}"
+            )
+        if start > end:
+            raise ExpressionError(f"{operand}.between({low!r}, {high!r}): the low end is above the high end")
+    return _any_of([Between(operand, *bounds) for bounds in ranges])
 
 
 def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
@@ -90,7 +97,14 @@ def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
     if not 1 <= len(values) <= IN_OPERANDS:
         raise ExpressionError(f"{operand}.is_in() takes 1 to {IN_OPERANDS} values, not {len(values)}")
     absent = [condition for value in values if (condition := _reads_as(operand, value)) is not None]
-    present = tuple(_constant(operand, value) for value in values if _reads_as(operand, value) is None)
+    present = tuple(
+        constant for value in values if _reads_as(operand, value) is None for constant in _constants(operand, value)
+    )
+    if len(present) > IN_OPERANDS:
+        raise ExpressionError(
+            f"{operand}.is_in() asks for {len(present)} values, as {operand} has several stored forms; DynamoDB takes "
+            f"{IN_OPERANDS}, so give fewer"
+        )
     parts: list[Condition] = [In(operand, present)] if present else []
     for condition in absent:
         parts += [
@@ -116,26 +130,56 @@ def _reads_as(operand: Operand, value: object) -> Condition | None:
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
-def _constant(operand: Path | Size, value: object) -> Value:
+def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
+    """Return a constant in each of the operand's stored forms."""
     if isinstance(operand, Path):
-        return Value(operand.encode(value))
+        if operand.converter.in_one_form:
+            return (Value(operand.encode(value)),)
+        return tuple([Value(stored) for stored in operand.encode_each(value)])
     if isinstance(value, bool) or not isinstance(value, int):
         raise ExpressionError(f"{operand} is a whole number; it cannot be compared with {value!r}")
-    return Value(encode_any(value))
+    return (Value(encode_any(value)),)
 
 
-def _ordered(operand: Path | Size, value: object) -> Value:
+def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
+    """Return a constant that has an order in each of the operand's stored forms, one for each."""
     if value is None:
         raise ExpressionError(f"{operand} cannot be ordered against None: use .missing() or .exists()")
-    constant = _constant(operand, value)
-    if not _ORDERED & constant.stored.keys():
-        raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
-    return constant
+    constants = _in_order(operand, value) if isinstance(operand, Path) else _constants(operand, value)
+    for constant in constants:
+        if not _ORDERED & constant.stored.keys():
+            raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
+    return constants
+
+
+def _in_order(path: Path, value: object) -> tuple[Value, ...]:
+    """Return a constant in each of a path's stored forms, all of which sort as the values do."""
+    if path.converter.in_one_form:
+        return (Value(path.encode(value)),)
+    forms = path.converter.forms
+    if not all(form.ordered for form in forms):
+        kinds = " or ".join(dict.fromkeys(tag for form in forms if not form.ordered for tag in sorted(form.tags)))
+        raise ExpressionError(
+            f"{path} is also stored as {kinds}, which does not sort as its values do: ask for values with == or "
+            "is_in(), or compare what was read"
+        )
+    return tuple([Value(path.encode(value, form)) for form in forms])
+
+
+def _any_of(conditions: list[Condition]) -> Condition:
+    """Return the condition that one of these holds."""
+    return conditions[0] if len(conditions) == 1 else Or(tuple(conditions))
 
 
 def _comparable(left: Path | Size, right: Path | Size) -> Path | Size:
     if left == right:
         raise ExpressionError(f"{left} is compared with itself, which DynamoDB refuses")
+    for operand in (left, right):
+        if isinstance(operand, Path) and not operand.converter.in_one_form:
+            raise ExpressionError(
+                f"{operand} has several stored forms, so it is not compared with another field, which may be stored in "
+                "another form; compare what was read"
+            )
     stored = [operand.converter.tags if isinstance(operand, Path) else {"N"} for operand in (left, right)]
     if stored[0].isdisjoint(stored[1]):
         kinds = [operand.converter.label if isinstance(operand, Path) else "int" for operand in (left, right)]

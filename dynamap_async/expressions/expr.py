@@ -12,13 +12,13 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.codec import encode_any, refusal
+from dynamap_async.codec import Converter, encode_any, refusal
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.expressions.changes import Changeable
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
-from dynamap_async.expressions.conditions import Condition, Function, Size, Value, path_in
-from dynamap_async.expressions.paths import Path
-from dynamap_async.wire import Tag
+from dynamap_async.expressions.conditions import Condition, Function, Or, Size, Value, path_in
+from dynamap_async.expressions.paths import Path, undeclared
+from dynamap_async.wire import AttributeValue, Tag
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -65,13 +65,13 @@ class Readable(Generic[T_co]):
         path = path_in(self._operand, "begins_with")
         # Whatever the checkers say, a program may pass anything.
         wanted: object = prefix
-        if not path.converter.tags & {"S", "B"}:
+        if not all(form.tags & {"S", "B"} for form in path.converter.forms):
             raise ExpressionError(
                 f"{path} holds {path.converter.label}, and begins_with() is for fields that are stored as text or "
                 "binary data"
             )
         if not isinstance(wanted, str | bytes) or not path.converter.tags & (stored := encode_any(wanted)).keys():
-            raise ExpressionError(f"{path}.begins_with(): {refusal(_part_of(path), wanted).reason}")
+            raise ExpressionError(f"{path}.begins_with(): {refusal(_part_of(path.converter), wanted).reason}")
         return Function("begins_with", path, (Value(stored),))
 
 
@@ -200,22 +200,11 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
             EncodeError: the member is of another type than the field's members.
         """
         path = path_in(self._operand, "contains")
-        member = path.converter.member
-        if member is not None:
-            try:
-                stored = member.encode_compared(part)
-            except EncodeError as error:
-                raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
-        elif isinstance(part, str | bytes) and path.converter.tags & (stored := encode_any(part)).keys():
-            pass
-        else:
-            if path.converter.tags & {"S", "B"}:
-                raise ExpressionError(f"{path}.contains(): {refusal(_part_of(path), part).reason}")
-            problem = "which has no parts"
-            if "L" in path.converter.tags:  # a tuple
-                problem = f"whose positions have types of their own; compare one, as in {path}[0] == {part!r}"
-            raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
-        return Function("contains", path, (Value(stored),))
+        if path.converter.in_one_form:
+            return Function("contains", path, (Value(_contained(path, path.converter, part)),))
+        forms = path.converter.forms
+        conditions = [Function("contains", path, (Value(_contained(path, form, part)),)) for form in forms]
+        return Or(tuple(conditions))
 
     if TYPE_CHECKING:
 
@@ -319,16 +308,24 @@ def at(path: Path) -> Expr[Any] | DocumentPath:
     return DocumentPath(path) if path.converter.document else Expr(path)
 
 
-def path(document: type[D], /) -> Expr[D]:
-    """Return the operators of a nested document as a whole: ``path(Tweet.address).exists()``.
+@overload
+def path(field: str, /) -> Expr[Any]: ...
+@overload
+def path(field: type[D], /) -> Expr[D]: ...
+def path(field: object, /) -> Expr[Any]:
+    """Return the operators of a nested document as a whole, or of a stored attribute that no model declares.
+
+    ``path(Tweet.address).exists()`` asks for the document. ``path("old_name")`` names an attribute as it is stored, in
+    conditions, updates and ``select`` of any model that does not declare it; values are stored, and read, by their own
+    type, as those of a field of type Any.
 
     Args:
-        document: a field that holds a nested model, such as ``Tweet.address``.
+        field: a field that holds a nested model, such as ``Tweet.address``, or the stored name of an attribute.
 
     Raises:
-        ExpressionError: it names no field.
+        ExpressionError: it names no field, or no attribute can have this name.
     """
-    return Expr(path_of(document))
+    return Expr(undeclared(field) if isinstance(field, str) else path_of(field))
 
 
 def path_of(expression: object) -> Path:
@@ -354,9 +351,29 @@ def _no_attribute(path: Path, name: str) -> str:
     )
 
 
-def _part_of(path: Path) -> str:
+def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
+    """Return what a text, a set or a list at a path may contain, where it is stored in this form."""
+    member = form.member
+    if member is not None:
+        try:
+            return member.encode_compared(part)
+        except EncodeError as error:
+            raise error.at(f"{path.spelled}.contains()", model=path.owner.__name__) from None
+    if isinstance(part, str | bytes) and form.tags & (stored := encode_any(part)).keys():
+        return stored
+    if form.tags & {"S", "B"}:
+        raise ExpressionError(f"{path}.contains(): {refusal(_part_of(form), part).reason}")
+    problem = "which has no parts"
+    if "L" in form.tags:  # a tuple
+        problem = f"whose positions have types of their own; compare one, as in {path}[0] == {part!r}"
+    elif form is not path.converter:
+        problem = f"also stored as {' or '.join(sorted(form.tags))}, which has no parts"
+    raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
+
+
+def _part_of(form: Converter) -> str:
     """Return the type of what a text or binary value can begin with, or contain."""
-    return " or ".join(name for tag, name in (("S", "str"), ("B", "bytes")) if tag in path.converter.tags)
+    return " or ".join(name for tag, name in (("S", "str"), ("B", "bytes")) if tag in form.tags)
 
 
 def _operand_or_value(value: object) -> object:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.codec import EMPTY_SET, Converter
+from dynamap_async.codec import EMPTY_SET, Converter, anything
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.limits import PATH_DEPTH
+from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, PATH_DEPTH
 from dynamap_async.wire import AttributeValue
 
 Forms: TypeAlias = tuple[AttributeValue | None, ...]
@@ -17,12 +17,16 @@ Forms: TypeAlias = tuple[AttributeValue | None, ...]
 _SET_TAGS: Final = frozenset(("SS", "NS", "BS"))
 
 
+class Undeclared:
+    """Stands for the model of a path whose attribute no model declares: ``path("old_name")``."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
     """One attribute of a model's items, or a part inside it."""
 
     owner: type[Any]
-    """The model class that the path was spelled with."""
+    """The model class that the path was spelled with, or ``Undeclared``."""
 
     steps: tuple[str | int, ...]
     """Stored names, map keys and list positions, outermost first."""
@@ -43,13 +47,18 @@ class Path:
     """Whether a step is a map key or a list position that the program gave, and not a field that a class declares."""
 
     def __str__(self) -> str:
-        return f"{self.owner.__name__}.{self.spelled}"
+        return f"{self.owner.__name__}.{self.spelled}" if self.is_declared else self.spelled
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Path) and (self.owner, self.steps) == (other.owner, other.steps)
 
     def __hash__(self) -> int:
         return hash((self.owner, self.steps))
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether a model declares the attribute; otherwise only its stored name is known."""
+        return self.owner is not Undeclared
 
     @property
     def attribute(self) -> str:
@@ -84,7 +93,7 @@ class Path:
                 f"{self} holds {self.converter.label}, which has no part {part!r}", expression=spelled
             )
         if len(self.steps) == PATH_DEPTH:
-            raise ExpressionError(f"{self.owner.__name__}.{spelled} is deeper than {PATH_DEPTH} levels")
+            raise ExpressionError(f"{replace(self, spelled=spelled)} is deeper than {PATH_DEPTH} levels")
         step, converter = found
         given = self.has_given_steps or not self.converter.document
         return Path(self.owner, (*self.steps, step), spelled, converter, has_given_steps=given)
@@ -94,13 +103,49 @@ class Path:
         child = self.child(name)
         return replace(child, spelled=f"{self.spelled}.{name}")
 
-    def encode(self, value: object) -> AttributeValue:
+    def encode(self, value: object, form: Converter | None = None) -> AttributeValue:
         """Return a value that the one at this path is compared with, in its stored form.
+
+        Args:
+            value: the value.
+            form: the form; None takes that in which values are written.
+
+        Raises:
+            EncodeError: the value is not of the field's type, or has no such form.
+        """
+        try:
+            return (form or self.converter).encode_compared(value)
+        except EncodeError as error:
+            raise error.at(self.spelled, model=self.owner.__name__) from None
+
+    def encode_each(self, value: object) -> tuple[AttributeValue, ...]:
+        """Return the stored forms of a value that the one at this path is compared with, that which is written first.
 
         Raises:
             EncodeError: the value is not of the field's type.
         """
-        try:
-            return self.converter.encode_compared(value)
-        except EncodeError as error:
-            raise error.at(self.spelled, model=self.owner.__name__) from None
+        first = self.encode(value)
+        others: list[AttributeValue] = []
+        for form in self.converter.forms[1:]:
+            try:
+                stored = form.encode_compared(value)
+            except EncodeError:  # so that no item holds it in this form
+                continue
+            if stored != first and stored not in others:
+                others.append(stored)
+        return first, *others
+
+
+def undeclared(name: str) -> Path:
+    """Return the path of a stored attribute that no model declares: nothing is known of its values.
+
+    Args:
+        name: the stored name.
+
+    Raises:
+        ExpressionError: no attribute can have it.
+    """
+    if not 0 < len(name.encode()) <= ATTRIBUTE_NAME_BYTES:
+        raise ExpressionError(f"path({name[:40]!r}): the stored name of an attribute is 1 to 65,535 bytes long")
+    # The name is one that a program gave, so that nothing is kept by it.
+    return Path(Undeclared, (name,), f"path({name!r})", anything(), has_given_steps=True)

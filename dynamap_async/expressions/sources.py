@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
-from dynamap_async.codec import ALL_TAGS
+from dynamap_async.codec import ALL_TAGS, Converter
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.conditions import Size, Value, path_in
@@ -187,12 +187,19 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
 
 def _fitting(path: Path, target: Path) -> Path:
     mine, other = target.converter, path.converter
-    if other.tags <= mine.tags and (object in mine.types or set(other.types) <= {*mine.types, type(None)}):
+    if not path.is_declared:  # nobody but the program knows what it holds
+        return path
+    if _tags(other) <= _tags(mine) and (object in mine.types or set(other.types) <= {*mine.types, type(None)}):
         return path
     raise ExpressionError(
         f"{target} holds {mine.label}, so it cannot be set from {path}, which holds {other.label}",
         expression=str(target),
     )
+
+
+def _tags(converter: Converter) -> frozenset[str]:
+    """Return every stored type that values are found in."""
+    return frozenset(tag for form in converter.forms for tag in form.tags) | converter.tags
 
 
 def _start(start: Start, target: Path, encode: Encode) -> FunctionCall:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from dynamap_async import limits
-from dynamap_async.codec import EPOCH_SECONDS, StoredForm
+from dynamap_async.codec import ALL_TAGS, EPOCH_SECONDS, StoredForm
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.assigned import PRESENCE, Assigned
@@ -189,6 +189,19 @@ def check_attr(model: type[BaseModel]) -> None:
                     "JSON_TEXT, or make a StoredForm",
                     name,
                 )
+            others: tuple[object, ...] = each.others  # whatever the checkers say
+            wrong = [form for form in others if not _is_form(form)]
+            if wrong:
+                raise fault(
+                    model.__name__,
+                    f"attr(also_stored_as={wrong[0]!r}) is no stored form; take a StoredForm, or a stored type: "
+                    f"{', '.join(sorted(ALL_TAGS))}",
+                    name,
+                )
+
+
+def _is_form(form: object) -> bool:
+    return isinstance(form, StoredForm) or (isinstance(form, str) and form in ALL_TAGS)
 
 
 def _check_stored_names(model: type[Any], fields: Mapping[str, FieldPlan]) -> None:

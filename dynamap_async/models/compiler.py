@@ -34,7 +34,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from dynamap_async import codec
-from dynamap_async.codec import MISFITS, Converter, Deferred, Nested
+from dynamap_async.codec import MISFITS, Converter, Deferred, Nested, StoredForm
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.annotations import (
     Metadata,
@@ -56,7 +56,7 @@ from dynamap_async.models.callers import local_classes, warn_caller
 from dynamap_async.models.containers import container
 from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, then
 from dynamap_async.models.json_text import json_dump
-from dynamap_async.models.markers import OURS, Role, StoredAs, stored_name
+from dynamap_async.models.markers import OURS, Role, StoredAs, other_forms, stored_name
 from dynamap_async.models.nested import nested
 from dynamap_async.models.pydantic_types import Adapter, expects_values, has_own_schema, needs_values, through
 from dynamap_async.models.settings import fault
@@ -324,9 +324,45 @@ class TypeCompiler:
 
     def field(self, annotation: Any, metadata: Metadata, *, key: bool = False) -> Converter:
         """Return the converter of a field, None aside."""
+        others = other_forms(metadata)
+        if not others:
+            return self._written(annotation, metadata, key=key)
+        if not self.exact:  # which form a value has is told by what it reads as
+            return self.exactly.field(annotation, metadata, key=key)
+        first = self._written(annotation, metadata, key=key)
+        return codec.SeveralForms([first, *(self._found(each, annotation, metadata, first) for each in others)])
+
+    def _written(self, annotation: Any, metadata: Metadata, *, key: bool) -> Converter:
+        """Return the converter of the form in which a field is written."""
         for each in metadata:
             if isinstance(each, StoredAs) and each.form is not None:
                 return self._in_form(each.form, annotation, metadata)
+        return self._usual(annotation, metadata, key=key)
+
+    def _found(self, form: StoredForm | Tag, annotation: Any, metadata: Metadata, first: Converter) -> Converter:
+        """Return the converter of another form in which a field is found.
+
+        Raises:
+            UnstorableTypeError: its values have no such form, or it is the one in which they are written.
+        """
+        if isinstance(form, StoredForm):
+            return self._in_form(form, annotation, metadata)
+        usual = self._usual(annotation, metadata, key=False)
+        if form in first.tags:
+            raise UnstorableTypeError(
+                f"has also_stored_as={form!r}, which is how it is stored anyway; for another text or number of the "
+                "same type make a StoredForm"
+            )
+        found = usual if form in usual.tags else codec.in_type(usual, form)
+        if found is None:
+            raise UnstorableTypeError(
+                f"has also_stored_as={form!r}, and nobody knows how {usual.label} is written as {form}; make a "
+                "StoredForm that says it"
+            )
+        return found
+
+    def _usual(self, annotation: Any, metadata: Metadata, *, key: bool) -> Converter:
+        """Return the converter of a field in its type's own form."""
         if Role.TIME_TO_LIVE in metadata:
             kind = bare(without_none(annotation))
             return codec.integer() if kind is int else codec.stored_as(codec.EPOCH_SECONDS, label=name_of(kind))

@@ -148,7 +148,25 @@ def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[s
         name: _plan(name, info, exact, lax, in_key=name in key_fields)
         for name, info in model.__pydantic_fields__.items()
     }
+    _check_forms(model, plans, key_fields)
     return {**plans, **{name: plans[name]._replace(mutability=Mutability.SHARED) for name in _demanded(plans.values())}}
+
+
+def _check_forms(model: type[BaseModel], plans: Mapping[str, FieldPlan], key_fields: frozenset[str]) -> None:
+    """Raise ModelDefinitionError for a field with several stored forms that has to have one."""
+    for plan in plans.values():
+        if plan.converter.in_one_form:
+            continue
+        keys = [each.name for each in plans.values() if each.template is not None and plan.name in each.template.names]
+        if plan.name in key_fields or plan.role in (Role.PARTITION_KEY, Role.SORT_KEY):
+            problem = "is part of a key, whose values have one type"
+        elif keys:
+            problem = f"is a part of the key {keys[0]}, which is made of it in one way"
+        elif plan.role in (Role.TIME_TO_LIVE, Role.VERSION) or (plan.assigned is not None and plan.assigned.write_id):
+            problem = f"is a {plan.role.value}" if plan.assigned is None else "is a write id"
+        else:
+            continue
+        raise fault(model.__name__, f"has also_stored_as, but {problem}; drop also_stored_as", plan.name)
 
 
 def _demanded(plans: Collection[FieldPlan]) -> set[str]:

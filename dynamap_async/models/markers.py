@@ -6,12 +6,12 @@ At run time ``PartitionKey[str]`` is ``Annotated[str, Role.PARTITION_KEY]``, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from types import EllipsisType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, overload
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic.fields import FieldInfo
@@ -22,6 +22,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
 from dynamap_async.models.templates import DeclaredTemplate, OnlyWhen
+from dynamap_async.wire import Tag
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 P = TypeVar("P")
+
+OtherForms: TypeAlias = StoredForm | Tag | tuple[StoredForm | Tag, ...]
+"""What ``attr(also_stored_as=...)`` takes."""
 
 
 class Role(Enum):
@@ -49,6 +53,8 @@ class StoredAs:
     form: StoredForm | None = None
     stored: bool = True
     """Whether the field is an attribute of its own; otherwise it is stored in a templated key only."""
+    others: tuple[StoredForm | Tag, ...] = ()
+    """The forms in which values are found too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,11 @@ def stored_name(name: str, info: FieldInfo) -> str:
         if isinstance(each, StoredAs) and each.name is not None:
             return each.name
     return name
+
+
+def other_forms(metadata: Iterable[Any]) -> tuple[StoredForm | Tag, ...]:
+    """Return the forms in which a field's values are found too: ``attr(also_stored_as=...)``."""
+    return next((each.others for each in metadata if isinstance(each, StoredAs) and each.others), ())
 
 
 def stored_form(info: FieldInfo) -> StoredForm | None:
@@ -186,6 +197,7 @@ if TYPE_CHECKING:
         shards: int | Shards | None = None,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> Any: ...
@@ -196,6 +208,7 @@ if TYPE_CHECKING:
         shards: int | Shards | None = None,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
@@ -206,6 +219,7 @@ if TYPE_CHECKING:
         shards: int | Shards | None = None,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
@@ -217,6 +231,7 @@ if TYPE_CHECKING:
         init: Literal[False] = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[int]: ...
@@ -227,6 +242,7 @@ if TYPE_CHECKING:
         default: EllipsisType,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[int]: ...
@@ -237,6 +253,7 @@ if TYPE_CHECKING:
         init: Literal[False] = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
@@ -247,6 +264,7 @@ if TYPE_CHECKING:
         default: EllipsisType,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
@@ -257,6 +275,7 @@ if TYPE_CHECKING:
         init: Literal[False] = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
@@ -267,6 +286,7 @@ if TYPE_CHECKING:
         default: EllipsisType,
         name: str | None = None,
         stored_as: StoredForm | None = None,
+        also_stored_as: OtherForms = (),
         alias: str | None = None,
         description: str | None = None,
     ) -> _Given[T]: ...
@@ -303,6 +323,7 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
     shards: int | Shards | None = None,
     name: str | None = None,
     stored_as: StoredForm | None = None,
+    also_stored_as: OtherForms = (),
     alias: str | None = None,
     description: str | None = None,
 ) -> Any:
@@ -328,6 +349,9 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
             how many there were before.
         name: the stored attribute's name, where it differs from the field's.
         stored_as: another stored form than the type's own, for tables that exist already.
+        also_stored_as: forms in which some items of such a table hold the value, beside the one in which it is written:
+            a ``StoredForm``, the letters of a stored type, such as ``"S"`` for numbers that are text, or a tuple of
+            these. Reads take each, and conditions ask for each. Not for keys and their parts.
         alias: the name that Pydantic takes and gives in JSON; it does not change what is stored.
         description: the field's text in JSON schemas.
     """
@@ -340,7 +364,8 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
         # A factory, because a JSON schema would show a default.
         default, given["default_factory"], given["validate_default"] = PydanticUndefined, unassigned, True
     field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})
-    field.metadata.append(StoredAs(name, stored_as, stored))
+    others = also_stored_as if isinstance(also_stored_as, tuple) else (also_stored_as,)
+    field.metadata.append(StoredAs(name, stored_as, stored, others))
     if assigned.arguments:
         field.metadata.append(assigned)
     field.metadata.extend(given_shards(shards))

@@ -100,7 +100,9 @@ _KNOWN: Final = "__dynamap_path_types__"
 
 
 def type_at(path: Path) -> PathType | None:
-    """Return the type at a path; None where the types of the model leave it open."""
+    """Return the type at a path; None where the types of the model leave it open, or it does not declare it."""
+    if not path.is_declared:
+        return None
     found: PathType | None = _field_of(path.owner, path.steps[0])
     for step in path.steps[1:]:
         if found is None:

@@ -159,6 +159,13 @@ def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, Fie
             f"names {name!r}, which has shards: what no two items share needs no shards; drop one of the two",
             unique,
         )
+    if not plan.converter.in_one_form:
+        raise fault(
+            model.__name__,
+            f"names {name!r}, which has also_stored_as: what no two items share has one stored form; drop one of the "
+            "two",
+            unique,
+        )
     if not plan.converter.tags <= _KEY_TAGS:
         stored = "/".join(sorted(plan.converter.tags))
         raise fault(

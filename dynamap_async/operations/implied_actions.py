@@ -5,12 +5,12 @@ It counts the version, stamps times, and gives an item that it makes the default
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import encode_any, text
+from dynamap_async.codec import decode_any, encode_any, text
 from dynamap_async.errors import DecodeError, EncodeError, OperationError
 from dynamap_async.expressions import (
     Action,
@@ -31,6 +31,7 @@ from dynamap_async.models import (
     Changes,
     Definition,
     FieldPlan,
+    Removed,
     changed,
     give,
     is_whole,
@@ -64,7 +65,7 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
     if not spec.upserts and _adds_nothing(definition):
         return spec.actions
     actions = [*spec.actions]
-    given = {definition.field_names[action.path.attribute] for action in actions}
+    given = {definition.field_names[action.path.attribute] for action in actions if action.path.is_declared}
     if (version := definition.version) is not None:
         given.add(version.name)
         path = definition.path(version.name)
@@ -161,11 +162,14 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
         definition: the model.
         found: stored attribute -> what it is now.
     """
-    fields = {attribute: definition.fields[definition.field_names[attribute]] for attribute in found}
+    names = definition.field_names
+    fields = {attribute: definition.fields[names[attribute]] for attribute in found if attribute in names}
+    if len(fields) < len(found):
+        found = _move_extras(item, found, fields)
     values = {
-        fields[attribute].name: value_of(fields[attribute], stored)
-        for attribute, stored in found.items()
-        if stored is not REMOVED
+        field.name: value_of(field, stored)
+        for attribute, field in fields.items()
+        if not isinstance(stored := found[attribute], Removed)
     }
     if len(values) < len(fields):
         removed = {field.name: field for attribute, field in fields.items() if found[attribute] is REMOVED}
@@ -178,6 +182,21 @@ def move_on(item: BaseModel, definition: Definition[Any], found: Changes) -> Non
     if is_whole(item):
         remember(item, changed(known(item, definition), found))
     give(item, values)
+
+
+def _move_extras(item: BaseModel, found: Changes, fields: Mapping[str, FieldPlan]) -> Changes:
+    """Give an instance that keeps extra attributes those that are no fields; return what it is to remember."""
+    extras = item.__pydantic_extra__
+    if extras is None:
+        return {attribute: found[attribute] for attribute in fields}
+    for attribute, stored in found.items():
+        if attribute in fields:
+            continue
+        if isinstance(stored, Removed):
+            extras.pop(attribute, None)
+        else:
+            extras[attribute] = decode_any(stored)
+    return found
 
 
 def value_of(field: FieldPlan, stored: AttributeValue) -> Any:

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
 from dynamap_async.errors import ServiceError
-from dynamap_async.expressions import Path
+from dynamap_async.expressions import Path, undeclared
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning import Context
 from dynamap_async.request import Request, Target
@@ -203,6 +203,18 @@ def _path_at(owner: type[Model], spelled: str) -> Path:
     return dataclasses.replace(path, spelled=spelled)
 
 
+def _undeclared_at(steps: Sequence[Any]) -> Path:
+    """Return the path of an attribute that no model declares, or of a part of it."""
+    path = undeclared(steps[0])
+    for step in steps[1:]:
+        path = path.child(step)
+    return path
+
+
+def _reduced(path: Path) -> tuple[Any, ...]:
+    return (_path_at, (path.owner, path.spelled)) if path.is_declared else (_undeclared_at, (path.steps,))
+
+
 # Both hold functions that are made for a model; where an operation is unpickled, the model's class gives them anew.
-copyreg.pickle(Path, lambda path: (_path_at, (path.owner, path.spelled)))
+copyreg.pickle(Path, _reduced)
 copyreg.pickle(Definition, lambda definition: (definition_of, (definition.model,)))

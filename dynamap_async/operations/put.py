@@ -44,7 +44,7 @@ R = TypeVar("R", default=M)
 
 
 class Put(WholeItemWrite[R], Generic[M, R]):
-    """Write an item, replacing the one with the same key if there is one. The result is the item itself.
+    """Write an item, replacing all that is stored under its key, undeclared attributes too. The result is the item.
 
     An item of a versioned model replaces only the version that it was read with, and gets the next number.
 

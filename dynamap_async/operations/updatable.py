@@ -182,21 +182,31 @@ def target(definition: Definition[Any], field: object) -> Path:
     if changeable in definition.compiled:  # looked at before: half of what set() or add() cost (benchmarks: update_one)
         return path
     own_path(definition.model, path)
+    problem = _problem(definition, path)
+    if problem is not None:
+        raise ExpressionError(f"{path} {problem}", expression=str(path))
+    if not path.has_given_steps:  # which are its users'
+        definition.compiled.keep(changeable, path, _PATH_BYTES)
+    return path
+
+
+def _problem(definition: Definition[Any], path: Path) -> str | None:
+    """Return why an update may not change what is at a path."""
+    if not path.is_declared:
+        tells = definition.kinds is not None and path.attribute == definition.kinds.told_by
+        return (
+            "tells the kind of the item, which never changes: put a new item, and delete the old one" if tells else None
+        )
     if path.attribute in definition.require_table("updated").keys.names:
-        reason = "is part of the item's key, which never changes: put a new item, and delete the old one"
-    elif _plan(definition, path).role is Role.VERSION:
-        reason = "is counted by the session; to check it, use .expect_version(number)"
-    elif _plan(definition, path) is definition.write_id:
-        reason = "is given a new id by the session with each write; leave it out"
-    elif (computed := _computed_problem(definition, _plan(definition, path))) is not None:
-        reason = computed
-    elif is_frozen(path):
-        reason = "is frozen by the model; put() writes it"
-    else:
-        if not path.has_given_steps:  # which are its users'
-            definition.compiled.keep(changeable, path, _PATH_BYTES)
-        return path
-    raise ExpressionError(f"{path} {reason}", expression=str(path))
+        return "is part of the item's key, which never changes: put a new item, and delete the old one"
+    field = _plan(definition, path)
+    if field.role is Role.VERSION:
+        return "is counted by the session; to check it, use .expect_version(number)"
+    if field is definition.write_id:
+        return "is given a new id by the session with each write; leave it out"
+    return _computed_problem(definition, field) or (
+        "is frozen by the model; put() writes it" if is_frozen(path) else None
+    )
 
 
 def _computed_problem(definition: Definition[Any], field: FieldPlan) -> str | None:
@@ -226,7 +236,7 @@ def stored_at(definition: Definition[Any], path: Path, value: object) -> Attribu
         EncodeError: the value does not fit the field, or cannot be stored.
     """
     fitting: Any = validated(path, value)
-    whole = len(path.steps) == 1
+    whole = len(path.steps) == 1 and path.is_declared
     empty = fitting is None or (_is_set(fitting) and not fitting)
     if empty and not whole and fitting is not None and drops_empty(path, in_unions=False):
         return None

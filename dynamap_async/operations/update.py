@@ -436,12 +436,16 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def _changed(self, stored: WireItem) -> dict[str, Any]:
         definition = self._spec.definition
-        in_part = {action.path.attribute for action in self._spec.actions if len(action.path.steps) > 1}
+        paths = [action.path for action in self._spec.actions]
+        plain = {path.attribute for path in paths if len(path.steps) > 1 or not path.is_declared}
+        names = {path.attribute: path.attribute for path in paths if not path.is_declared} | definition.field_names
         try:
             return {
-                name: decode_any(value) if attribute in in_part else value_of(definition.fields[name], value)
+                names[attribute]: decode_any(value)
+                if attribute in plain
+                else value_of(definition.fields[names[attribute]], value)
                 for attribute, value in stored.items()
-                if (name := definition.field_names.get(attribute)) is not None
+                if attribute in names
             }
         except DecodeError as error:
             raise definition.items.failure({**stored, **self._spec.key}, error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from dynamap_async.dataclass import dataclass
@@ -98,11 +98,13 @@ def stored_path(model: type[Model], path: Path) -> Path:
 
 
 def own_path(model: type[Model], path: Path) -> Path:
-    """Return the path, which must be one of the model or of a base of it.
+    """Return the path, which must be one of the model or of a base of it, or of an attribute that it does not declare.
 
     Raises:
-        ExpressionError: it is another model's.
+        ExpressionError: it is another model's, or names a field of this one by its stored name.
     """
+    if path.owner is not model and not path.is_declared:
+        return undeclared_path((model,), path)
     if path.owner is not model and not issubclass(model, path.owner):
         name, owner = model.__name__, path.owner.__name__
         raise ExpressionError(
@@ -112,6 +114,23 @@ def own_path(model: type[Model], path: Path) -> Path:
                 if _field_name(path) in model.__pydantic_fields__
                 else f"{name} has no such field, so name one that it has, or make it an operation on {owner}"
             ),
+            expression=str(path),
+        )
+    return path
+
+
+def undeclared_path(models: Sequence[type[Model]], path: Path) -> Path:
+    """Return the path of an attribute that is named as it is stored, which one of the models must not declare.
+
+    What every model declares is named by its field, so that values are checked and keys are made use of.
+
+    Raises:
+        ExpressionError: all of them declare it.
+    """
+    names = [definition_of(model).field_names.get(path.attribute) for model in models]
+    if None not in names:
+        raise ExpressionError(
+            f"{path} is the field {models[0].__name__}.{names[0]}; write that, so that its type and its keys are known",
             expression=str(path),
         )
     return path

@@ -81,8 +81,8 @@ _NULL: Final[AttributeValue] = {"NULL": True}
 
 class _Selected(NamedTuple):
     path: Path
-    field: FieldPlan
-    """The field that the path is, or is inside of."""
+    field: FieldPlan | None
+    """The field that the path is, or is inside of; None for an attribute that the model does not declare."""
     place: Steps
     """Where the value stands in a projected item."""
 
@@ -97,7 +97,7 @@ class SelectionDecoder:
         self._selected = [
             _Selected(
                 path,
-                definition.fields[definition.field_names[path.attribute]],
+                definition.fields[definition.field_names[path.attribute]] if path.is_declared else None,
                 _place_in_answer(path.steps, projected),
             )
             for path in selected
@@ -129,14 +129,16 @@ class SelectionDecoder:
         return self._value(item, self._selected[position])
 
     def _value(self, item: WireItem, selected: _Selected) -> Any:
-        path = selected.path
+        path, field = selected.path, selected.field
         found = _walk(item, selected.place)
         try:
+            if field is None:
+                return None if found is None else path.converter.decode_final(found)
             if found is None:
-                return self._absent_part(path) if len(path.steps) > 1 else self._absent(selected)
+                return self._absent_part(path) if len(path.steps) > 1 else self._absent(path, field)
             if found == _NULL and len(path.steps) == 1:
-                return self._null(selected)
-            return selected.field.of_stored(found) if len(path.steps) == 1 else path.converter.decode_final(found)
+                return self._null(path, field)
+            return field.of_stored(found) if len(path.steps) == 1 else path.converter.decode_final(found)
         except ValueError as error:
             raise self._failure(item, path, error) from error
 
@@ -146,24 +148,25 @@ class SelectionDecoder:
         # why, an answer does not tell; but an empty set is stored by its absence.
         return path.converter.decode(EMPTY_SET) if drops_empty(path) else None
 
-    def _absent(self, selected: _Selected) -> Any:
-        match selected.field.absence:
+    def _absent(self, path: Path, field: FieldPlan) -> Any:
+        match field.absence:
             case Absence.NONE:
                 return None
             case Absence.EMPTY_SET:
-                return _empty_set(selected)
+                return _empty_set(path)
             case Absence.OTHER:
-                info = self._model.model_fields[selected.field.name]
+                info = self._model.model_fields[field.name]
                 return info.get_default(call_default_factory=True, validated_data={})
             case Absence.ERROR:
                 raise ValueError("the item does not have the attribute")
 
-    def _null(self, selected: _Selected) -> Any:
-        if selected.field.null_reads_as_empty_set:
-            return _empty_set(selected)
-        if selected.field.nullable:
+    @staticmethod
+    def _null(path: Path, field: FieldPlan) -> Any:
+        if field.null_reads_as_empty_set:
+            return _empty_set(path)
+        if field.nullable:
             return None
-        return selected.path.converter.decode_final(_NULL)
+        return path.converter.decode_final(_NULL)
 
     def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
         names = definition_of(self._model).require_table("read").keys.names
@@ -180,8 +183,8 @@ class SelectionDecoder:
         )
 
 
-def _empty_set(selected: _Selected) -> Any:
-    return selected.path.converter.decode(EMPTY_SET)
+def _empty_set(path: Path) -> Any:
+    return path.converter.decode(EMPTY_SET)
 
 
 def _place_in_answer(steps: Steps, projected: Sequence[Steps]) -> Steps:

@@ -170,7 +170,7 @@ class Increment:
         """
         path = path_of(self._field)
         try:
-            value: Any = changed[self._definition.field_names[path.attribute]]
+            value: Any = changed[self._definition.field_names.get(path.attribute, path.attribute)]
             for step in path.steps[1:]:
                 # Of a list, the answer holds only the elements that were changed.
                 value = value[step] if isinstance(step, str) else value[0]

@@ -399,6 +399,8 @@ class Session:
     ) -> M | None:
         """Write an item, replacing the stored one; ``where`` says what must hold of that one. See ``Put``.
 
+        What the stored item holds beside the model's fields is not kept; ``save`` keeps it.
+
         Args:
             item: the model instance, which is returned.
             where: what must hold of the stored item.

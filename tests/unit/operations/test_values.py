@@ -83,7 +83,7 @@ class Order(Model, table=shop):
 
 
 def ada(**fields):
-    return Person(name="ada", number=1, words={"b", "a"}, **fields)
+    return Person(name="ada", number=1, words={"a"}, **fields)
 
 
 SELECT = 'SELECT * FROM "people" WHERE name = ?'

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         attr,
         before_write,
         template,
+        to_wire,
     )
     from dynamap_async.models.model import fields  # there is a module models.fields, for which mypy would take it
     from dynamap_async.models.upgrades import StoredItem, upgrade
@@ -220,6 +221,7 @@ __all__ = [
     "path",
     "template",
     "time_text",
+    "to_wire",
     "upgrade",
 ]
 
@@ -235,7 +237,7 @@ _NAMES: Final = {
     "models": (
         "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix "
         "RoundTripWarning Shards SortKey Table TimeToLive Unique Version WriteKind "
-        "after_read attr before_write fields template"
+        "after_read attr before_write fields template to_wire"
     ),
     "models.upgrades": "StoredItem upgrade",
     "operations": (

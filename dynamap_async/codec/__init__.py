@@ -16,6 +16,7 @@ from dynamap_async.codec.forms import (
     stored_as,
     time_text,
 )
+from dynamap_async.codec.images import wire_item
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
 from dynamap_async.codec.keys import MapKey, map_key
 from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
@@ -41,6 +42,7 @@ from dynamap_async.codec.scalars import (
     time,
     uuid,
 )
+from dynamap_async.codec.several_forms import SeveralForms, in_type
 from dynamap_async.codec.sizes import (
     KeyRole,
     binary_size,
@@ -75,6 +77,7 @@ __all__ = [
     "NativeEncode",
     "Nested",
     "Part",
+    "SeveralForms",
     "StoredForm",
     "StraightEncoder",
     "StraightPages",
@@ -97,6 +100,7 @@ __all__ = [
     "enum_of",
     "fits_keys",
     "floating",
+    "in_type",
     "instant",
     "instant_text",
     "integer",
@@ -132,4 +136,5 @@ __all__ = [
     "uuid",
     "value_size",
     "variadic_tuple_of",
+    "wire_item",
 ]

@@ -12,6 +12,7 @@ from dynamap_async.models.definition import Definition, IndexMembers
 from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
+from dynamap_async.models.images import to_wire
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
 from dynamap_async.models.items import faults_of
@@ -112,6 +113,7 @@ __all__ = [
     "stored_empty",
     "take_over",
     "template",
+    "to_wire",
     "validated",
     "validated_members",
     "warn_caller",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
+from dynamap_async.codec import wire_item
 from dynamap_async.errors import ModelDefinitionError, OperationError, UnassignedFieldError
 from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
@@ -316,6 +317,24 @@ class Model(BaseModel, metaclass=ModelMeta):
         if update:
             mark_unvalidated(copied, update)
         return copied
+
+    @classmethod
+    def from_wire(cls, image: Mapping[str, Any], /) -> Self:
+        """Return the instance of an item in DynamoDB's JSON, as reads make it: of a stream, an export, another tool.
+
+        It counts as read: ``save`` writes what is changed of it, and requires that the item still exists. In a shared
+        table it may be an instance of a subclass. Hooks do not run.
+
+        Args:
+            image: attribute name -> attribute value, such as ``{"id": {"S": "a"}, "likes": {"N": "7"}}``.
+
+        Raises:
+            DecodeError: it is no item in that form.
+            ItemValidationError: it does not fit the model; an ItemDecodeError where a stored type differs.
+            ItemKindError: it is of another model of the shared table, or of none that is known.
+        """
+        found: list[Self] = definition_of(cls).items.decode([wire_item(image)])
+        return found[0]
 
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:

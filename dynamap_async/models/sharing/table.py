@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from dynamap_async import limits
+from dynamap_async.codec import wire_item
 from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import OperationError
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
 from dynamap_async.models.settings import check_name, fault, names_periods
 from dynamap_async.models.sharing.key_shapes import KeyShapes
@@ -145,6 +147,26 @@ class Table:
         if name not in names:
             raise self._fault(f"has no index {name!r}; its indexes are {', '.join(names) or 'none'}")
         return Index(object, name, self)
+
+    def from_wire(self, image: Mapping[str, Any], /) -> Any:
+        """Return the instance of an item in DynamoDB's JSON, of the model that its kind tells: see ``Model.from_wire``.
+
+        Args:
+            image: attribute name -> attribute value, such as ``{"id": {"S": "a"}, "kind": {"S": "Order"}}``.
+
+        Raises:
+            DecodeError: it is no item in that form.
+            ItemValidationError: it does not fit its model; an ItemDecodeError where a stored type differs.
+            ItemKindError: it is of no model that is known.
+            OperationError: no model shares the table yet.
+        """
+        item = wire_item(image)
+        if not self._models:
+            raise OperationError(f"no model shares {self!r} yet; import the module that defines them")
+        kind = self.kind_of(item)
+        found = None if kind is None else self._models.get(kind)
+        # Any model of the table says of an item of an unknown kind what is wrong with it.
+        return (next(iter(self._models.values())) if found is None else found).from_wire(item)
 
     def marker(self, kind: Kind) -> WireItem:
         """Return the attribute that is stored with every item of a kind beside its fields; empty where there is none.

@@ -105,18 +105,27 @@ class PagedOperation(Paged[R_co]):
 class PageOf(PagedOperation[Page[R]], Generic[R]):
     """One page of a query."""
 
-    __slots__ = ("_after",)
+    __slots__ = ("_after", "_max_pages", "_max_read_units")
 
-    def __init__(self, spec: ReadSpec, size: int, after: str | None) -> None:
+    def __init__(
+        self,
+        spec: ReadSpec,
+        size: int,
+        after: str | None,
+        max_pages: int | None = None,
+        max_read_units: float | None = None,
+    ) -> None:
         """Take what is asked; queries make pages.
 
         Args:
             spec: what is asked.
             size: how many items, from 1 on.
             after: the cursor of the page before; None for the first page.
+            max_pages: after how many requests the page ends, from 1 on; None for as many as it takes.
+            max_read_units: after how many read units no further request is sent, above 0; None for as many as it takes.
 
         Raises:
-            OperationError: the size is below 1, or the query has a limit of its own or segments.
+            OperationError: the size or a bound is out of range, or the query has a limit of its own or segments.
         """
         if spec.limit is not None:
             raise OperationError(f"page(size={size}) says how many items; drop .limit({spec.limit})")
@@ -127,6 +136,23 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
             )
         super().__init__(replace_fields(spec, limit=positive(size, "page(size=...)")))
         self._after = after
+        self._max_pages = None if max_pages is None else positive(max_pages, "page(max_pages=...)")
+        self._max_read_units = None if max_read_units is None else _units(max_read_units)
+
+    @property
+    def max_pages(self) -> int | None:
+        """After how many requests the page ends."""
+        return self._max_pages
+
+    @property
+    def max_read_units(self) -> float | None:
+        """After how many read units no further request is sent."""
+        return self._max_read_units
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the page may end with fewer items than it was asked for, before the end of the data."""
+        return self._max_pages is not None or self._max_read_units is not None
 
     def reading(self, context: Context) -> Reading[Any]:
         """Return the requests from the cursor on.
@@ -136,8 +162,20 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
 
         Raises:
             CursorError: the cursor is of another query.
+            OperationError: the cost of a query cannot be bounded that takes several, or completes items of an index.
         """
-        return plan_reading(self._spec, context).resume(self._after)
+        reading = plan_reading(self._spec, context).resume(self._after)
+        if self.is_bounded and reading.branches:
+            raise OperationError(
+                f"the query takes {len(reading.branches)} queries at the same time, and max_pages and max_read_units "
+                "bound one; drop them, or read one partition at a time"
+            )
+        if self._max_read_units is not None and reading.completion is not None:
+            raise OperationError(
+                "max_read_units cannot bound a query whose whole items are fetched from the table one by one; bound it "
+                "by size, or read only what the index holds, with .select(...) or .into(...)"
+            )
+        return reading
 
     def finish(self, items: list[Any], position: Position | None, reading: Reading[Any]) -> Page[R]:
         """Return the page, with the cursor of the next.
@@ -227,6 +265,12 @@ class One(PagedOperation[R], Generic[R]):
             model = self._spec.name
             raise ItemNotFoundError(f"no {model} fits the query; one_or_none() gives None instead", model=model)
         return item
+
+
+def _units(number: object) -> float:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not number > 0:
+        raise OperationError(f"page(max_read_units=...) is a number above 0, not {number!r}")
+    return number
 
 
 def _only(items: list[Any], spec: ReadSpec) -> Any:
@@ -346,6 +390,21 @@ class Refinable(Generic[M]):
         """
         periods_of(self._spec, "skip_missing_tables")
         return self._with(replace_fields(self._spec, skips_missing=True))
+
+    def with_expired(self) -> Self:
+        """Return the query that gives expired items too, of a model that hides them (``hide_expired=True``).
+
+        DynamoDB deletes an item within a few days of its time to live; until then it is stored, and costs what others
+        cost.
+
+        Raises:
+            OperationError: the model does not hide what has expired.
+        """
+        if definition_of(self._spec.model).expiry is None:
+            raise OperationError(
+                f"{self._spec.name} does not hide expired items, so they are read anyway; drop .with_expired()"
+            )
+        return self._with(replace_fields(self._spec, with_expired=True))
 
     def explain(self) -> Plan:
         """Return what the query will do, without sending anything. Print it to read it.
@@ -484,14 +543,29 @@ class Reads(Refinable[M], PagedOperation[list[ItemT]], Generic[M, ItemT]):
         """
         return items
 
-    def page(self, *, size: int, after: str | None = None) -> Operation[Page[ItemT]]:
+    def page(
+        self,
+        *,
+        size: int,
+        after: str | None = None,
+        max_pages: int | None = None,
+        max_read_units: float | None = None,
+    ) -> Operation[Page[ItemT]]:
         """Return the operation that reads one page of exactly ``size`` items, or fewer at the end.
+
+        With a bound on its cost it may have fewer items, or none, and a cursor to go on from.
 
         Args:
             size: how many items, from 1 on.
             after: the cursor of the page before; None for the first page.
+            max_pages: after how many requests it ends, from 1 on; None for as many as it takes.
+            max_read_units: after how many read units no further request is sent; None for as many as it takes. The last
+                request may go beyond it, by the units of one page of up to 1 MB; ``page_size`` makes it smaller.
+
+        Raises:
+            OperationError: the size or a bound is out of range, or the query has a limit of its own or segments.
         """
-        page: PageOf[ItemT] = PageOf(self._spec, size, after)
+        page: PageOf[ItemT] = PageOf(self._spec, size, after, max_pages, max_read_units)
         return page
 
     def count(self) -> Operation[int]:

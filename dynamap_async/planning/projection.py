@@ -133,8 +133,8 @@ class Completion:
     table: TableSchema
     consistent: bool
     """Whether all writes answered before are seen, as in the read that it completes."""
-    now: Callable[[], int]
-    """The time of day in whole epoch seconds."""
+    now: Callable[[], int] | None
+    """The time of day in whole epoch seconds, by which items are expired; None where these are read too."""
     keeps: Callable[[WireItem], bool] | None = None
     """Tells whether an item is of a model that is asked for, where the index entry does not."""
     prefix: str = ""
@@ -153,8 +153,8 @@ class Completion:
     def item(self, answer: Body) -> WireItem | None:
         """Return the item of an answer; None where it was deleted, is hidden, or is of another model."""
         item: WireItem | None = answer.get("Item")
-        expiry = self.definition.expiry
-        if item is None or (expiry is not None and is_expired(item, expiry.stored, self.now())):
+        expiry = None if self.now is None else self.definition.expiry
+        if item is None or (expiry is not None and self.now and is_expired(item, expiry.stored, self.now())):
             return None
         return item if self.keeps is None or self.keeps(item) else None
 

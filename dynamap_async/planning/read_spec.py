@@ -12,7 +12,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
-from dynamap_async.planning.context import not_a_condition_error, own_conditions, own_path
+from dynamap_async.planning.context import not_a_condition_error, own_conditions, own_path, undeclared_path
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.projection import Requirements
 from dynamap_async.planning.replace_fields import replace_fields
@@ -60,6 +60,8 @@ class ReadSpec:
     those that the conditions tell."""
     skips_missing: bool = False
     """Whether tables of periods that do not exist count as empty."""
+    with_expired: bool = False
+    """Whether items whose time to live has passed are read too, where the model hides them."""
 
     @property
     def read_models(self) -> tuple[type[Model], ...]:
@@ -159,7 +161,7 @@ class ReadSpec:
             counting: only the number of items is wanted.
         """
         definitions, paths = [definition_of(model) for model in self.read_models], self.selected
-        expiry, kinds = definitions[0].expiry, definitions[0].kinds
+        expiry, kinds = None if self.with_expired else definitions[0].expiry, definitions[0].kinds
         whole = not counting and paths is None
         if counting:
             attributes: tuple[str, ...] = ()
@@ -221,6 +223,9 @@ class ReadSpec:
 
     def _check_models(self, path: Path) -> None:
         """Raise ExpressionError for a path that is not about each of several models."""
+        if not path.is_declared:
+            undeclared_path(self.models, path)
+            return
         owner = next((model for model in self.models if issubclass(model, path.owner)), None)
         if owner is None:
             own_path(self.model, path)

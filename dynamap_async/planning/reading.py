@@ -234,8 +234,8 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     drops_few = not spec.scan and not route.filters and is_own_namespace(route, definitions)
     # A query, other than a scan, does not filter by the key that it goes through.
     by_expiry = filter_expired(definition, context.now(), () if spec.scan else route.keys.names)
-    if completed and not required.sees_expiry(table, route.index):
-        by_expiry = ExpiryFilter()  # whole items are looked at when they are there
+    if spec.with_expired or (completed and not required.sees_expiry(table, route.index)):
+        by_expiry = ExpiryFilter()  # of a completed read, whole items are looked at when they are there
     route = replace_fields(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
     sieve = both_sieves(by_expiry.sieve, by_kind.sieve)
     told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
@@ -243,7 +243,8 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
     completion = None
     if completed:
-        completion = Completion(definition, table, spec.consistent, context.now, by_kind.keeps, context.table_prefix)
+        now = None if spec.with_expired else context.now
+        completion = Completion(definition, table, spec.consistent, now, by_kind.keeps, context.table_prefix)
     left_out = tuple((name, what) for name, what in told_by_keys if name is not None)
     kind_attribute = None if selection is None else selection.table.attribute
     fetched = key_names if by_kind.sieve is None or kind_attribute is None else (*key_names, kind_attribute)

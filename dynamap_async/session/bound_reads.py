@@ -93,18 +93,31 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
         """
         return self._runner.stream(self._query)
 
-    async def page(self, *, size: int, after: str | None = None) -> Page[ItemT]:
+    async def page(
+        self,
+        *,
+        size: int,
+        after: str | None = None,
+        max_pages: int | None = None,
+        max_read_units: float | None = None,
+    ) -> Page[ItemT]:
         """Read one page of exactly ``size`` items, or fewer at the end.
+
+        With a bound on its cost it may have fewer items, or none, and a cursor to go on from.
 
         Args:
             size: how many items.
             after: the cursor of the page before; None for the first page.
+            max_pages: after how many requests it ends, from 1 on; None for as many as it takes.
+            max_read_units: after how many read units no further request is sent; None for as many as it takes. The last
+                request may go beyond it, by the units of one page of up to 1 MB; ``page_size`` makes it smaller.
 
         Raises:
             CursorError: the cursor is damaged, forged, or of another query.
-            OperationError: no table or index answers the query.
+            OperationError: no table or index answers the query, or its cost cannot be bounded.
         """
-        return await self._runner.execute(self._query.page(size=size, after=after))
+        page = self._query.page(size=size, after=after, max_pages=max_pages, max_read_units=max_read_units)
+        return await self._runner.execute(page)
 
     async def count(self) -> int:
         """Count the items, up to the limit if there is one. It costs what reading them costs."""

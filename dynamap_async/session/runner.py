@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -20,6 +21,7 @@ from dynamap_async.operations import (
     Count,
     Operation,
     PagedOperation,
+    PageOf,
     Reads,
     SingleRequest,
     Statement,
@@ -29,11 +31,12 @@ from dynamap_async.operations import (
     TransactWrite,
     Write,
 )
-from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec
+from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec, both_sieves
 from dynamap_async.request import Position, Request
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.numbers import Numbers
+from dynamap_async.session.read_bounds import ReadBounds
 from dynamap_async.session.results import decoder, explain, readable, result_of
 from dynamap_async.session.stream import ItemStream, PageDecoding, page_pace
 from dynamap_async.session.writes import Writes
@@ -210,6 +213,9 @@ class Runner:
 
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
+        bounds = ReadBounds.of(operation) if isinstance(operation, PageOf) else None
+        if bounds is not None:
+            reading = replace(reading, sieve=both_sieves(reading.sieve, bounds))
         pages = self._pages(reading, eager=True)
         decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()
         position: Position | None = None
@@ -233,6 +239,8 @@ class Runner:
             await pages.aclose()
         if hooks := self._after_read(operation.spec):
             await run_on_each(hooks, items)
+        if bounds is not None and position is None:
+            position = bounds.position
         return operation.finish(items, position, reading)
 
     async def _count(self, operation: Count) -> int:

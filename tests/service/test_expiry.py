@@ -254,3 +254,10 @@ async def test_time_to_live_is_not_moved_to_another_attribute(session):
 async def test_time_to_live_of_a_missing_table_is_refused(session):
     with pytest.raises(ResourceNotFoundError):
         await session.tables.update_time_to_live(Stored)
+
+
+async def test_a_query_with_expired_items_gives_all(logins):
+    assert numbers(await of_ada(logins).with_expired()) == list(range(10))
+    assert await logins.scan(Login).with_expired().count() == 20
+    by_end = logins.query(Login).where(Login.device == "tv").index(Login.by_end).with_expired()
+    assert await by_end.count() == 18

@@ -36,6 +36,7 @@ from models import (
 from pydantic import AnyUrl, TypeAdapter
 
 from dynamap_async import (
+    EPOCH_SECONDS,
     JSON_TEXT,
     Answers,
     Attr,
@@ -112,11 +113,19 @@ from dynamap_async import (
     fields,
     path,
     template,
+    to_wire,
 )
 from dynamap_async.errors import CapacityBudgetExceededError
 from dynamap_async.integrations.aiohttp import SCOPE, SESSION, page_request, read_body
 from dynamap_async.integrations.asgi import Connection, Receive, Send
-from dynamap_async.integrations.awslambda import LambdaContext, LambdaSession
+from dynamap_async.integrations.awslambda import (
+    BatchItemFailures,
+    ItemChange,
+    LambdaContext,
+    LambdaSession,
+    batch_item_failures,
+    decode_changes,
+)
 from dynamap_async.integrations.disconnects import CancelOnDisconnect
 from dynamap_async.integrations.otel import OpenTelemetryObserver
 from dynamap_async.integrations.scopes import ScopeRequests
@@ -926,3 +935,41 @@ def policies() -> None:
 
 async def hot(event: HotPartition) -> None:
     assert_type((event.table, event.partition_key, event.units_per_second), tuple[str, str, float])
+
+
+async def attributes_that_no_model_declares(session: Session) -> None:
+    assert_type(path("old"), Expr[Any])
+    assert_type(path(Tweet.address), Expr[Address])
+    old = path("old")
+    query = session.query(Tweet).where(Tweet.user_id == "ada", old == 5, old["a"][0].exists(), ~old.is_in("a", 1))
+    assert_type(await query.select(Tweet.text, old), list[tuple[str, Any]])
+    update = session.update(Tweet, "ada", 7).set(Tweet.text, old).set(path("new"), Tweet.text).remove(old)
+    assert_type(await update.add(path("number"), 1).delete(path("words"), {"a"}).where(old.missing()), Tweet)
+
+
+async def images(event: dict[str, Any]) -> BatchItemFailures:
+    assert_type(Tweet.from_wire({"user_id": {"S": "ada"}}), Tweet)
+    assert_type(Tweet.from_wire(to_wire(Tweet(user_id="ada", tweet_id=7))), Tweet)
+    SHOP.from_wire({"pk": {"S": "a"}})
+    assert_type(decode_changes(event, Tweet), list[ItemChange[Tweet]])
+    assert_type(decode_changes(event, Order, Customer), list[ItemChange[Order | Customer]])
+    for change in decode_changes(event, Order, Customer):
+        assert_type(change.new, Order | Customer | None)
+        assert_type((change.event, change.key), tuple[Literal["INSERT", "MODIFY", "REMOVE"], dict[str, Any]])
+        if change.expired:
+            return batch_item_failures(change)
+    return batch_item_failures()
+
+
+class SeveralForms(Model, table="several-forms"):
+    id: PartitionKey[str]
+    count: Attr[int] = attr(also_stored_as="S", default=0)
+    at: Attr[datetime | None] = attr(also_stored_as=(EPOCH_SECONDS, "N"), default=None)
+    required: Attr[bool] = attr(also_stored_as=("S", "N"))
+
+
+async def bounded_pages(session: Session) -> None:
+    query = session.query(Tweet).where(Tweet.user_id == "ada")
+    assert_type(await query.page(size=5, max_pages=3, max_read_units=2.5), Page[Tweet])
+    assert_type(Query(Tweet).page(size=5, max_pages=3), Operation[Page[Tweet]])
+    assert_type(await query.with_expired(), list[Tweet])

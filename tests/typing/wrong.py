@@ -64,7 +64,9 @@ from dynamap_async import (
     include,
     path,
     template,
+    to_wire,
 )
+from dynamap_async.integrations.awslambda import batch_item_failures, decode_changes
 
 now = datetime.now(UTC)
 
@@ -530,6 +532,8 @@ class Defaults(Model, table="defaults"):
     document: Attr[Address] = attr(default_factory=lambda: Geo(lat=Decimal(1)))  # error
     named: Attr[int] = attr(name=3, default=0)  # error
     stored: Attr[int] = attr(stored_as="json", default=0)  # error
+    found: Attr[int] = attr(also_stored_as="json", default=0)  # error
+    founds: Attr[int] = attr(also_stored_as=["S"], default=0)  # error
     both: Attr[int] = attr(default=0, default_factory=int)  # error
     unknown: Attr[int] = attr(default=0, ge=0)  # error
     bare: Attr = attr(default=0)  # error
@@ -727,6 +731,19 @@ async def keys_and_parts_of_other_types(session: Session) -> None:
     Update(Part, Serial("a")).set(Part.price, None)  # error
     Update(Part, Serial("a")).set(Part.weight, Decimal(5))  # error
     _ = Tweet.text[0]  # error: no part of a text can be named
+
+
+async def attributes_and_images(session: Session) -> None:
+    path(5)  # error
+    Tweet.from_wire({"user_id": {"S": "ada"}}).nope  # error
+    Tweet.from_wire("{}")  # error
+    to_wire(Tweet)  # error
+    to_wire({"user_id": "ada"})  # error
+    decode_changes({}, "Tweet")  # error
+    decode_changes({})  # error
+    batch_item_failures("1")  # error
+    await session.query(Tweet).page(size=5, max_pages="3")  # error
+    session.query(Tweet).with_expired(True)  # error
 
 
 class HasTitle(Protocol):

@@ -21,7 +21,7 @@ from dynamap_async import (
     Version,
     attr,
 )
-from dynamap_async.errors import CursorError, ItemNotFoundError, UnprojectedAttributeError
+from dynamap_async.errors import CursorError, ItemNotFoundError, OperationError, UnprojectedAttributeError
 from dynamap_async.planning import Context
 from dynamap_async.planning.plan_cache import plan_reading
 
@@ -217,3 +217,32 @@ def test_a_new_item_may_replace_an_expired_one(write):
 def test_a_new_item_of_a_model_that_hides_nothing_replaces_none():
     body = Create(Visible(user="ada", number=1)).request(at(NOW)).body
     assert body["ConditionExpression"] == "attribute_not_exists(#n0)"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(Login).where(Login.user == "ada"),
+        Query(Login).where(Login.device == "tv").index(Login.by_end),
+        Query(Login).where(Login.device == "tv").index(Login.keys_only),
+        Query(Login).where(Login.device == "tv").index(Login.keys_only).select(Login.number),
+        Scan(Login),
+    ],
+    ids=["query", "index that it is a key of", "completed", "index without it", "scan"],
+)
+def test_a_read_with_expired_items_leaves_out_none(query):
+    found = reading(query.with_expired())
+    assert (found.plan.filters, found.sieve) == ((), None)
+    if found.completion is not None:
+        assert found.completion.item({"Item": stored({"N": "1"})}) is not None
+
+
+def test_a_cursor_serves_with_and_without_expired_items():
+    query = Query(Login).where(Login.user == "ada")
+    cursor = reading(query).cursor({"user": {"S": "ada"}, "number": {"N": "1"}})
+    assert reading(query.with_expired()).resume(cursor).start == {"user": {"S": "ada"}, "number": {"N": "1"}}
+
+
+def test_a_model_that_hides_nothing_has_nothing_to_show():
+    with pytest.raises(OperationError, match="Visible does not hide expired items, so they are read anyway"):
+        Query(Visible).with_expired()

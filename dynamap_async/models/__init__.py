@@ -12,7 +12,6 @@ from dynamap_async.models.definition import Definition, IndexMembers
 from dynamap_async.models.encoders import stored_empty
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
-from dynamap_async.models.images import to_wire
 from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
 from dynamap_async.models.instances import give, take_over
 from dynamap_async.models.items import faults_of
@@ -21,7 +20,7 @@ from dynamap_async.models.keys.key import Key, KeyValue, Parts, key_from_values
 from dynamap_async.models.keys.periods import Calendar, Periods
 from dynamap_async.models.keys.shards import Sharding
 from dynamap_async.models.markers import Attr, PartitionKey, Role, Shards, SortKey, TimeToLive, Version, attr, template
-from dynamap_async.models.model import Model, ModelMeta, definition_of, fields
+from dynamap_async.models.model import Model, ModelMeta, definition_of, fields, to_wire
 from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.path_types import (
     drops_empty,

@@ -47,6 +47,7 @@ from dynamap_async.models.state import (
 )
 from dynamap_async.models.uniques import Unique
 from dynamap_async.schema import Throughput
+from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as PydanticMeta
@@ -375,3 +376,25 @@ def fields(model: type[ModelT], /) -> type[ModelT]:
         model: the model class.
     """
     return model
+
+
+def to_wire(item: Model, /) -> WireItem:
+    """Return an instance as ``put`` would store it, in DynamoDB's JSON: ``{"id": {"S": "a"}, "likes": {"N": "7"}}``.
+
+    Binary data is base64 text, as in events of AWS Lambda and exports to S3. Nothing is sent; hooks do not run, and
+    versions, numbers and times that a session gives are as the instance has them. ``Model.from_wire`` is the way back.
+
+    Args:
+        item: an instance of a model.
+
+    Raises:
+        EncodeError: a value cannot be stored, or a key is empty or too long.
+        ItemTooLargeError: the item is over 400 KB.
+        OperationError: it is no instance of a model, or was read from a part of its item.
+    """
+    given: object = item
+    if not isinstance(given, Model):
+        raise OperationError(f"to_wire({given!r}) takes an instance of a model")
+    definition = definition_of(type(item))
+    definition.validation.before_put(item, "written")
+    return definition.items.encode(item)

@@ -227,7 +227,7 @@ def _check_stored(route: Route, definitions: Sequence[Definition[Any]]) -> None:
     """Raise ExpressionError for a filter on a field that is stored in a key only, or that a model does not have."""
     for condition in route.filters:
         for path in paths_in(condition):
-            for definition in definitions:
+            for definition in definitions if path.is_declared else ():
                 plan = field_of(definition, path.attribute)
                 problem, name = None, definition.model.__name__
                 if plan is None:

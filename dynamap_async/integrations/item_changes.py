@@ -135,8 +135,9 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
     records: Any = given.get("Records") if isinstance(given, Mapping) else None
     if not isinstance(records, list):
         raise OperationError("this is no event of a stream's trigger: it has no list of Records")
+    found: list[Any] = records
     changes: list[ItemChange[Any]] = []
-    for record in cast("list[Any]", records):
+    for record in found:
         if not isinstance(record, Mapping) or "dynamodb" not in record or "eventName" not in record:
             raise OperationError(
                 "this is no event of a DynamoDB stream's trigger: a record has no eventName, or no dynamodb"

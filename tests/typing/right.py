@@ -949,7 +949,7 @@ async def attributes_that_no_model_declares(session: Session) -> None:
 
 async def images(event: dict[str, Any]) -> BatchItemFailures:
     assert_type(Tweet.from_wire({"user_id": {"S": "ada"}}), Tweet)
-    assert_type(Tweet.from_wire(to_wire(Tweet(user_id="ada", tweet_id=7))), Tweet)
+    assert_type(Tweet.from_wire(to_wire(construct())), Tweet)
     SHOP.from_wire({"pk": {"S": "a"}})
     assert_type(decode_changes(event, Tweet), list[ItemChange[Tweet]])
     assert_type(decode_changes(event, Order, Customer), list[ItemChange[Order | Customer]])

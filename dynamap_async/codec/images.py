@@ -42,12 +42,12 @@ def _members(members: Mapping[Any, object]) -> WireItem:
 
 
 def _value(value: object) -> AttributeValue:
-    whole: Mapping[Any, Any] = value if isinstance(value, Mapping) else {}
-    for tag, content in whole.items():
+    whole: Any = value
+    for tag, content in whole.items() if isinstance(value, Mapping) else ():
         make = _CONTENTS.get(tag)
         if make is not None and len(whole) == 1:
             return cast("AttributeValue", {tag: make(content)})
-    raise DecodeError(f'an attribute value in DynamoDB\'s JSON expected, such as {{"S": "a"}}, got {abbreviate(value)}')
+    raise DecodeError(f'an attribute value in DynamoDB\'s JSON expected, such as {{"S": "a"}}, got {abbreviate(whole)}')
 
 
 def _text(content: object) -> str:

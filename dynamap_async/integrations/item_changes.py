@@ -132,26 +132,25 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
     """
     _check_models(models)
     given: Any = event
-    records: Any = given.get("Records") if isinstance(given, Mapping) else None
-    if not isinstance(records, list):
+    whole: Any = given
+    if not isinstance(given, Mapping) or not isinstance(whole.get("Records"), list):
         raise OperationError("this is no event of a stream's trigger: it has no list of Records")
-    found: list[Any] = records
     changes: list[ItemChange[Any]] = []
-    for record in found:
+    for record in whole["Records"]:
         if not isinstance(record, Mapping) or "dynamodb" not in record or "eventName" not in record:
             raise OperationError(
                 "this is no event of a DynamoDB stream's trigger: a record has no eventName, or no dynamodb"
             )
-        whole = cast("Mapping[str, Any]", record)
-        if _concerns(whole["dynamodb"], models):
-            changes.append(_change(whole, models))
+        made = _change(cast("Mapping[str, Any]", record), models)
+        if _concerns(made.wire_record["dynamodb"], models):
+            changes.append(made)
     return changes
 
 
 def _change(record: Mapping[str, Any], models: tuple[type[Model], ...]) -> ItemChange[Any]:
     change: Mapping[str, Any] = record["dynamodb"]
     seconds = change.get("ApproximateCreationDateTime")
-    by = record.get("userIdentity") or {}
+    by: Mapping[str, Any] = record.get("userIdentity") or {}
     return ItemChange(
         event=record["eventName"],
         sequence_number=str(change.get("SequenceNumber", "")),
@@ -179,7 +178,7 @@ def _concerns(change: Mapping[str, Any], models: tuple[type[Model], ...]) -> boo
     kinds = definition_of(models[0]).kinds
     if kinds is None:
         return True
-    image = change.get("NewImage") or change.get("OldImage") or change.get("Keys") or {}
+    image: Mapping[str, Any] = change.get("NewImage") or change.get("OldImage") or change.get("Keys") or {}
     kind = kinds.table.kind_of(image)
     model = None if kind is None else kinds.table.models.get(kind)
     return model is None or issubclass(model, models)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dynamap_async.operations import PageOf
 from dynamap_async.wire import Body, WireKey
@@ -45,9 +45,10 @@ class ReadBounds:
         """
         self._pages_left -= 1
         if self._counts_units:
-            consumed: Any = answer.get("ConsumedCapacity")
+            report: object = answer.get("ConsumedCapacity")
+            consumed = cast("dict[str, Any]", report) if isinstance(report, dict) else {}
             # What an engine does not report may be anything, so that nothing more is spent.
-            self._units_left -= consumed.get("CapacityUnits", math.inf) if isinstance(consumed, dict) else math.inf
+            self._units_left -= consumed.get("CapacityUnits", math.inf)
         if self._pages_left > 0 and self._units_left > 0:
             return answer
         self.position = answer.get("LastEvaluatedKey") or None

@@ -436,16 +436,20 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
 
     def _changed(self, stored: WireItem) -> dict[str, Any]:
         definition = self._spec.definition
-        paths = [action.path for action in self._spec.actions]
-        plain = {path.attribute for path in paths if len(path.steps) > 1 or not path.is_declared}
-        names = {path.attribute: path.attribute for path in paths if not path.is_declared} | definition.field_names
         try:
-            return {
-                names[attribute]: decode_any(value)
-                if attribute in plain
-                else value_of(definition.fields[names[attribute]], value)
-                for attribute, value in stored.items()
-                if attribute in names
-            }
+            return _named(definition, [action.path for action in self._spec.actions], stored)
         except DecodeError as error:
             raise definition.items.failure({**stored, **self._spec.key}, error) from error
+
+
+def _named(definition: Definition[Any], paths: Sequence[Path], stored: WireItem) -> dict[str, Any]:
+    """Return field name -> value of what an update changed; raises DecodeError for a value that does not fit."""
+    plain = {path.attribute for path in paths if len(path.steps) > 1 or not path.is_declared}
+    names = {path.attribute: path.attribute for path in paths if not path.is_declared} | definition.field_names
+    return {
+        names[attribute]: decode_any(value)
+        if attribute in plain
+        else value_of(definition.fields[names[attribute]], value)
+        for attribute, value in stored.items()
+        if attribute in names
+    }

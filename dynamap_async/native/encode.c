@@ -20,7 +20,7 @@ typedef enum {
     ENUM,     /* a member of an enum, stored as its value */
     FIELDS,   /* an object with known members */
     FLOATING,
-    INSTANT,  /* a datetime in UTC */
+    INSTANT,  /* a datetime in UTC, whatever that is called */
     INTEGER,
     LIST,
     MAP,      /* a dict with any text as keys */
@@ -78,7 +78,7 @@ typedef struct {
 typedef enum { WRITTEN, UNUSUAL, LEFT, ABSENT } Outcome;
 
 /* Names of attributes. */
-static PyObject *VALUE, *INT;
+static PyObject *VALUE, *INT, *UTCOFFSET;
 
 #define DONE(failed) ((failed) < 0 ? LEFT : WRITTEN)
 
@@ -367,12 +367,27 @@ write_date(Item *item, PyObject *value)
     return write_made_text(item, text, put_date(text, value) - text);
 }
 
+/* Return whether a datetime is in UTC; what Pydantic reads has a time zone of its own for that. */
+static int
+is_utc(PyObject *value)
+{
+    PyObject *zone = PyDateTime_DATE_GET_TZINFO(value);
+    if (zone == PyDateTime_TimeZone_UTC || zone == Py_None) {
+        return zone != Py_None;
+    }
+    PyObject *offset = PyObject_CallMethodNoArgs(value, UTCOFFSET);
+    int zero = offset != NULL && PyDelta_Check(offset) && PyDateTime_DELTA_GET_DAYS(offset) == 0 &&
+               PyDateTime_DELTA_GET_SECONDS(offset) == 0 && PyDateTime_DELTA_GET_MICROSECONDS(offset) == 0;
+    Py_XDECREF(offset);
+    return zero;
+}
+
 static Outcome
 write_instant(Item *item, PyObject *value)
 {
     char text[32], *at = put_date(text, value);
-    if (PyDateTime_DATE_GET_TZINFO(value) != PyDateTime_TimeZone_UTC) {
-        return UNUSUAL;
+    if (!is_utc(value)) {
+        return PyErr_Occurred() ? left() : UNUSUAL;
     }
     *at++ = 'T';
     at = put_digits(at, (unsigned long long)PyDateTime_DATE_GET_HOUR(value), 2);
@@ -815,7 +830,8 @@ encoder_new(PyTypeObject *python_type, PyObject *args, PyObject *Py_UNUSED(kwarg
         PyDateTime_IMPORT;
         VALUE = PyUnicode_InternFromString("_value_");
         INT = PyUnicode_InternFromString("int");
-        if (PyDateTimeAPI == NULL || VALUE == NULL || INT == NULL) {
+        UTCOFFSET = PyUnicode_InternFromString("utcoffset");
+        if (PyDateTimeAPI == NULL || VALUE == NULL || INT == NULL || UTCOFFSET == NULL) {
             return NULL;
         }
     }

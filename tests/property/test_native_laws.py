@@ -12,7 +12,7 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from dynamap_async import GlobalIndex, Model, PartitionKey, Table
 from dynamap_async.codec import item_size
@@ -483,6 +483,9 @@ EDGES: dict[str, list[Any]] = {
         datetime(1, 1, 1, tzinfo=UTC),
         datetime(2026, 11, 23, 4, 5, 6, 7, tzinfo=UTC),
         datetime(2026, 11, 23, 4, 5, 6, 700_000, tzinfo=timezone(timedelta(0), "Z")),
+        datetime(2026, 11, 23, 4, 5, 6, tzinfo=timezone(timedelta(hours=-2))),
+        datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
+        TypeAdapter(datetime).validate_python("2026-11-23T04:05:06Z"),
         datetime(2026, 11, 23, 4, 5, 6),  # noqa: DTZ001 - without a time zone on purpose
         date(2026, 11, 23),
     ],

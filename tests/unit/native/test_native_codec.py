@@ -9,14 +9,16 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
-from pydantic import ConfigDict
+from pydantic import ConfigDict, TypeAdapter
 
-from dynamap_async import Model, PartitionKey, Put, Session
+from dynamap_async import Model, PartitionKey, Put, Session, codec
 from dynamap_async.codec import UNKNOWN_MEMBERS, item_size
 from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationError
 from dynamap_async.models import definition_of
@@ -230,6 +232,16 @@ def test_an_unusual_value_is_given_to_its_converter_and_the_item_is_written_all_
         stored = orjson.loads(text)
         assert stored["number"] == {"N": str(int(number))}
         assert size == item_size(stored)
+
+
+@native
+@pytest.mark.parametrize("value", [datetime(2026, 1, 1, tzinfo=UTC), "2026-01-01T00:00:00Z"])
+def test_an_instant_in_utc_is_written_without_its_converter_also_one_that_pydantic_read(value: Any) -> None:
+    part = codec.Part("at", "at", codec.instant(), encode=Mock(side_effect=AssertionError))
+    encode = codec.native_encoder([part], marker={}, kept=())
+    assert encode is not None
+    found = encode({"at": TypeAdapter(datetime).validate_python(value)})
+    assert found == ({}, b'{"at":{"S":"2026-01-01T00:00:00.000000Z"}}', 29)
 
 
 @native

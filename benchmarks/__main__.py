@@ -9,6 +9,7 @@ sys.path[0:1] = []
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 _COMMANDS = {
+    "acceptance": "acceptance.command",
     "capacity": "acceptance.command",
     "growth": "growth.command",
     "web": "web.command",

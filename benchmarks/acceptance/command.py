@@ -31,7 +31,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="nox -s bench -- capacity", description=__doc__)
-    parser.add_argument("capacity")
+    parser.add_argument("capacity", metavar="capacity")
     parser.add_argument("--quick", action="store_true", help="loads of 8 seconds instead of 30; indicative")
     parser.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS), metavar="QUESTION")
     parser.add_argument("--libraries", nargs="+", help="only those whose name begins so", metavar="NAME")

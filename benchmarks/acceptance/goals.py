@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.acceptance.questions import KNOWN, LEARNED
+from benchmarks.acceptance.situations import SHARES
 
 SHARED = "dynamap_async, an eighth each"
 
@@ -59,9 +60,20 @@ def _ours(variant: str) -> list[Goal]:
     ]
 
 
+def _harmless(variant: str) -> list[Goal]:
+    return [
+        *(Goal("unrelated", variant, f"part_{share:g}", 1 - 2 * share, at_least=True) for share in SHARES),
+        Goal("outage", variant, "recovered", 0.8, at_least=True),
+        Goal("small", variant, "times_ideal", 1.2),
+        Goal("small", variant, "missing", 0),
+    ]
+
+
 GOALS: Sequence[Goal] = (
     *_bulk(KNOWN.label, 0.99, 0.01, 0.02),
     *_bulk(LEARNED.label, 0.95, 0.05, 0.10),
+    *_harmless(KNOWN.label),
+    *_harmless(LEARNED.label),
     *_ours(KNOWN.label),
     *_ours(LEARNED.label),
     *(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from benchmarks.acceptance import situations
 from benchmarks.acceptance.clients import OURS
 from benchmarks.acceptance.table import Simulated
 from benchmarks.acceptance.team import Task, Variant, work
@@ -171,6 +172,18 @@ def _kept(told: Figures) -> Figures:
     return {name: told[name] for name in ("error", "versions", "python") if name in told}
 
 
+async def _unrelated(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    return await situations.unrelated(table, variant, effort.seconds / 4)
+
+
+async def _outage(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    return await situations.outage(table, variant, effort.seconds)
+
+
+async def _small(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    return await situations.small(table, variant, effort.seconds)
+
+
 QUESTIONS = {
     "bulk": Question("a bulk load", (KNOWN, LEARNED, *PEERS), _bulk),
     "beside": Question(
@@ -184,4 +197,7 @@ QUESTIONS = {
         (Variant("dynamap_async, an eighth each", OURS, "shared"), LEARNED, AIOBOTOCORE),
         _processes,
     ),
+    "unrelated": Question("a part refused for other reasons than the rate", (KNOWN, LEARNED, AIOBOTOCORE), _unrelated),
+    "outage": Question("everything refused for two seconds", (KNOWN, LEARNED, AIOBOTOCORE), _outage),
+    "small": Question("60 items onto a table of 5 units", (KNOWN, LEARNED, *PEERS), _small),
 }

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks.acceptance.goals import GOALS
 from benchmarks.acceptance.questions import QUESTIONS, Figures
+from benchmarks.acceptance.situations import SHARES
 from benchmarks.results import git, machine
 
 Answers = dict[str, dict[str, Figures]]
@@ -46,6 +47,9 @@ FIGURES: dict[str, dict[str, str]] = {
         "refused": "requests refused, all the time",
         "throttled": "item attempts throttled, all the time",
     },
+    "unrelated": {f"part_{share:g}": f"{share:.1%} refused: part of what is not paced" for share in SHARES},
+    "outage": {"recovered": "the next second / before", "failed": "calls failed"},
+    "small": {"times_ideal": "times the ideal time", "missing": "items missing"},
     "processes": {"poorest": "poorest / fair share", "richest": "richest / fair share", **_SHARES},
 }
 
@@ -91,7 +95,7 @@ def _goals(answers: Answers) -> Table:
 def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
-    if name.startswith(("rate", "refused", "throttled", "poorest", "richest")):
+    if name.startswith(("rate", "refused", "throttled", "poorest", "richest", "part", "recovered")):
         return f"{value:.1%}"
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 

@@ -34,6 +34,8 @@ class Task:
     seconds: float
     items: int = 0
     handlers: int = 0
+    pushers: int = 0
+    """Tasks that put one item after the other."""
     group: str = "load"
 
 
@@ -90,6 +92,7 @@ async def _started(table: Simulated, variant: Variant, task: Task) -> asyncio.su
         f"--group={task.group}",
         f"--items={task.items}",
         f"--handlers={task.handlers}",
+        f"--pushers={task.pushers}",
         f"--seconds={task.seconds}",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

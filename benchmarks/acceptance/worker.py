@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--group", default="load", help="how the keys of the load begin")
     parser.add_argument("--items", type=int, default=0, help="how many to load")
     parser.add_argument("--handlers", type=int, default=0)
+    parser.add_argument("--pushers", type=int, default=0, help="tasks that put one item after the other")
     parser.add_argument("--seconds", type=float, required=True, help="the longest time of a load, or that of handlers")
     options = parser.parse_args()
     client = clients.load(options.client)(options.endpoint, policy=options.policy, writers=options.writers)
@@ -57,6 +58,8 @@ async def _work(client: Client, options: argparse.Namespace) -> dict[str, Any]:
     try:
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
+        if options.pushers:
+            return await _push(client, options)
         if not options.handlers:
             return await _load(client, every, options.seconds, background=False)
         return await _beside(client, every, options)
@@ -76,6 +79,28 @@ async def _load(client: Client, every: list[str], seconds: float, *, background:
     except Exception as error:  # noqa: BLE001 - whatever a library raises is told in its place of the table
         told = {"ended": False, "error": _told(error)}
     return {**told, "seconds": time.perf_counter() - begin}
+
+
+async def _push(client: Client, options: argparse.Namespace) -> dict[str, Any]:
+    """Let tasks put one item after the other; return how many were written, and how many calls failed."""
+    until = time.perf_counter() + options.seconds
+    told = {"served": 0, "failed": 0}
+
+    async def push(number: int) -> None:
+        written = 0
+        while time.perf_counter() < until:
+            written += 1
+            try:
+                await client.put(f"{options.group}-{number}-{written}")
+            except Exception:  # noqa: BLE001 - whatever a library raises, the next item follows
+                told["failed"] += 1
+            else:
+                told["served"] += 1
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(options.pushers):
+            group.create_task(push(number))
+    return {**told, "seconds": options.seconds}
 
 
 async def _beside(client: Client, every: list[str], options: argparse.Namespace) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The service behind HTTP, in a process of its own.
 
-It prints its port and answers until it is ended. Besides DynamoDB's requests it knows
-`GET /counts`, `POST /reset` (begin counting anew) and `POST /spend` (no table has any burst left).
+It prints its port and answers until it is ended. Besides DynamoDB's requests it knows `GET /counts`, `POST /reset`
+(begin counting anew), `POST /spend` (no table has any burst left) and `POST /refuse?0.01` (so large a part of all
+requests is refused, whatever the rate).
 """
 
 import argparse
@@ -72,6 +73,8 @@ class Exchange(asyncio.Protocol):
             self._service.counts.reset()
         elif path == "/spend":
             self._service.spend_burst()
+        elif path.startswith("/refuse?"):
+            self._service.refused_part = float(path.partition("?")[2])
         return self._service.counts.told()
 
 

@@ -1,5 +1,6 @@
 """The operations: a request's body in, the answer's body out."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,9 @@ class Service:
 
     clock: Clock
     burst_seconds: float = BURST_SECONDS
+    refused_part: float = 0.0
+    """The part of all requests for items that is refused whatever the rate, for reasons of the table's own."""
+    chance: random.Random = field(default_factory=lambda: random.Random(1))
     tables: dict[str, Table] = field(default_factory=dict[str, Table])
     counts: Counts = field(init=False)
     _operations: dict[str, Callable[[Body], Body]] = field(init=False)
@@ -56,6 +60,9 @@ class Service:
         if carry_out is None:
             raise ServiceError("UnknownOperationException", f"the simulated table has no {operation}")
         self.counts.requests[operation] += 1
+        if self.refused_part and "Table" not in operation and self.chance.random() < self.refused_part:
+            self.counts.refused += 1
+            raise Throttled([], on_demand=False)
         try:
             return carry_out(body)
         except Throttled:

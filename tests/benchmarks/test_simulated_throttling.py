@@ -36,9 +36,9 @@ def test_300_seconds_of_unused_capacity_can_be_spent_at_once(service):
     assert written + 25 - len(answer.get("UnprocessedItems", {}).get("things", range(25))) == 300 * 10
 
 
-def _try(service, body):
+def _try(service, body, operation="BatchWriteItem"):
     try:
-        return service.answer("BatchWriteItem", body)
+        return service.answer(operation, body)
     except ServiceError as error:
         return error.body
 
@@ -208,3 +208,12 @@ def test_refusals_are_counted_by_request_and_by_item(service, clock):
     assert (counts["total"]["attempts"], counts["total"]["throttled"]) == (14, 4)
     assert counts["groups"]["load"]["write_units"] == 10.0
     assert [slot["throttled"] for slot in counts["slots"]] == [2, 0, 0, 0, 2]
+
+
+def test_a_part_is_refused_whatever_the_rate_where_that_is_asked_for(service):
+    service.refused_part = 0.25
+    answers = [_try(service, {"TableName": "things", "Key": {"id": {"S": "a"}}}, "GetItem") for _ in range(400)]
+    refused = sum("__type" in answer for answer in answers)
+    assert refused == service.counts.refused
+    assert 70 < refused < 130
+    assert "Table" in service.answer("DescribeTable", {"TableName": "things"})

@@ -8,6 +8,7 @@ from dynamap_async import CapacityPolicy, Credentials, Priority, Session
 POLICIES = {
     "learned": CapacityPolicy(),
     "known": CapacityPolicy(limits="describe"),
+    "unpaced": CapacityPolicy(enabled=False),
     "shared": CapacityPolicy(limits="describe", share=1 / 8),
 }
 

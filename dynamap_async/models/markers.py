@@ -416,10 +416,12 @@ def template(
 
 
 def _only_when(when: Mapping[str, Any]) -> tuple[OnlyWhen, ...]:
-    several = (list, tuple, set, frozenset)
-    return tuple(
-        OnlyWhen(name, tuple(values) if isinstance(values, several) else (values,)) for name, values in when.items()
-    )
+    return tuple(OnlyWhen(name, _several(values)) for name, values in when.items())
+
+
+def _several(values: Any) -> tuple[Any, ...]:
+    several = type(values) in (list, tuple, set, frozenset)
+    return tuple(values) if several else (values,)
 
 
 def given_shards(shards: int | Shards | None) -> tuple[Shards, ...]:

@@ -1,7 +1,7 @@
 """Chat rooms and comments in one table; an index lists the comments of a room by time.
 
-Nothing is stored that says what an item is but the way its partition key begins, so that tells the models. The sort key
-of a comment is no template of its time of creation: the source's fourth item has another.
+Nothing is stored that says what an item is but its keys, so those tell the models. The sort key of a comment is no
+template of its time of creation: the source's fourth item has another.
 """
 
 from datetime import UTC, datetime
@@ -14,38 +14,29 @@ from dynamap_async import (
     Model,
     PartitionKey,
     Parts,
-    Prefix,
     SortKey,
-    StoredForm,
     Table,
     attr,
     template,
+    time_text,
 )
 from dynamap_async.errors import ConditionalCheckFailedError
 
 SCENARIO = "chat"
 
-
-def iso_milliseconds(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 # The tables exist already, with times in milliseconds: our own form has microseconds.
-ISO_MILLISECONDS = StoredForm(
-    name="ISO 8601 with milliseconds", tag="S", encode=iso_milliseconds, decode=datetime.fromisoformat
-)
-
+ISO_MILLISECONDS = time_text("%Y-%m-%dT%H:%M:%S.%3fZ")
 
 CHAT = Table(
     "Chat",
     partition_key="PK",
     sort_key="SK",
     indexes=(GlobalIndex("RoomID_Comment_IDX", partition_key="RoomID", sort_key="CreatedAt"),),
-    discriminator=Prefix("PK"),
+    discriminator=None,
 )
 
 
-class Comment(Model, table=CHAT, kind="User:"):
+class Comment(Model, table=CHAT):
     author: Attr[str] = attr(stored=False)
     sent_at: SortKey[datetime] = attr(stored_as=ISO_MILLISECONDS)
     room: Attr[str] = attr(name="RoomID")
@@ -55,7 +46,7 @@ class Comment(Model, table=CHAT, kind="User:"):
     pk: PartitionKey[str] = template("User:{author}")
 
 
-class Room(Model, table=CHAT, kind="Room:"):
+class Room(Model, table=CHAT):
     name: Attr[str] = attr(stored=False)
     created_by: Attr[str] = attr(name="CreatedBy")
 

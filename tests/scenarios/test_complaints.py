@@ -1,11 +1,11 @@
 """Complaints and what was written about them; three sparse indexes, each with one kind of item.
 
-Nothing is stored that says what an item is but the way its sort key begins, so that tells the models.
+Nothing is stored that says what an item is but its keys, so those tell the models.
 """
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, Prefix, SortKey, Table, attr, template
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, SortKey, Table, attr, template
 from dynamap_async.errors import ConditionalCheckFailedError, TransactionCanceledError
 
 SCENARIO = "complaints"
@@ -20,11 +20,11 @@ COMPLAINTS = Table(
         GlobalIndex("Escalations_GSI", partition_key="escalated_to", sort_key="escalation_time"),
         GlobalIndex("Agents_Comments_GSI", partition_key="agentID", sort_key="comm_date"),
     ),
-    discriminator=Prefix("SK"),
+    discriminator=None,
 )
 
 
-class Complaint(Model, table=COMPLAINTS, kind="metadata"):
+class Complaint(Model, table=COMPLAINTS):
     number: Attr[str] = attr(name="complaint_id")
     customer: Attr[str] = attr(name="customer_id")
     state: Attr[str] = attr(name="current_state")
@@ -38,7 +38,7 @@ class Complaint(Model, table=COMPLAINTS, kind="metadata"):
     sk: SortKey[str] = template("metadata")
 
 
-class Communication(Model, table=COMPLAINTS, kind="comm#"):
+class Communication(Model, table=COMPLAINTS):
     number: Attr[str] = attr(name="complaint_id", stored=False)
     id: Attr[str] = attr(name="comm_id")
     said_at: Attr[str] = attr(name="comm_date")

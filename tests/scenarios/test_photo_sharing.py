@@ -1,7 +1,7 @@
 """Photos that are liked and commented, by users who follow each other; counters change with what they count.
 
 The source publishes how keys are made and what it asks, but no items; the users and photos are this test's own. Nothing
-is stored that says what an item is but the way its sort key begins, so that tells the models.
+is stored that says what an item is but its keys, so those tell the models.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, Prefix, SortKey, Table, attr, template
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Parts, SortKey, Table, attr, template
 from dynamap_async.errors import ConditionalCheckFailedError, OperationError, TransactionCanceledError
 from dynamap_async.expressions import path_of
 from dynamap_async.models.templates import DeclaredTemplate
@@ -26,12 +26,12 @@ INSTAGRAM = Table(
     partition_key="PK",
     sort_key="SK",
     indexes=(GlobalIndex("GSI1", partition_key="GSI1PK", sort_key="GSI1SK"),),
-    discriminator=Prefix("SK"),
+    discriminator=None,
 )
 GSI1 = INSTAGRAM.index("GSI1")
 
 
-class User(Model, table=INSTAGRAM, kind="USER#"):
+class User(Model, table=INSTAGRAM):
     name: Attr[str] = attr(name="username")
     followers: Attr[int] = attr(name="followerCount", default=0)
     following: Attr[int] = attr(name="followingCount", default=0)
@@ -40,7 +40,7 @@ class User(Model, table=INSTAGRAM, kind="USER#"):
     sk: SortKey[str] = template("USER#{name}")
 
 
-class Photo(Model, table=INSTAGRAM, kind="PHOTO#"):
+class Photo(Model, table=INSTAGRAM):
     owner: Attr[str] = attr(name="username")
     id: Attr[str] = attr(name="photoId")
     likes: Attr[int] = attr(name="likesCount", default=0)
@@ -50,7 +50,7 @@ class Photo(Model, table=INSTAGRAM, kind="PHOTO#"):
     sk: SortKey[str] = template("PHOTO#{id}")
 
 
-class Like(Model, table=INSTAGRAM, kind="LIKE#"):
+class Like(Model, table=INSTAGRAM):
     photo: Attr[str] = attr(name="photoId")
     user: Attr[str] = attr(name="likingUsername")
     id: Attr[str] = attr(name="likeId")
@@ -61,7 +61,7 @@ class Like(Model, table=INSTAGRAM, kind="LIKE#"):
     in_time_sk: Attr[str] = template("LIKE#{id}", name="GSI1SK")
 
 
-class Comment(Model, table=INSTAGRAM, kind="COMMENT#"):
+class Comment(Model, table=INSTAGRAM):
     photo: Attr[str] = attr(name="photoId")
     user: Attr[str] = attr(name="commentingUsername")
     id: Attr[str] = attr(name="commentId")
@@ -71,7 +71,7 @@ class Comment(Model, table=INSTAGRAM, kind="COMMENT#"):
     sk: SortKey[str] = template("COMMENT#{id}")
 
 
-class Follow(Model, table=INSTAGRAM, kind="FOLLOW#"):
+class Follow(Model, table=INSTAGRAM):
     followed: Attr[str] = attr(name="followedUsername")
     follower: Attr[str] = attr(name="followingUsername")
 

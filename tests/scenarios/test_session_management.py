@@ -1,6 +1,6 @@
 """Login sessions and their children, found by session, by customer and by child through an inverted index.
 
-Nothing is stored that says what an item is but the way its sort key begins, so that tells the models.
+Nothing is stored that says what an item is but its keys, so those tell the models.
 """
 
 from datetime import datetime
@@ -13,7 +13,6 @@ from dynamap_async import (
     Model,
     PartitionKey,
     Parts,
-    Prefix,
     SortKey,
     StoredForm,
     Table,
@@ -39,11 +38,11 @@ SESSIONS = Table(
     partition_key="PK",
     sort_key="SK",
     indexes=(GlobalIndex("GSI1_inverse", partition_key="SK", sort_key="PK"),),
-    discriminator=Prefix("SK"),
+    discriminator=None,
 )
 
 
-class Login(Model, table=SESSIONS, kind="c#"):
+class Login(Model, table=SESSIONS):
     session: Attr[str] = attr(stored=False)
     customer: Attr[str] = attr(stored=False)
     access_token: Attr[str]
@@ -54,7 +53,7 @@ class Login(Model, table=SESSIONS, kind="c#"):
     sk: SortKey[str] = template("c#{customer}")
 
 
-class Child(Model, table=SESSIONS, kind="child#"):
+class Child(Model, table=SESSIONS):
     session: Attr[str] = attr(stored=False)
     child: Attr[str] = attr(stored=False)
     access_token: Attr[str]

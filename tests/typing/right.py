@@ -36,6 +36,7 @@ from models import (
 from pydantic import AnyUrl, TypeAdapter
 
 from dynamap_async import (
+    BY_KEYS,
     EPOCH_SECONDS,
     JSON_TEXT,
     Answers,
@@ -95,6 +96,7 @@ from dynamap_async import (
     Statement,
     Statistics,
     StoredForm,
+    Table,
     Throughput,
     TimeToLive,
     TransactFind,
@@ -113,6 +115,7 @@ from dynamap_async import (
     fields,
     path,
     template,
+    time_text,
     to_wire,
 )
 from dynamap_async.errors import CapacityBudgetExceededError
@@ -518,6 +521,35 @@ def expiring() -> None:
     tweet.expires_at = now + timedelta(days=1)
     tweet.expires_at = None
     assert_type(Tweet.expires_at, Expr[datetime | None])
+
+
+LEDGER = Table("ledger", partition_key="pk", sort_key="sk", discriminator=None)
+
+
+class Entry(Model, table=LEDGER):
+    account: Attr[str]
+    at: Attr[datetime] = attr(stored=False, stored_as=time_text("%Y-%m-%dT%H:%M:%S", zone=UTC))
+    state: Attr[str] = attr(default="open")
+    pk: PartitionKey[str] = template("A#{account}")
+    sk: SortKey[str] = template("{at}")
+    waiting: Attr[str | None] = template("{account}", when={"state": ["open", "held"]})
+
+
+class Root(Model, table=LEDGER, kind=BY_KEYS, distinct_from=Entry):
+    account: Attr[str]
+    pk: PartitionKey[str] = template("A#{account}")
+    sk: SortKey[str] = template("{account}")
+
+
+class Leaf(Model, table=LEDGER, distinct_from=(Entry, Root)):
+    pk: PartitionKey[str]
+    sk: SortKey[str]
+
+
+async def kinds_by_keys(session: Session) -> None:
+    assert_type(Entry(account="a", at=now).waiting, str | None)
+    assert_type(await session.scan(Root), list[Root])
+    assert_type(await session.query(Entry, Root).where(Entry.account == "a"), list[Entry | Root])
 
 
 class Fading(Model, table="fading", hide_expired=True):

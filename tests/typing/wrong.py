@@ -53,6 +53,7 @@ from dynamap_async import (
     SortKey,
     Statement,
     StoredForm,
+    Table,
     Throughput,
     Unique,
     Update,
@@ -64,6 +65,7 @@ from dynamap_async import (
     include,
     path,
     template,
+    time_text,
     to_wire,
 )
 from dynamap_async.integrations.awslambda import batch_item_failures, decode_changes
@@ -657,6 +659,10 @@ async def templated_keys(session: Session, store: Store) -> None:
     template(7)  # error
     template("{country}", init=True)  # error
     template("{country}", escape="#")  # error
+    template("{country}", when="status")  # error
+    time_text(7)  # error
+    time_text("%Y", zone="Europe/Berlin")  # error
+    Table("ledger", partition_key="pk", discriminator=5)  # error
     attr(stored="no")  # error
     Store.number.begins_with("0")  # error
     await session.get(Store, {"country": "GB"})  # error

@@ -89,7 +89,7 @@ class KeyShapes:
         known: dict[str, Any] = {}
         for each in self.attributes:
             try:
-                values = each.values(item[each.name]["S"])
+                values = each.values(item[each.name].get("S", ""))
             except DecodeError:
                 return False
             if any(name in known and known[name] != value for name, value in values.items()):
@@ -135,7 +135,7 @@ def _texts(field: FieldPlan) -> frozenset[str] | None:
         return None
     texts = format_of(kind, "").texts
     try:
-        stored = {field.converter.encode(text).get("S") for text in texts or ()}
+        stored = frozenset(field.converter.encode(text).get("S", "") for text in texts or ())
     except EncodeError:
         return None
     return texts if texts and stored == texts else None

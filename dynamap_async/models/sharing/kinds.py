@@ -62,23 +62,23 @@ class Kinds:
         Raises:
             EncodeError: it is of another model, of none, or of more than one.
         """
-        family = tuple(self.family)
-        if isinstance(self.table.discriminator, Prefix) and all(isinstance(kind, str) for kind in family):
-            self._check_prefix(stored, self.table.discriminator.attribute, family)
+        discriminator = self.table.discriminator
+        if isinstance(discriminator, Prefix) and all(isinstance(kind, str) for kind in self.family):
+            self._check_prefix(stored, discriminator.attribute)
             return
-        if not self.table.tells_by_keys or isinstance(self.kind, str):
+        if isinstance(self.kind, str) or not self.table.tells_by_keys:
             return
-        kinds = (self.kind,) if own else family
+        kinds = (self.kind,) if own else tuple(self.family)
         if isinstance(self.table.discriminator, str) and any(isinstance(kind, str) for kind in kinds):
             return  # a marker goes before the key, which does not tell whether the item has one
         found = self.table.kinds_of({name: stored[name] for name in self.table.schema.keys.names if name in stored})
         if len(found) != 1 or found[0] not in kinds:
             raise EncodeError(self._other_key(stored, found)).at(model=self.model.__name__)
 
-    def _check_prefix(self, stored: Mapping[str, AttributeValue], name: str, kinds: Sequence[Kind]) -> None:
+    def _check_prefix(self, stored: Mapping[str, AttributeValue], name: str) -> None:
         if name not in stored:
             return
-        text = stored[name].get("S", "")
+        text, kinds = stored[name].get("S", ""), self.family
         if not any(begins(text, kind) for kind in kinds):
             wanted = " or ".join(map(repr, kinds))
             raise EncodeError(

@@ -105,6 +105,7 @@ class Table:
         self._models: dict[Kind, type[Any]] = {}
         self._doubts: dict[Kind, tuple[Kind, ...]] = {}
         self._shapes: dict[Kind, KeyShapes] | None = None
+        self._tells_by_keys = False
         if names_periods(name):
             raise self._fault(
                 "has one name; tables by period are those of one model, without a Table: class Reading(Model, "
@@ -217,8 +218,7 @@ class Table:
     @property
     def tells_by_keys(self) -> bool:
         """Whether the kind of some items is told by their keys: by those that a model makes, or that none makes."""
-        unmarked = UNMARKED in self._models and not isinstance(self.discriminator, str)
-        return unmarked or any(isinstance(kind, ByKeys) for kind in self._models)
+        return self._tells_by_keys
 
     def is_doubted(self, kind: Kind) -> bool:
         """Return whether a kind may have a key in common with another one.
@@ -270,6 +270,8 @@ class Table:
         self._models = {k: m for k, m in self._models.items() if (m.__module__, m.__qualname__) != mine}
         self._models[kind] = model
         self._shapes = None
+        unmarked = UNMARKED in self._models and not isinstance(self.discriminator, str)
+        self._tells_by_keys = unmarked or any(isinstance(each, ByKeys) for each in self._models)
 
     def _attributes(self, names: Sequence[str]) -> tuple[KeyAttribute, ...]:
         return tuple(KeyAttribute(name, self._types.get(name, "S")) for name in names)

@@ -409,13 +409,14 @@ def _as_stored(kind: Any, stored: StoredForm) -> PartFormat:
 def _as_stored_number(stored: StoredForm, form: str) -> PartFormat:
     """Return the format of a time that stands in the key as the number that its field is stored as."""
     number = number_format(int, form)
-    return replace(
-        number,
-        label="datetime",
-        write=lambda value: number.write(int(_content(stored, value))),
-        read=lambda text: stored.decode(number.read(text)),
-        nearest=None,
-    )
+
+    def write(value: Any) -> str:
+        return number.write(int(_content(stored, value)))
+
+    def read(text: str) -> Any:
+        return stored.decode(number.read(text))
+
+    return replace(number, label="datetime", write=write, read=read, nearest=None)
 
 
 def _content(stored: StoredForm, value: Any) -> Any:

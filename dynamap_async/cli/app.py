@@ -9,6 +9,7 @@ import typer
 import dynamap_async
 from dynamap_async.cli.capacity.command import capacity
 from dynamap_async.cli.extras import MissingExtraError
+from dynamap_async.cli.generate.command import check_items, generate
 from dynamap_async.errors import DynamapError, TransportError
 
 app: typer.Typer = typer.Typer(
@@ -74,6 +75,8 @@ def demo(
 
 
 app.command()(capacity)
+app.add_typer(generate)
+app.command("check-items")(check_items)
 
 
 def _demo(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:

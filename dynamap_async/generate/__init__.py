@@ -8,7 +8,20 @@ which items are of one model, ``field_types`` what their attributes are, ``key_p
 from __future__ import annotations
 
 from dynamap_async.generate.design import Design, design_of
+from dynamap_async.generate.item_checks import Difference, check_items, models_in
 from dynamap_async.generate.sample import Sample
+from dynamap_async.generate.sampling import infer, take_sample
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign
 
-__all__ = ["Design", "FieldDesign", "ModelDesign", "Sample", "design_of"]
+__all__ = [
+    "Design",
+    "Difference",
+    "FieldDesign",
+    "ModelDesign",
+    "Sample",
+    "check_items",
+    "design_of",
+    "infer",
+    "models_in",
+    "take_sample",
+]

@@ -19,6 +19,7 @@ PUBLIC_MODULES = [
     "dynamap_async",
     "dynamap_async.capacity",
     "dynamap_async.errors",
+    "dynamap_async.generate",
     "dynamap_async.integrations.aiohttp",
     "dynamap_async.integrations.awslambda",
     "dynamap_async.integrations.failures",

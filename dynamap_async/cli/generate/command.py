@@ -1,0 +1,151 @@
+"""The commands ``dynamap generate models`` and ``dynamap check-items``: their options, and how they end."""
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
+
+import typer
+
+from dynamap_async.errors import DynamapError
+
+if TYPE_CHECKING:
+    from dynamap_async.generate import Difference, Sample
+
+DIFFERENCES: Final = 3
+"""The exit status where models and items part."""
+
+generate: typer.Typer = typer.Typer(name="generate", no_args_is_help=True, help="Make code from what exists.")
+
+_Sample: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="How many items to read.")]
+_Units: TypeAlias = Annotated[
+    float, typer.Option(metavar="UNITS", min=1, help="How many read units to spend; the last page may exceed it.")
+]
+_Region: TypeAlias = Annotated[str | None, typer.Option(metavar="REGION", help="The AWS region.")]
+_Profile: TypeAlias = Annotated[str | None, typer.Option(metavar="PROFILE", help="The profile of AWS's configuration.")]
+_Endpoint: TypeAlias = Annotated[str | None, typer.Option(metavar="URL", help="Where to send to, such as an engine.")]
+_NoValues: TypeAlias = Annotated[bool, typer.Option("--no-values", help="Print no value of any item.")]
+
+
+@generate.command()
+def models(
+    *,
+    table: Annotated[str, typer.Option(metavar="TABLE", help="The table's name.")],
+    sample: _Sample = 5000,
+    max_read_units: _Units = 500,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the module there, not to the output.")] = None,
+    check: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Check the models of this module against the items instead.")
+    ] = None,
+    enums: Annotated[
+        bool, typer.Option("--enums", help="Make a Literal of texts that have only a few values.")
+    ] = False,
+    no_values: _NoValues = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    region: _Region = None,
+    profile: _Profile = None,
+    endpoint_url: _Endpoint = None,
+) -> None:
+    """Write a module of models for a table that exists, from a sample of its items.
+
+    What the sample leaves in doubt is marked in the text with "check:".
+
+    [dim]dynamap generate models --table shop --out shop/models.py[/dim]
+    """
+    if out is not None and out.exists() and not force:
+        _refuse("--out", f"{out} exists; name another file, or replace it with --force")
+    module = None if check is None else _module(check, "--check")
+    found = _run(_sample(table, sample, max_read_units, region, profile, endpoint_url))
+    if module is not None:
+        from dynamap_async.generate import check_items, models_in
+
+        own = models_in(module, table)
+        if not own:
+            _refuse("--check", f"{check} has no model of the table {table!r}")
+        _report(check_items(own, found.items), found, no_values=no_values)
+        return
+    from dynamap_async.generate import design_of
+
+    text = design_of(found).source(values=not no_values, enums=enums and not no_values)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, "utf-8")
+    doubts = text.count("# check: ")
+    _tell(found, f"{doubts:,} {'line' if doubts == 1 else 'lines'} to check")
+
+
+def check_items(
+    *,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's name.")],
+    models: Annotated[Path, typer.Option(metavar="FILE", help="The module that has it.")] = Path("models.py"),
+    sample: _Sample = 10_000,
+    max_read_units: _Units = 1000,
+    no_values: _NoValues = False,
+    region: _Region = None,
+    profile: _Profile = None,
+    endpoint_url: _Endpoint = None,
+) -> None:
+    """Tell where a model and the items of its table part.
+
+    [dim]dynamap check-items Order --models shop/models.py --sample 10000[/dim]
+    """
+    from dynamap_async.generate import check_items as differences_of
+    from dynamap_async.models import Model, definition_of
+
+    found = _module(models, "--models").get(model)
+    if not (isinstance(found, type) and issubclass(found, Model)):
+        _refuse("MODEL", f"{models} has no model {model!r}")
+    schema = definition_of(found).table
+    if schema is None:
+        _refuse("MODEL", f"{model} has no table, so no items")
+    taken = _run(_sample(schema.name, sample, max_read_units, region, profile, endpoint_url))
+    _report(differences_of([found], taken.items), taken, no_values=no_values)
+
+
+async def _sample(
+    table: str, sample: int, max_read_units: float, region: str | None, profile: str | None, endpoint_url: str | None
+) -> "Sample":
+    from dynamap_async import Session
+    from dynamap_async.generate import take_sample
+
+    async with Session(region=region, profile=profile, endpoint_url=endpoint_url) as session:
+        return await take_sample(session, table, sample=sample, max_read_units=max_read_units)
+
+
+def _run(work: "Coroutine[Any, Any, Sample]") -> "Sample":
+    try:
+        return asyncio.run(work)
+    except DynamapError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+
+
+def _module(file: Path, option: str) -> dict[str, Any]:
+    """Return the names of a module that is not imported elsewhere."""
+    import runpy
+
+    try:
+        return runpy.run_path(str(file))
+    except (OSError, SyntaxError, ImportError, NameError, TypeError, ValueError, DynamapError) as error:
+        _refuse(option, f"{file} cannot be imported: {error}")
+
+
+def _report(differences: "tuple[Difference, ...]", sample: "Sample", *, no_values: bool) -> None:
+    for each in differences:
+        typer.echo(each.line(values=not no_values))
+    count = len(differences)
+    _tell(sample, f"{count:,} {'difference' if count == 1 else 'differences'}")
+    if differences:
+        raise typer.Exit(DIFFERENCES)
+
+
+def _tell(sample: "Sample", result: str) -> None:
+    whole = "all of them" if sample.complete else "a sample"
+    typer.echo(
+        f"{len(sample.items):,} items read, {whole}, for {sample.read_units:,.1f} read units: {result}", err=True
+    )
+
+
+def _refuse(option: str, problem: str) -> NoReturn:
+    raise typer.BadParameter(problem, param_hint=option)

@@ -1,0 +1,160 @@
+"""Checks of models against items: where what is stored and what is declared part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from dynamap_async.codec import decode_any
+from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import DynamapError
+from dynamap_async.generate.names import shape_of
+from dynamap_async.models import Definition, FieldPlan, Model, definition_of
+from dynamap_async.native import plain
+from dynamap_async.wire import WireItem
+
+_MOST: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One way in which models and items part."""
+
+    model: str
+    """The model's name; empty where no model takes the items."""
+    field: str
+    """The field or attribute; empty where it is about the whole item."""
+    problem: str
+    """What is wrong, without any value."""
+    count: int
+    """In how many items."""
+    key: Mapping[str, Any] | None
+    """The key of one of them; None where all items lack something."""
+
+    def line(self, *, values: bool) -> str:
+        """Return it as a line of text.
+
+        Args:
+            values: whether the key may be shown; otherwise its shape is.
+        """
+        place = ".".join(filter(None, (self.model, self.field))) or "items"
+        items = f"{self.count:,} {'item' if self.count == 1 else 'items'}"
+        if self.key is None:
+            return f"{place}: {self.problem} ({items} read)"
+        key = self.key if values else {name: shape_of(str(value)) for name, value in self.key.items()}
+        return f"{place}: {self.problem} ({items}, such as {dict(key)})"
+
+
+def check_items(models: Sequence[type[Model]], items: Iterable[WireItem]) -> tuple[Difference, ...]:
+    """Return where models and items of one table part; nothing if every model opens and writes back what is there.
+
+    Args:
+        models: models of one table: all that share it, or one whose items alone are looked at.
+        items: the items, in wire form.
+    """
+    found: dict[tuple[str, str, str], tuple[int, Mapping[str, Any] | None]] = {}
+    definitions = {model: definition_of(model) for model in models}
+    seen: dict[type[Model], tuple[int, set[str]]] = {model: (0, set()) for model in models}
+    for given in items:
+        item = plain(given)
+        model, is_ours = _model_of(item, definitions)
+        if model is None:
+            problems = [] if is_ours else [("", "", "no model takes this kind of item")]
+            definition = next(iter(definitions.values()))
+        else:
+            definition = definitions[model]
+            count, names = seen[model]
+            seen[model] = count + 1, names | item.keys()
+            problems = [*_problems(definition, item)]
+        key = definition.items.shown_key(item)
+        for problem in dict.fromkeys(problems):
+            known, example = found.get(problem, (0, key))
+            found[problem] = known + 1, example
+    for model, (count, names) in seen.items():
+        for plan in definitions[model].fields.values() if count else ():
+            if plan.is_stored and plan.stored not in names:
+                found[model.__name__, plan.name, "was never present"] = count, None
+    return tuple(Difference(*problem, *rest) for problem, rest in sorted(found.items(), key=lambda each: each[0]))
+
+
+def _model_of(item: WireItem, definitions: Mapping[type[Model], Definition[Any]]) -> tuple[type[Model] | None, bool]:
+    """Return the model of an item, and whether an item without one is of a model that is not looked at."""
+    first = next(iter(definitions.values()))
+    if first.kinds is None:
+        return first.model, True
+    table = first.kinds.table
+    kind = table.kind_of(item)
+    model = None if kind is None else table.models.get(kind)
+    return (model, True) if model in definitions else (None, model is not None or len(definitions) < len(table.models))
+
+
+def _problems(definition: Definition[Any], item: WireItem) -> Iterator[tuple[str, str, str]]:
+    name = definition.model.__name__
+    stored = {plan.stored: plan for plan in definition.fields.values() if plan.is_stored}
+    marker = definition.kinds.table.attribute if definition.kinds is not None else None
+    for attribute in sorted(item.keys() - stored.keys() - {marker}):
+        yield name, attribute, "is no field of the model"
+    try:
+        values = definition.items.values(item)
+        instance = definition.items.validated(values)
+    except ValidationError as error:
+        for each in error.errors(include_input=False, include_url=False)[:_MOST]:
+            yield name, ".".join(map(str, each["loc"])), f"does not fit: {each['type'].replace('_', ' ')}"
+        return
+    except DynamapError as error:
+        path = getattr(error, "path", None) or ("",)
+        yield name, str(path[0]), "does not fit: it is stored in another form"
+        return
+    yield from _written_otherwise(definition, stored, item, instance)
+    yield from _keys_otherwise(definition, instance)
+
+
+def _written_otherwise(
+    definition: Definition[Any], stored: Mapping[str, FieldPlan], item: WireItem, instance: Any
+) -> Iterator[tuple[str, str, str]]:
+    name = definition.model.__name__
+    try:
+        written = definition.items.encode(instance)
+    except DynamapError:
+        yield name, "", "can be read but not written"
+        return
+    for attribute in stored.keys() & item.keys():
+        old, new = decode_any(item[attribute]), decode_any(written[attribute]) if attribute in written else None
+        if old != new:
+            numbers = isinstance(old, int | Decimal) and isinstance(new, int | Decimal)
+            problem = "loses digits of numbers" if numbers else "is written back otherwise than it is stored"
+            yield name, stored[attribute].name, problem
+
+
+def _keys_otherwise(definition: Definition[Any], instance: Any) -> Iterator[tuple[str, str, str]]:
+    """Give the keys that differ from what their templates make."""
+    if definition.computed is None:
+        return
+    for field in definition.computed.templates:
+        key = getattr(instance, field)
+        try:
+            made = definition.computed.built(field, instance.__dict__)
+        except DynamapError:
+            made = None
+        if isinstance(key, str) and made != key:
+            yield definition.model.__name__, field, "differs from what its template makes of the parts"
+
+
+def models_in(names: Mapping[str, Any], table: str) -> tuple[type[Model], ...]:
+    """Return the models of a table.
+
+    Args:
+        names: the names of a module.
+        table: the table's name.
+    """
+    classes = [each for each in names.values() if isinstance(each, type) and issubclass(each, Model)]
+    found = [each for each in classes if each is not Model and _has_table(each, table)]
+    return tuple(dict.fromkeys(found))
+
+
+def _has_table(model: type[Model], table: str) -> bool:
+    schema = definition_of(model).table
+    return schema is not None and schema.name == table

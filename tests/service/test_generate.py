@@ -1,0 +1,94 @@
+"""Models of tables in an engine: the sample is bounded, and what is made of it opens what is there."""
+
+import random
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, SortKey, Table, TimeToLive, attr, template
+from dynamap_async.errors import OperationError, ResourceNotFoundError
+from dynamap_async.generate import infer, take_sample
+
+pytestmark = pytest.mark.asyncio
+
+SHOP = Table(
+    "shop-to-infer",
+    partition_key="pk",
+    sort_key="sk",
+    indexes=(GlobalIndex("gsi1", partition_key="gsi1pk", sort_key="gsi1sk"),),
+    discriminator="type",
+    time_to_live="expires",
+)
+
+
+class Customer(Model, table=SHOP, kind="customer"):
+    customer: Attr[str]
+    name: Attr[str]
+    pk: PartitionKey[str] = template("CUSTOMER#{customer}")
+    sk: SortKey[str] = template("CUSTOMER#{customer}")
+
+
+class Order(Model, table=SHOP, kind="order"):
+    customer: Attr[str]
+    number: Attr[int]
+    status: Attr[str]
+    expires: TimeToLive[int | None] = attr(default=None)
+    pk: PartitionKey[str] = template("CUSTOMER#{customer}")
+    sk: SortKey[str] = template("ORDER#{number:05d}")
+    gsi1pk: Attr[str] = template("STATUS#{status}")
+    gsi1sk: Attr[str] = template("ORDER#{number:05d}")
+
+
+@pytest_asyncio.fixture
+async def shop(engine):
+    """Return a session with a filled table."""
+    async with engine.session(table_prefix=f"t{uuid4().hex[:12]}-") as session:
+        await session.tables.create(SHOP)
+        await session.put_many([Customer(customer=f"c{n}", name=f"Name {n}") for n in range(40)])
+        states = ["open", "paid"]
+        await session.put_many(
+            [Order(customer=f"c{n % 40}", number=n, status=states[n % 2], expires=1_700_000_000) for n in range(160)]
+        )
+        yield session
+
+
+async def test_design_is_that_of_the_table(shop):
+    design = await infer(shop, SHOP.name)
+    assert design.complete
+    assert [(model.name, model.kind, model.count) for model in design.models] == [
+        ("Order", "order", 160),
+        ("Customer", "customer", 40),
+    ]
+    order = design.models[0]
+    patterns = {field.attribute: field.pattern.text for field in order.fields if field.pattern}
+    assert patterns == {
+        "pk": "CUSTOMER#{customer}",
+        "sk": "ORDER#{number:05d}",
+        "gsi1pk": "STATUS#{status}",
+        "gsi1sk": "ORDER#{number:05d}",
+    }
+    assert [index.name for index in design.schema.indexes] == ["gsi1"]
+
+
+async def test_sample_ends_with_its_items(shop):
+    found = await take_sample(shop, SHOP.name, sample=30, chance=random.Random(1))
+    assert len(found.items) == 30
+    assert not found.complete
+
+
+async def test_sample_ends_with_its_read_units(shop):
+    found = await take_sample(shop, SHOP.name, sample=100, max_read_units=2, chance=random.Random(1))
+    assert found.read_units <= 3
+    assert len(found.items) < 100
+
+
+async def test_table_that_is_not_there_is_named(shop):
+    with pytest.raises(ResourceNotFoundError):
+        await infer(shop, "no-such-table")
+
+
+@pytest.mark.parametrize("bound", [{"sample": 0}, {"max_read_units": 0}])
+async def test_empty_sample_is_refused(shop, bound):
+    with pytest.raises(OperationError, match="ask for 1 item or more, and more than 0 units"):
+        await infer(shop, SHOP.name, **bound)

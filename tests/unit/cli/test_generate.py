@@ -1,0 +1,119 @@
+"""`dynamap generate models` and `dynamap check-items`: what they write, what they print, and how they end."""
+
+import json
+import os
+import subprocess
+import sys
+from uuid import uuid4
+
+import boto3
+import pytest
+from typer.testing import CliRunner
+
+from dynamap_async.cli.app import app
+from dynamap_async.testing import LocalEngine
+
+
+@pytest.fixture(scope="module")
+def engine(running):
+    return running(LocalEngine)
+
+
+@pytest.fixture
+def table(engine, monkeypatch):
+    """Return the name of a table with 30 orders."""
+    for name, value in {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b", "DEFAULT_REGION": "eu-west-1"}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    client = boto3.client("dynamodb", endpoint_url=engine.endpoint_url)
+    name = f"orders-{uuid4().hex[:8]}"
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in ("pk", "sk")],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    for n in range(30):
+        item = {"pk": f"CUSTOMER#c{n % 5}", "sk": f"ORDER#{n:04d}", "customer": f"c{n % 5}", "secret": f"hidden{n}"}
+        stored = {key: {"S": value} for key, value in item.items()}
+        client.put_item(TableName=name, Item={**stored, "number": {"N": str(n)}})
+    client.close()
+    return name
+
+
+@pytest.fixture
+def ask(engine):
+    """Return a function (arguments) -> the result of the command."""
+    runner = CliRunner(env={"COLUMNS": "300", "TERM": "dumb", "NO_COLOR": "1"})
+    return lambda *arguments: runner.invoke(app, [*map(str, arguments), "--endpoint-url", engine.endpoint_url])
+
+
+def test_module_is_printed_and_the_cost_told_beside_it(ask, table):
+    result = ask("generate", "models", "--table", table)
+    assert result.exit_code == 0, result.output
+    assert 'sk: SortKey[str] = template("ORDER#{number:04d}")' in result.stdout
+    assert "30 items read, all of them, for " in result.stderr
+    assert "lines to check" in result.stderr
+
+
+def test_no_value_is_printed_with_no_values(ask, table):
+    result = ask("generate", "models", "--table", table, "--no-values")
+    assert "hidden" not in result.output
+
+
+def test_file_is_written_once_and_replaced_by_force_only(ask, table, tmp_path):
+    out = tmp_path / "models.py"
+    assert ask("generate", "models", "--table", table, "--out", out).exit_code == 0
+    again = ask("generate", "models", "--table", table, "--out", out)
+    assert again.exit_code == 2
+    assert "replace it with --force" in again.stderr
+    assert ask("generate", "models", "--table", table, "--out", out, "--force").exit_code == 0
+
+
+def test_generated_module_has_no_difference_from_its_table(ask, table, tmp_path):
+    out = tmp_path / "models.py"
+    ask("generate", "models", "--table", table, "--out", out)
+    result = ask("generate", "models", "--table", table, "--check", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "0 differences" in result.stderr
+
+
+def test_differences_are_named_and_end_with_status_3(ask, table, tmp_path):
+    out = tmp_path / "models.py"
+    ask("generate", "models", "--table", table, "--out", out)
+    text = out.read_text("utf-8")
+    out.write_text(
+        text.replace("    secret: Attr[str]\n", "    owner: Attr[str | None] = None\n"), "utf-8"
+    )
+    model = text.partition("class ")[2].partition("(")[0]
+    for command in (("generate", "models", "--table", table, "--check", out), ("check-items", model, "--models", out)):
+        result = ask(*command)
+        assert result.exit_code == 3, result.output
+        assert f"{model}.secret: is no field of the model (30 items, such as " in result.stdout
+        assert f"{model}.owner: was never present (30 items read)" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (["check-items", "Nothing", "--models", "{empty}"], "has no model 'Nothing'"),
+        (["generate", "models", "--table", "x", "--check", "missing.py"], "missing.py cannot be imported"),
+    ],
+)
+def test_wrong_usage_is_told(ask, command, problem, tmp_path):
+    empty = tmp_path / "empty.py"
+    empty.touch()
+    result = ask(*(each.format(empty=empty) for each in command))
+    assert result.exit_code == 2
+    assert problem in result.stderr
+
+
+def test_table_that_is_not_there_is_an_error(ask, table):
+    result = ask("generate", "models", "--table", "no-such-table")
+    assert result.exit_code == 1
+    assert "no-such-table" in result.stderr
+
+
+def test_room_is_loaded_by_its_commands_only():
+    code = "import dynamap_async.cli.app, json, sys; print(json.dumps([*sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    assert not any(name.startswith("dynamap_async.generate") for name in json.loads(done.stdout))

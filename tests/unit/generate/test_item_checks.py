@@ -1,0 +1,71 @@
+"""Checks of models against items: each way in which they can part is named, with the key of an example."""
+
+import pytest
+
+from dynamap_async import Attr, Model, PartitionKey, SortKey, Table, attr, template
+from dynamap_async.generate import check_items
+
+SHOP = Table("shop-of-checks", partition_key="pk", sort_key="sk", discriminator="type")
+
+
+class Order(Model, table=SHOP, kind="order"):
+    customer: Attr[str]
+    number: Attr[int]
+    total: Attr[float]
+    never: Attr[str | None] = attr(default=None)
+    pk: PartitionKey[str] = template("C#{customer}")
+    sk: SortKey[str] = template("O#{number:04d}")
+
+
+class Customer(Model, table=SHOP, kind="customer"):
+    pk: PartitionKey[str]
+    sk: SortKey[str]
+
+
+def order(number, /, **changed):
+    plain = {"type": {"S": "order"}, "pk": {"S": "C#ada"}, "sk": {"S": f"O#{number:04d}"}}
+    return plain | {"customer": {"S": "ada"}, "number": {"N": str(number)}, "total": {"N": "1.5"}} | changed
+
+
+FAULTS = {
+    "validates": (order(1, number={"S": "one"}), "Order.number: does not fit"),
+    "unknown": (order(2, colour={"S": "red"}), "Order.colour: is no field of the model"),
+    "kind": (order(3, type={"S": "refund"}), "items: no model takes this kind of item"),
+    "template": (order(4, sk={"S": "O#0005"}), "Order.sk: differs from what its template makes"),
+    "present": (order(5), "Order.never: was never present"),
+    "digits": (order(6, total={"N": "1.2345678901234567890123"}), "Order.total: loses digits of numbers"),
+}
+
+
+def test_six_planted_faults_are_all_named():
+    found = [each.line(values=True) for each in check_items([Order, Customer], [item for item, _ in FAULTS.values()])]
+    assert [fault for _, fault in FAULTS.values() if not any(line.startswith(fault) for line in found)] == []
+    assert len(found) == len(FAULTS)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_named_alone(fault):
+    item, line = FAULTS[fault]
+    found = [each.line(values=True) for each in check_items([Order, Customer], [item])]
+    assert any(each.startswith(line) for each in found)
+
+
+def test_models_that_fit_have_no_difference():
+    assert check_items([Order, Customer], [order(1, never={"S": "x"})]) == ()
+
+
+def test_items_of_other_models_are_passed_over_when_one_is_checked():
+    customer = {"type": {"S": "customer"}, "pk": {"S": "a"}, "sk": {"S": "b"}}
+    assert check_items([Order], [order(1, never={"S": "x"}), customer]) == ()
+
+
+def test_equal_differences_are_one_with_a_count():
+    items = [order(number, colour={"S": "red"}, never={"S": "x"}) for number in range(7)]
+    [found] = check_items([Order, Customer], items)
+    assert (found.count, found.key) == (7, {"pk": "C#ada", "sk": "O#0000"})
+
+
+def test_keys_are_shown_as_shapes_where_values_are_not_wanted():
+    [found] = check_items([Order], [order(1, colour={"S": "red"}, never={"S": "x"})])
+    assert "'sk': 'O#0001'" in found.line(values=True)
+    assert "'sk': 'a#9999'" in found.line(values=False)

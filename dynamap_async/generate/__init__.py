@@ -12,6 +12,7 @@ from dynamap_async.generate.item_checks import Difference, check_items, models_i
 from dynamap_async.generate.sample import Sample
 from dynamap_async.generate.sampling import infer, take_sample
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign
+from dynamap_async.generate.workbench import samples_in
 
 __all__ = [
     "Design",
@@ -23,5 +24,6 @@ __all__ = [
     "design_of",
     "infer",
     "models_in",
+    "samples_in",
     "take_sample",
 ]

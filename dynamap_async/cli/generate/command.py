@@ -31,6 +31,12 @@ _NoValues: TypeAlias = Annotated[bool, typer.Option("--no-values", help="Print n
 def models(
     *,
     table: Annotated[str, typer.Option(metavar="TABLE", help="The table's name.")],
+    from_workbench: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Take the table and its items from a model of NoSQL Workbench; send nothing."
+        ),
+    ] = None,
     sample: _Sample = 5000,
     max_read_units: _Units = 500,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the module there, not to the output.")] = None,
@@ -55,7 +61,10 @@ def models(
     if out is not None and out.exists() and not force:
         _refuse("--out", f"{out} exists; name another file, or replace it with --force")
     module = None if check is None else _module(check, "--check")
-    found = _run(_sample(table, sample, max_read_units, region, profile, endpoint_url))
+    if from_workbench is not None:
+        found = _in_workbench(from_workbench, table)
+    else:
+        found = _run(_sample(table, sample, max_read_units, region, profile, endpoint_url))
     if module is not None:
         from dynamap_async.generate import check_items, models_in
 
@@ -111,6 +120,18 @@ async def _sample(
 
     async with Session(region=region, profile=profile, endpoint_url=endpoint_url) as session:
         return await take_sample(session, table, sample=sample, max_read_units=max_read_units)
+
+
+def _in_workbench(file: Path, table: str) -> "Sample":
+    from dynamap_async.generate import samples_in
+
+    try:
+        samples = {each.schema.name: each for each in samples_in(file.read_text("utf-8"))}
+    except (OSError, ValueError) as error:
+        _refuse("--from-workbench", str(error))
+    if table not in samples:
+        _refuse("--table", f"{file} has no table {table!r}; it has {', '.join(samples) or 'none'}")
+    return samples[table]
 
 
 def _run(work: "Coroutine[Any, Any, Sample]") -> "Sample":

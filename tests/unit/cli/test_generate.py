@@ -81,9 +81,7 @@ def test_differences_are_named_and_end_with_status_3(ask, table, tmp_path):
     out = tmp_path / "models.py"
     ask("generate", "models", "--table", table, "--out", out)
     text = out.read_text("utf-8")
-    out.write_text(
-        text.replace("    secret: Attr[str]\n", "    owner: Attr[str | None] = None\n"), "utf-8"
-    )
+    out.write_text(text.replace("    secret: Attr[str]\n", "    owner: Attr[str | None] = None\n"), "utf-8")
     model = text.partition("class ")[2].partition("(")[0]
     for command in (("generate", "models", "--table", table, "--check", out), ("check-items", model, "--models", out)):
         result = ask(*command)
@@ -117,3 +115,14 @@ def test_room_is_loaded_by_its_commands_only():
     code = "import dynamap_async.cli.app, json, sys; print(json.dumps([*sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
     assert not any(name.startswith("dynamap_async.generate") for name in json.loads(done.stdout))
+
+
+def test_model_of_workbench_is_read_without_a_request(ask, tmp_path):
+    keys = {"PartitionKey": {"AttributeName": "id", "AttributeType": "S"}}
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps({"DataModel": [{"TableName": "users", "KeyAttributes": keys}]}), "utf-8")
+    found = ask("generate", "models", "--table", "users", "--from-workbench", model)
+    assert (found.exit_code, "id: PartitionKey[str]" in found.stdout) == (0, True), found.output
+    other = ask("generate", "models", "--table", "orders", "--from-workbench", model)
+    assert other.exit_code == 2
+    assert "has no table 'orders'; it has users" in other.stderr

@@ -1,0 +1,59 @@
+"""The model files of NoSQL Workbench for DynamoDB: their tables, with the sample data that they hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dynamap_async.generate.sample import Sample
+from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema
+
+
+def samples_in(text: str) -> tuple[Sample, ...]:
+    """Return the tables of a model file of NoSQL Workbench, each with its sample data.
+
+    Args:
+        text: the file, JSON.
+
+    Raises:
+        ValueError: it is no such file.
+    """
+    try:
+        model: Any = json.loads(text)
+        return tuple(map(_sample, model["DataModel"]))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"this is no model of NoSQL Workbench ({type(error).__name__}: {error}); export the model from it as JSON"
+        ) from error
+
+
+def _sample(table: Mapping[str, Any]) -> Sample:
+    indexes = [
+        IndexSchema(
+            name=index["IndexName"],
+            kind=IndexKind.GLOBAL,
+            keys=_keys(index["KeyAttributes"]),
+            projection=Projection(
+                index.get("Projection", {}).get("ProjectionType", "ALL"),
+                tuple(index.get("Projection", {}).get("NonKeyAttributes", ())),
+            ),
+        )
+        for index in table.get("GlobalSecondaryIndexes", ())
+    ]
+    schema = TableSchema(name=table["TableName"], keys=_keys(table["KeyAttributes"]), indexes=tuple(indexes))
+    return Sample(schema=schema, items=_items(table.get("TableData", ()), schema))
+
+
+def _items(data: Sequence[Any], schema: TableSchema) -> tuple[Any, ...]:
+    items = {str([item[name] for name in schema.keys.names]): dict(item) for item in data}
+    return tuple(items.values())
+
+
+def _keys(keys: Mapping[str, Any]) -> KeySchema:
+    sort = keys.get("SortKey")
+    return KeySchema((_attribute(keys["PartitionKey"]),), (_attribute(sort),) if sort else ())
+
+
+def _attribute(attribute: Mapping[str, Any]) -> KeyAttribute:
+    return KeyAttribute(attribute["AttributeName"], attribute["AttributeType"])

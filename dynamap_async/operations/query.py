@@ -412,7 +412,8 @@ class Refinable(Generic[M]):
         Raises:
             OperationError: no table or index answers the query, or the service would refuse it.
         """
-        return plan_reading(self._spec, self._context).plan
+        reading = plan_reading(self._spec, self._context)
+        return replace_fields(reading.plan, body=reading.request(reading.start, reading.want).body)
 
 
 class Segmentable(Refinable[M], Generic[M]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from functools import partial
@@ -33,6 +33,7 @@ from dynamap_async.expressions import (
     Sum,
     Value,
     amount,
+    at,
     check_apart,
     is_number,
     made_of,
@@ -381,6 +382,18 @@ class Updatable(Generic[M]):
         """
         return self._and(lambda definition: setting(definition, field, value))
 
+    def set_fields(self, values: Mapping[str, Any], /) -> Self:
+        """Return the update that also gives these fields values, each as ``set`` does: for the body of a PATCH request.
+
+        Args:
+            values: field name -> value, such as ``body.model_dump(exclude_unset=True)``; what is not in it stays.
+
+        Raises:
+            EncodeError: a value does not fit its field.
+            ExpressionError: there is no such field, or it cannot be set, or the update changes it already.
+        """
+        return self._and(*(partial(_setting_named, name, value) for name, value in values.items()))
+
     @overload
     def add(self, field: SetOf[V], amount: AbstractSet[V] | FieldFirst[V], /) -> Self: ...
     @overload
@@ -487,6 +500,15 @@ class Updatable(Generic[M]):
             check_apart(actions, action.path)
             actions = (*actions, action)
         return self._with(replace_fields(spec, actions=actions))
+
+
+def _setting_named(name: str, value: object, definition: Definition[Any]) -> Action:
+    if name not in definition.fields:
+        model = definition.model.__name__
+        raise ExpressionError(
+            f"set_fields() names {name!r}, which is no field of {model}; its fields are {', '.join(definition.fields)}"
+        )
+    return setting(definition, at(definition.path(name)), value)
 
 
 def _removing(field: object, definition: Definition[Any]) -> Action:

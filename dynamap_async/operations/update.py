@@ -405,7 +405,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         explained = super().failed(explained_misfit(error, self._spec.actions))
         missing = isinstance(error, ConditionalCheckFailedError) and error.wire_item is None
-        return self._not_found(error) if missing and not self._spec.upserts else explained
+        return _not_found(self._spec, error) if missing and not self._spec.upserts else explained
 
     @property
     def takes_unversioned(self) -> bool:
@@ -415,16 +415,6 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
     def wire_key(self) -> WireKey:
         """Return the key of the item."""
         return self._spec.key
-
-    def _not_found(self, error: ServiceError) -> ItemNotFoundError:
-        definition = self._spec.definition
-        name, key = definition.model.__name__, key_values(definition, self._spec.key)
-        spelled = ", ".join(f"{field}={value!r}" for field, value in key.items())
-        found = ItemNotFoundError(
-            f"there is no {name} with {spelled}, so nothing was updated; .upsert() makes one", model=name, key=key
-        )
-        found.outcome_unknown = error.outcome_unknown
-        return found
 
     def _moved_on(self, stored: WireItem) -> Model:
         fresh: Model = self._spec.definition.items.decode([stored])[0]
@@ -453,3 +443,14 @@ def _named(definition: Definition[Any], paths: Sequence[Path], stored: WireItem)
         for attribute, value in stored.items()
         if attribute in names
     }
+
+
+def _not_found(spec: UpdateSpec, error: ServiceError) -> ItemNotFoundError:
+    """Return the error of an update of an item that is not there."""
+    name, key = spec.definition.model.__name__, key_values(spec.definition, spec.key)
+    spelled = ", ".join(f"{field}={value!r}" for field, value in key.items())
+    found = ItemNotFoundError(
+        f"there is no {name} with {spelled}, so nothing was updated; .upsert() makes one", model=name, key=key
+    )
+    found.outcome_unknown = error.outcome_unknown
+    return found

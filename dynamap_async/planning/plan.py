@@ -142,7 +142,7 @@ class Plan:
     hazards: tuple[str, ...]
     """What may surprise."""
     body: Body
-    """The request of the first page, without its Limit."""
+    """The request of the first page; of a plan that is carried out, without its Limit."""
     queries: int = 1
     """How many queries, one for each partition, are sent at the same time and merged."""
     completion: str | None = None

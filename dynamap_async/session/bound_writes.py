@@ -174,6 +174,7 @@ for _name in (
     "remove",
     "returning",
     "set",
+    "set_fields",
     "upsert",
     "where",
 ):

@@ -1005,3 +1005,4 @@ async def bounded_pages(session: Session) -> None:
     assert_type(await query.page(size=5, max_pages=3, max_read_units=2.5), Page[Tweet])
     assert_type(Query(Tweet).page(size=5, max_pages=3), Operation[Page[Tweet]])
     assert_type(await query.with_expired(), list[Tweet])
+    assert_type(await session.update(Tweet, "ada", 7).set_fields({"text": "x"}), Tweet)

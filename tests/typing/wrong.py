@@ -750,6 +750,7 @@ async def attributes_and_images(session: Session) -> None:
     batch_item_failures("1")  # error
     await session.query(Tweet).page(size=5, max_pages="3")  # error
     session.query(Tweet).with_expired(True)  # error
+    await session.update(Tweet, "ada", 7).set_fields(["text"])  # error
 
 
 class HasTitle(Protocol):

@@ -508,3 +508,36 @@ def test_updated_item_of_another_stored_type_is_refused():
     update.request(CONTEXT)
     with pytest.raises(DecodeError, match="tries: int is stored as N, not as S"):
         update.result({"Attributes": {**STORED, "tries": {"S": "4"}}}, CONTEXT)
+
+
+def test_fields_by_name_are_set_as_single_ones_are() -> None:
+    named = Update(Patched, "a").set_fields({"text": "x", "count": 3, "inner": {"city": "y"}, "gone": None})
+    single = Update(Patched, "a").set(Patched.text, "x").set(Patched.count, 3)
+    single = single.set(Patched.inner, Inner(city="y")).set(Patched.gone, None)
+    assert named.request(Context()).body == single.request(Context()).body
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "problem"),
+    [
+        ({"count": "many"}, EncodeError, "Patched.count"),
+        ({"nope": 1}, ExpressionError, "names 'nope', which is no field of Patched; its fields are id, text, count"),
+        ({"id": "b"}, ExpressionError, "is part of the item's key"),
+        ({"body": "x"}, ExpressionError, "names 'body', which is no field"),
+    ],
+)
+def test_fields_by_name_are_checked_as_single_ones_are(values, kind, problem) -> None:
+    with pytest.raises(kind, match=problem):
+        Update(Patched, "a").set_fields(values)
+
+
+class Inner(Model):
+    city: Attr[str]
+
+
+class Patched(Model, table="patched"):
+    id: PartitionKey[str]
+    text: Attr[str] = attr(name="body", default="")
+    count: Attr[int] = attr(default=0)
+    inner: Attr[Inner | None] = attr(default=None)
+    gone: Attr[str | None] = attr(default=None)

@@ -121,3 +121,11 @@ def test_the_number_of_kept_plans_is_bounded() -> None:
     for number in range(600):
         Query(Tweet).where(Tweet.user == "ada", Tweet.words[number] == "x").explain()
     assert len(definition_of(Tweet).compiled) <= 512
+
+
+def test_a_plan_shows_the_limit_that_is_sent(tweet):
+    query = Query(tweet).where(tweet.user_id == "ada")
+    assert query.limit(5).explain().body["Limit"] == 5
+    assert query.page_size(7).limit(9).explain().body["Limit"] == 7
+    assert query.where(tweet.text == "a").limit(5).explain().body.get("Limit") is None
+    assert "Limit" not in query.explain().body

@@ -73,7 +73,7 @@ class SeveralForms(Converter):
     def decode_or_plain(self, value: AttributeValue) -> Any:
         """Return what the form gives that stores such values."""
         [tag] = value
-        able: Sequence[Converter] = self._by_tag.get(tag) or self._forms
+        able = self._by_tag.get(tag) or [*self._forms]
         if tag not in (*self._by_tag, "NULL"):
             tags = " or ".join(sorted(self._by_tag))
             raise DecodeError(f"{self.label} is stored as {tags}, not as {tag}")

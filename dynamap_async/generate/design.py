@@ -229,7 +229,7 @@ def _texts_of(field: FieldDesign, attribute: str, items: Sequence[WireItem]) -> 
     """Return the values of a field, if every item has it; as a text or a number."""
     values = [item.get(attribute, {}) for item in items]
     for tag in ("S", "N"):
-        texts = [str(value[tag]) for value in values if tag in value]
+        texts = [str(content) for value in values for each, content in value.items() if each == tag]
         if len(texts) == len(items) and not field.optional:
             guessed = field.guessed
             return FieldTexts(
@@ -244,7 +244,7 @@ def _texts_of(field: FieldDesign, attribute: str, items: Sequence[WireItem]) -> 
 
 def _is_wanted(attribute: str, pattern: KeyPattern, schema: TableSchema) -> bool:
     """Return whether a pattern says something of a key, and does not only repeat another attribute by chance."""
-    if len(pattern.parts) > 1 or pattern.parts[0].constant:
+    if any(part.constant for part in pattern.parts) or len(pattern.fields) > 1:
         return attribute in schema.keys.names or not _is_plain(pattern) or _is_generic(attribute)
     return _is_generic(attribute)
 

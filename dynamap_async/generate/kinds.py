@@ -260,8 +260,8 @@ def _is_value(items: Sequence[WireItem], begun: Sequence[str]) -> bool:
     pairs = [(item, word[:-1]) for item, word in zip(items, begun, strict=True) if word]
     if len({word for _, word in pairs}) < 2:
         return False
-    common = set.intersection(*({name for name in item if text_of(item, name) == word} for item, word in pairs))
-    return any("".join(words_of(name)) not in _MARKERS for name in common)
+    names = [name for name in pairs[0][0] if "".join(words_of(name)) not in _MARKERS]
+    return any(all(text_of(item, name) == word for item, word in pairs) for name in names)
 
 
 def _repeated(
@@ -285,7 +285,7 @@ def _repeated(
         core = _core([items[n] for text in alone for n in groups[text]], ignored)
     words = {text for text, own in found.items() if core is None or _jaccard(own, core) < _SHARE}
     if core is None and not any(begun) and len({*found.values()}) < len(found):
-        words = set()
+        words.clear()
     return [text if text in words else "" for text in free]
 
 

@@ -43,7 +43,7 @@ class StoredItem(MutableMapping[str, Any]):
         if name in self._values:
             return self._values[name]
         value = decode_any(self._wire[name])
-        if isinstance(value, (list, dict, set)):
+        if type(value) in (list, dict, set):
             self._values[name] = value
         return value
 
@@ -72,7 +72,7 @@ class StoredItem(MutableMapping[str, Any]):
         """
         stored = dict(self._wire)
         for name, value in self._values.items():
-            if isinstance(value, (set, frozenset)) and not value:
+            if type(value) in (set, frozenset) and not value:
                 del stored[name]
                 continue
             new, old = _encoded(value, name), stored[name]

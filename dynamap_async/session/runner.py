@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from dynamap_async.errors import (
     BatchError,
@@ -213,7 +213,7 @@ class Runner:
 
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
-        bounds = ReadBounds.of(operation) if isinstance(operation, PageOf) else None
+        bounds = ReadBounds.of(cast("PageOf[Any]", operation)) if type(operation) is PageOf else None
         if bounds is not None:
             reading = replace(reading, sieve=both_sieves(reading.sieve, bounds))
         pages = self._pages(reading, eager=True)

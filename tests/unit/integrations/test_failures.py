@@ -150,11 +150,11 @@ def test_a_fault_of_the_program_is_no_answer_to_a_client(error):
 # Wrong programs, missing tables and permissions, stored items that nobody can read; and what is made of several parts.
 NOT_IN_THE_TABLE = """
     AccessDeniedError AmbiguousIndexError BatchError ConfigurationError CredentialsRejectedError DataError
-    DecodeError ExpressionError ItemCollectionSizeLimitExceededError ItemDecodeError ItemKindError
-    ItemValidationError ModelDefinitionError MultipleItemsFoundError NoIndexError OperationError
-    RequestRejectedError ResourceInUseError ResourceNotFoundError ServiceError SessionStateError TableError
-    TableWaitTimeoutError TransactionCanceledError UnassignedFieldError UnknownServiceError
-    UnprojectedAttributeError UsageError
+    DecodeError ExpressionError IndexNotReadyError ItemCollectionSizeLimitExceededError ItemDecodeError ItemKindError
+    ItemUpgradeError ItemValidationError ItemVersionError ModelDefinitionError MultipleItemsFoundError NoIndexError
+    OperationError PlanHazardError PlanOutOfDateError RequestRejectedError ResourceInUseError ResourceNotFoundError
+    ServiceError SessionStateError TableError TableMismatchError TableProtectedError TableWaitTimeoutError
+    TransactionCanceledError UnassignedFieldError UnknownServiceError UnprojectedAttributeError UsageError
 """
 
 

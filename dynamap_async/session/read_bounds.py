@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final, cast
 
-from dynamap_async.operations import PageOf
+from dynamap_async.operations import PagedOperation, PageOf
 from dynamap_async.wire import Body, WireKey
 
 
@@ -29,13 +29,15 @@ class ReadBounds:
         """Where the data goes on, if the read ended before that."""
 
     @classmethod
-    def of(cls, page: PageOf[Any]) -> ReadBounds | None:
-        """Return the bounds of a page; None where it has none.
+    def of(cls, operation: PagedOperation[Any]) -> ReadBounds | None:
+        """Return the bounds of a read; None where it has none, as all but pages.
 
         Args:
-            page: what is asked.
+            operation: what is asked.
         """
-        return cls(page.max_pages, page.max_read_units) if page.is_bounded else None
+        if isinstance(operation, PageOf) and operation.is_bounded:
+            return cls(operation.max_pages, operation.max_read_units)
+        return None
 
     def __call__(self, answer: Body) -> Body:
         """Return an answer, without the position of the next page where no further one is allowed.

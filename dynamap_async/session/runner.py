@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar
 
 from dynamap_async.errors import (
     BatchError,
@@ -21,7 +21,6 @@ from dynamap_async.operations import (
     Count,
     Operation,
     PagedOperation,
-    PageOf,
     Reads,
     SingleRequest,
     Statement,
@@ -213,7 +212,7 @@ class Runner:
 
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
-        bounds = ReadBounds.of(cast("PageOf[Any]", operation)) if type(operation) is PageOf else None
+        bounds = ReadBounds.of(operation)
         if bounds is not None:
             reading = replace(reading, sieve=both_sieves(reading.sieve, bounds))
         pages = self._pages(reading, eager=True)

@@ -122,6 +122,23 @@ def throughput_request(table: TableDescription, throughput: Throughput | None) -
     return Request(operation="UpdateTable", body=body, table=name, writes=True, resendable=False)
 
 
+def has_throughput(table: TableDescription, throughput: Throughput | None, answered: TableDescription | None) -> bool:
+    """Return whether a table has a throughput, as far as DynamoDB has said that it gives it.
+
+    Args:
+        table: the table as it is.
+        throughput: the provisioned capacity; None for on-demand.
+        answered: the table as UpdateTable's answer describes it, if it does. An index that is ACTIVE there is not being
+            changed: an engine that leaves indexes as they are would be waited for without end.
+    """
+    rest = throughput_request(table, throughput)
+    if rest is None:
+        return True
+    late = {each["Update"]["IndexName"] for each in rest.body.get("GlobalSecondaryIndexUpdates", ())}
+    left = {name for name in late if answered is not None and answered.index_is_ready(name)}
+    return rest.body.keys().isdisjoint(("BillingMode", "ProvisionedThroughput")) and late == left
+
+
 def create_index_request(table: TableSchema, index: IndexSchema) -> Request:
     """Return the UpdateTable request that adds a global index to a table.
 

@@ -31,6 +31,7 @@ from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
     description_of,
+    has_throughput,
     is_made,
     list_request,
     merged,
@@ -299,20 +300,22 @@ class Tables:
         """
         _check_throughput(throughput)
         names = [schema.name for schema in self._schemas(models, period)]
-        changed: list[str] = []
+        answered: dict[str, TableDescription | None] = {}
         for name in names:
             described = await self._descriptions.get(name)
             request = throughput_request(described, throughput)
             if request is not None:
-                await self._executor.send(request)
-                changed.append(name)
+                table = (await self._executor.send(request)).get("TableDescription")
+                answered[name] = None if table is None else description_of(request, {"Table": table})
 
         async def has_it(found: TableDescription | None) -> bool:
             # For a moment after a change, descriptions still say ACTIVE, with what was before.
-            return found is not None and found.is_active and throughput_request(found, throughput) is None
+            return (
+                found is not None and found.is_active and has_throughput(found, throughput, answered[found.schema.name])
+            )
 
         if wait:
-            for name in changed:
+            for name in answered:
                 await self._descriptions.until(name, has_it, what="changed", timeout_seconds=timeout_seconds)
 
     async def exists(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> bool:

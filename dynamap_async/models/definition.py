@@ -23,7 +23,7 @@ from dynamap_async.models.keys.periods import Periods, periods_of
 from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
-from dynamap_async.models.settings import SETTINGS, Settings, marked_upgrades
+from dynamap_async.models.settings import SETTINGS, Settings, fault, marked_upgrades
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.membership import (
     check_bases,
@@ -319,8 +319,12 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
 def _upgrades_of(model: type[Any], plans: Sequence[FieldPlan], table: TableSchema | None) -> Upgrades | None:
     """Return the versions of a model's items, if it has any; what that takes is loaded for such models."""
     settings: Settings = getattr(model, SETTINGS)
-    if settings.schema_version is None and not marked_upgrades(model):
-        return None
+    if settings.schema_version is None:
+        said = {"accepts": settings.accepts, "complete_since": settings.complete_since}
+        if told := [keyword for keyword, value in said.items() if value is not None]:
+            raise fault(model.__name__, f"has {' and '.join(told)}, but no schema_version; add it, or drop them")
+        if not marked_upgrades(model):
+            return None
     from dynamap_async.models.upgrades import upgrades_of
 
     return upgrades_of(model, [plan.stored for plan in plans], () if table is None else table.keys.names)

@@ -175,12 +175,6 @@ def check_versions(
             raise fault(name, f"{keyword}={number!r} is no version; give a whole number from 1 on")
     if schema_attribute is not None and (not isinstance(schema_attribute, str) or not schema_attribute):
         raise fault(name, f"schema_attribute={schema_attribute!r} is no name of an attribute; give a text")
-    if isinstance(schema_version, int) and isinstance(accepts, int) and accepts <= schema_version:
-        raise fault(
-            name,
-            f"accepts={accepts} is not later than schema_version={schema_version}; drop it, since older versions are "
-            "upgraded, and its own is read anyhow",
-        )
 
 
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:

@@ -167,6 +167,11 @@ class Upgrades:
         """Whether items of an older version may be stored."""
         return bool(self._steps) and self._complete_since < self.version
 
+    @property
+    def accepts_later(self) -> bool:
+        """Whether items of later versions are read as they are."""
+        return self._accepted > self.version
+
     def path(self, model: type[Any]) -> Path:
         """Return the path of the attribute that holds the version.
 
@@ -225,11 +230,15 @@ class Upgrades:
         """Return an older item after its upgrades; errors are those of ``upgraded``."""
         view = StoredItem(item)
         for number, step in enumerate(self._steps[version - 1 :], version + 1):
+            by = f"the upgrade to version {number}, {step.__name__},"
             try:
-                step(view)
+                given = step(view)
             except Exception as error:
-                message = f"the upgrade to version {number}, {step.__name__}, raised {type(error).__name__}: {error}"
+                message = f"{by} raised {type(error).__name__}: {error}"
                 raise self._error(ItemUpgradeError, message, item, DecodeError(message)) from error
+            if given is not None:
+                message = f"{by} returned {type(given).__name__}; it has to change the item in place, and return None"
+                raise self._error(ItemUpgradeError, message, item, DecodeError(message))
         try:
             made = view.wire()
         except EncodeError as error:
@@ -282,6 +291,18 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
                 name, "is an upgrade, but the model has no schema_version; add schema_version=...", next(iter(found))
             )
         return None
+    if settings.accepts is not None and settings.accepts <= version:
+        raise fault(
+            name,
+            f"accepts={settings.accepts} is not later than schema_version={version}; drop it, since older versions are "
+            "upgraded, and its own is read anyhow",
+        )
+    if settings.complete_since is not None and settings.complete_since > version:
+        raise fault(
+            name,
+            f"complete_since={settings.complete_since} is later than schema_version={version}; give the version that "
+            "every stored item has reached",
+        )
     if settings.table is None and not settings.abstract:
         raise fault(name, "has a schema_version, but no table, so that no item of it is stored alone; drop it")
     if settings.schema_attribute in stored:

@@ -304,10 +304,17 @@ class Replace(Put[M, M], Generic[M]):
         Raises:
             EncodeError: a value cannot be stored, or a key is empty or too long.
             ItemTooLargeError: the item is over 400 KB.
-            OperationError: it is not an instance of a model.
+            OperationError: it is not an instance of a model, or the model accepts items of later versions.
             ExpressionError: the condition is not about this model.
         """
         super().__init__(item, where=where, read_first=read_first)
+        upgrades = self._definition.items.upgrades
+        if upgrades is not None and upgrades.accepts_later:
+            name = self._definition.model.__name__
+            raise OperationError(
+                f"{name} accepts items of later versions, of which replace() would leave parts in an item of its own "
+                f"version {upgrades.version}; save() an item that was read, or put() the whole of it"
+            )
 
     @property
     def expected_version(self) -> None:

@@ -13,6 +13,7 @@ from dynamap_async.errors import (
     ConditionalCheckFailedError,
     DecodeError,
     ItemNotFoundError,
+    ItemValidationError,
     OperationError,
     RequestRejectedError,
     ServiceError,
@@ -417,7 +418,11 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         return self._spec.key
 
     def _moved_on(self, stored: WireItem) -> Model:
-        fresh: Model = self._spec.definition.items.decode([stored])[0]
+        try:
+            fresh: Model = self._spec.definition.items.decode([stored])[0]
+        except ItemValidationError as error:
+            error.add_note("the update was done; it is the item as it is now that does not fit")
+            raise
         item = self._spec.item
         if item is None or item.model_config.get("frozen"):
             return fresh

@@ -203,8 +203,8 @@ def _upgraded(definition: Definition[Any], stored: WireItem | None) -> str:
     except DecodeError:  # what is stored is no version
         return ""
     return (
-        f", upgraded from version {upgrades.stored_version(stored)}: conditions see it as it is stored, and upsert() "
-        "takes no item of version 1; session.save() of what session.get() gives stores the present version"
+        f", upgraded from version {upgrades.stored_version(stored)}: conditions, that of upsert() among them, see it "
+        "as it is stored; session.save() of what session.get() gives stores the present version"
     )
 
 

@@ -13,6 +13,7 @@ import anyio
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
+    OperationError,
     PlanHazardError,
     PlanOutOfDateError,
     RequestRejectedError,
@@ -62,9 +63,12 @@ def check_plan(plan: TablePlan, allow: Collection[str]) -> None:
         allow: the codes of hazards that are allowed.
 
     Raises:
+        OperationError: what is allowed is no collection of codes.
         TableMismatchError: it asks for what DynamoDB cannot do.
         PlanHazardError: it has hazards that are not allowed.
     """
+    if isinstance(allow, str) or not isinstance(allow, Collection):
+        raise OperationError(f'allow={allow!r} is no set of codes of hazards; write allow={{"index-deleted"}}')
     blocked = [step for step in plan.steps if step.kind == "blocked"]
     if blocked:
         raise TableMismatchError(NEVER_CHANGES, differences=[difference_of(step) for step in blocked])

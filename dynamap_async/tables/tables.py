@@ -237,6 +237,8 @@ class Tables:
         Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
+        if extra_indexes not in ("ignore", "fail"):
+            raise OperationError(f'extra_indexes={extra_indexes!r} is neither "ignore" nor "fail"')
         plan = await self.plan(*models, delete_unknown_indexes=extra_indexes == "fail", period=period)
         steps = [step for step in plan.steps if need_active or step.kind != "await-index"]
         if steps:

@@ -22,6 +22,7 @@ from dynamap_async import (
     include,
 )
 from dynamap_async.errors import (
+    OperationError,
     PlanHazardError,
     PlanOutOfDateError,
     ResourceNotFoundError,
@@ -193,6 +194,18 @@ async def test_hazards_are_allowed_by_name_or_nothing_is_done(opened, slow):
             await session.tables.apply(plan, allow={"ttl-deletes-now"})
         assert caught.value.codes == ("index-deleted",)
         assert slow.log == before
+
+
+async def test_what_is_allowed_or_looked_for_has_to_be_spelled_right(opened):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Bare, delete_unknown_indexes=True)
+        for wrong in ("index-deleted", True):
+            with pytest.raises(OperationError, match=r'write allow=\{"index-deleted"\}'):
+                await session.tables.apply(plan, allow=wrong)
+        with pytest.raises(OperationError, match=r'"Fail" is neither|extra_indexes=\'Fail\' is neither'):
+            await session.tables.verify(Bare, extra_indexes="Fail")
+        assert (await session.tables.plan(Bare, delete_unknown_indexes=True)).steps == plan.steps
 
 
 async def test_a_plan_that_is_out_of_date_says_what_differs_and_does_nothing(opened, engine):

@@ -174,7 +174,7 @@ async def test_upsert_makes_an_item_of_the_present_version(session, request):
 
 
 async def test_upsert_of_an_item_of_the_first_version_is_refused_and_says_what_to_do(session, old):
-    with pytest.raises(ConditionalCheckFailedError, match="version 1.*save") as refused:
+    with pytest.raises(ConditionalCheckFailedError, match="version 1.*upsert.*save") as refused:
         await session.update(Customer, old.shop, 1).set(Customer.name, "x").upsert()
     assert refused.value.item == present(old)
     assert await session.get(OldCustomer, old.shop, 1) == old
@@ -218,3 +218,12 @@ async def test_an_explanation_says_where_conditions_may_miss_older_items(session
     assert any("before version 3 may differ in city" in hazard for hazard in plan.hazards)
     plan = session.query(Customer).where(Customer.shop == "x").explain()
     assert not any("before version" in hazard for hazard in plan.hazards)
+
+
+async def test_an_update_of_an_item_of_a_later_release_says_that_it_was_done(session, request):
+    key = request.node.name
+    await session.put(NewCustomer(shop=key, number=1, name="new"))
+    with pytest.raises(ItemVersionError) as raised:
+        await session.update(Customer, key, 1).add(Customer.visits, 1)
+    assert raised.value.__notes__ == ["the update was done; it is the item as it is now that does not fit"]
+    assert (await session.get(NewCustomer, key, 1)).visits == 1

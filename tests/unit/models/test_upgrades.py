@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap_async import Attr, Model, PartitionKey, StoredItem, Table, attr, upgrade
+from dynamap_async import Attr, Model, PartitionKey, Replace, StoredItem, Table, attr, upgrade
 from dynamap_async.codec import decode_any, encode_any
-from dynamap_async.errors import ItemUpgradeError, ItemValidationError, ItemVersionError, ModelDefinitionError
+from dynamap_async.errors import (
+    ItemUpgradeError,
+    ItemValidationError,
+    ItemVersionError,
+    ModelDefinitionError,
+    OperationError,
+)
 from dynamap_async.models import changes, definition_of, known, remember
 
 
@@ -137,6 +143,14 @@ def test_an_item_of_a_version_that_is_accepted_is_read_as_it_is_and_keeps_it() -
     assert changes(found, definition_of(Lenient)) == {"name": {"S": "changed"}}
 
 
+def test_replacing_items_of_a_model_that_accepts_later_versions_is_refused() -> None:
+    class Lenient(Model, table="customers", schema_version=1, accepts=2):
+        customer_id: PartitionKey[str]
+
+    with pytest.raises(OperationError, match=r"Lenient accepts items of later versions.*save\(\)"):
+        Replace(Lenient(customer_id="7"))
+
+
 @pytest.mark.parametrize("stored", [{"S": "3"}, {"N": "0"}, {"N": "1.5"}, {"NULL": True}])
 def test_what_is_no_version_is_refused(stored: Any) -> None:
     with pytest.raises(ItemVersionError, match="schema_version"):
@@ -168,8 +182,9 @@ def make(body: Any, **settings: Any) -> type[Any]:
         (lambda item: item.update(price=1.5), "price: 1.5 is a float"),
         (lambda item: item.update(prices={"a": [1.5]}), r"prices\.a\[0\]: 1.5 is a float"),
         (lambda item: item.update(thing=object()), "thing"),
+        (lambda item: {**item}, "version 2, .*, returned dict; it has to change the item in place"),
     ],
-    ids=["key", "float", "nested float", "object"],
+    ids=["key", "float", "nested float", "object", "a new item"],
 )
 def test_what_an_upgrade_must_not_leave_is_refused(body: Any, message: str) -> None:
     with pytest.raises(ItemUpgradeError, match=message):
@@ -257,6 +272,9 @@ async def wait(item: StoredItem) -> None:
         ({}, {"schema_version": 0}, "schema_version=0 is no version"),
         ({}, {"schema_version": True}, "schema_version=True is no version"),
         ({}, {"schema_version": 1, "accepts": 1}, "accepts=1 is not later than schema_version=1"),
+        ({}, {"accepts": 2}, "has accepts, but no schema_version"),
+        ({}, {"complete_since": 2}, "has complete_since, but no schema_version"),
+        ({}, {"schema_version": 1, "complete_since": 2}, "complete_since=2 is later than schema_version=1"),
         ({}, {"schema_version": 1, "schema_attribute": "key"}, "stores a field as 'key', where the version"),
         ({}, {"schema_version": 1, "schema_attribute": ""}, "schema_attribute='' is no name"),
         (

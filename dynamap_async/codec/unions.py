@@ -35,7 +35,7 @@ class Union(Converter):
         """The alternatives."""
         self.shared_tags: frozenset[Tag] = shared_tags
         """Stored types that several members use, so that they read back as plain values."""
-        self.in_one_form = not (len(self.members) == 1 and not self.members[0].in_one_form)
+        self.in_one_form: bool = not (len(self.members) == 1 and not self.members[0].in_one_form)
 
     def encode_compared(self, value: Any) -> AttributeValue:
         """Return what the alternative gives that takes values of the type, if only one does."""

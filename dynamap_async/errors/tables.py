@@ -66,7 +66,7 @@ class TableMismatchError(TableError):
         """
         found = "; ".join(f"{each.table}: {each}" for each in differences)
         super().__init__(f"{found}. {remedy}")
-        self.differences = tuple(differences)
+        self.differences: tuple[TableDifference, ...] = tuple(differences)
         """In what the tables differ from the models."""
 
 
@@ -98,7 +98,7 @@ class PlanOutOfDateError(TableError):
         """
         found = "; ".join(f"{each.table}: {each.what} was {each.declared}, and is {each.found}" for each in differences)
         super().__init__(f"{found}. Nothing was changed: plan again, and look at what it says")
-        self.differences = tuple(differences)
+        self.differences: tuple[TableDifference, ...] = tuple(differences)
         """What has changed since; ``declared`` is what the plan saw."""
 
 
@@ -113,5 +113,5 @@ class PlanHazardError(TableError):
             codes: the codes of the hazards that were not allowed.
         """
         super().__init__(message)
-        self.codes = tuple(codes)
+        self.codes: tuple[str, ...] = tuple(codes)
         """The codes of the hazards that were not allowed."""

@@ -42,9 +42,9 @@ class TableRequest(SingleRequest[Body]):
             table: the table's name, before the session's prefix.
             body: the members of the request beside the table's name.
         """
-        self.name = name
-        self.table = table
-        self.body = body
+        self.name: Final = name
+        self.table: Final = table
+        self.body: Final[dict[str, Any]] = body
 
     def request(self, context: Context) -> Request:
         """Return the request to send.

@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import Context
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from dynamap_async.config import BatchPolicy, Priority
 from dynamap_async.errors import CapacityBudgetExceededError, ServiceError, TransportError
@@ -129,6 +129,8 @@ class Sealing:
         """Whether what is scheduled comes at the end of this tick."""
         self._led: Call | None = None
         """The call whose caller looks after it when this tick is over."""
+        self._leader: tuple[asyncio.Task[Any], int] | None = None
+        """That caller, and how often it was cancelled before."""
         self._reserved: asyncio.Future[None] | None = None
         self._reserved_for = Priority.INTERACTIVE
 
@@ -176,7 +178,9 @@ class Sealing:
         """
         if self._led is not None or not self._soon or call.joined or not self._queues.has_only(call):
             return False
-        self._led = call
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - reads are awaited in tasks
+        self._led, self._leader = call, (task, task.cancelling())
         return True
 
     def is_left_to(self, call: Call) -> bool:
@@ -187,7 +191,7 @@ class Sealing:
         """
         if self._led is not call:
             return False
-        self._led = None
+        self._led = self._leader = None
         return True
 
     def stop(self) -> None:
@@ -216,7 +220,10 @@ class Sealing:
         if self._led is not None:
             if self._queues.has_only(self._led):
                 return  # its caller comes next
-            self._led = None
+            task, cancelled_before = self._leader or (None, 0)
+            if task is not None and task.cancelling() > cancelled_before:
+                self._led.waiters[0].future.cancel()  # it waits for this tick, so that asyncio did not do so
+            self._led = self._leader = None
         while (urgency := self._queues.urgency()) is not None and self._is_due() and self._slots.try_take(urgency):
             self._carry_next(urgency)
         if urgency is None:

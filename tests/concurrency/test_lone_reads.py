@@ -132,3 +132,14 @@ async def test_closing_gives_a_read_alone_up_and_leaves_its_task_uncancelled(
         await reader
     assert reader.cancelling() == 0
     assert transport.under_way == 0
+
+
+async def test_a_read_whose_caller_is_cancelled_before_it_is_sent_is_not_sent_with_others(
+    transport, served, open_session, model
+):
+    async with open_session() as session:
+        first, second = (asyncio.create_task(session.get(model, "s", number)) for number in range(2))
+        asyncio.get_running_loop().call_soon(first.cancel)  # when both have asked, and nothing was sent
+        assert (await second).at == 1
+        assert first.cancelled()
+    assert [request.target.key["at"] for request in transport.requests] == [{"N": "1"}]

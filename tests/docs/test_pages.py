@@ -74,6 +74,11 @@ def test_a_page_has_one_title_and_no_empty_ends(page):
     assert re.search(r"[ \t]+$", text, re.MULTILINE) is None
 
 
+def test_a_page_opens_with_the_question_that_it_answers(page, checkout):
+    if page.parent.relative_to(checkout).as_posix() in ("docs/how-to", "docs/tutorials", "docs/explanation"):
+        assert re.match(r"# .+\n\n\*\*[A-Z].+\?\*\*\n\n", page.read_text("utf-8")) is not None
+
+
 def test_tests_that_a_page_names_exist(page, checkout):
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", page.read_text("utf-8"))
     missing = [f"{file}::{test}" for file, test in named if not defines(checkout / file, test)]

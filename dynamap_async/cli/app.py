@@ -2,15 +2,17 @@
 
 import sys
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 import dynamap_async
 from dynamap_async.cli.capacity.command import capacity
+from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
-from dynamap_async.errors import DynamapError, TransportError
+from dynamap_async.cli.what_holds import config
+from dynamap_async.errors import TransportError
 
 app: typer.Typer = typer.Typer(
     name="dynamap", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
@@ -62,18 +64,19 @@ def demo(
 
     It needs no AWS account and leaves nothing behind.
     """
-    try:
-        _demo(scenario, engine=engine, explain=explain)
-    except KeyboardInterrupt:
-        _end("Interrupted: everything is stopped, nothing is left running.", status=130)
-    except ModuleNotFoundError as error:
-        _end(str(MissingExtraError.of(error)), status=2)
-    except MissingExtraError as error:
-        _end(str(error), status=2)
-    except (DynamapError, ExceptionGroup) as error:
-        _end_with(_first(error), engine)
+    with ending("Interrupted: everything is stopped, nothing is left running."):
+        try:
+            _demo(scenario, engine=engine, explain=explain)
+        except ModuleNotFoundError as error:
+            raise MissingExtraError.of(error) from error
+        except (TransportError, ExceptionGroup) as error:
+            first = first_of(error)
+            if engine is None or not isinstance(first, TransportError):
+                raise
+            raise CommandError(f"{line_of(first)}, or leave out --engine to use the embedded engine") from error
 
 
+app.command()(config)
 app.command()(capacity)
 app.add_typer(generate)
 app.command("check-items")(check_items)
@@ -90,23 +93,3 @@ def _demo(only: ScenarioName | None, *, engine: str | None, explain: bool) -> No
     getattr(sys.stdout, "reconfigure", dict)(errors="replace")
     scenarios = [SCENARIOS[only]] if only else list(SCENARIOS.values())
     run_demo(scenarios, Screen(Console(highlight=False, markup=False)), engine=engine, explain=explain)
-
-
-def _first(error: Exception) -> Exception:
-    """Return the error itself, or the first of a group's."""
-    members: tuple[Exception, ...] = getattr(error, "exceptions", ())
-    return _first(members[0]) if members else error
-
-
-def _end_with(error: Exception, engine: str | None) -> NoReturn:
-    """End with an error that a user can act on; any other is a fault of the demo, and is raised as it is."""
-    if isinstance(error, TransportError) and engine is not None:
-        _end(f"{error}, or leave out --engine to use the embedded engine", status=1)
-    if isinstance(error, DynamapError):
-        _end(str(error), status=1)
-    raise error
-
-
-def _end(line: str, *, status: int) -> NoReturn:
-    typer.echo(line, err=True)
-    raise typer.Exit(status)

@@ -1,19 +1,18 @@
 """The commands ``dynamap generate models`` and ``dynamap check-items``: their options, and how they end."""
 
 import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias
 
 import typer
 
-from dynamap_async.errors import DynamapError
+from dynamap_async.cli.endings import Status
+from dynamap_async.cli.place import Place
+from dynamap_async.cli.shared_options import goes_to_tables
 
 if TYPE_CHECKING:
     from dynamap_async.generate import Difference, Sample
-
-DIFFERENCES: Final = 3
-"""The exit status where models and items part."""
+    from dynamap_async.session import Session
 
 generate: typer.Typer = typer.Typer(name="generate", no_args_is_help=True, help="Make code from what exists.")
 
@@ -21,14 +20,13 @@ _Sample: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="How m
 _Units: TypeAlias = Annotated[
     float, typer.Option(metavar="UNITS", min=1, help="How many read units to spend; the last page may exceed it.")
 ]
-_Region: TypeAlias = Annotated[str | None, typer.Option(metavar="REGION", help="The AWS region.")]
-_Profile: TypeAlias = Annotated[str | None, typer.Option(metavar="PROFILE", help="The profile of AWS's configuration.")]
-_Endpoint: TypeAlias = Annotated[str | None, typer.Option(metavar="URL", help="Where to send to, such as an engine.")]
 _NoValues: TypeAlias = Annotated[bool, typer.Option("--no-values", help="Print no value of any item.")]
 
 
 @generate.command()
+@goes_to_tables(without=("models", "table_prefix"))
 def models(
+    place: Place,
     *,
     table: Annotated[str, typer.Option(metavar="TABLE", help="The table's name.")],
     from_workbench: Annotated[
@@ -48,9 +46,6 @@ def models(
     ] = False,
     no_values: _NoValues = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-    region: _Region = None,
-    profile: _Profile = None,
-    endpoint_url: _Endpoint = None,
 ) -> None:
     """Write a module of models for a table that exists, from a sample of its items.
 
@@ -58,17 +53,20 @@ def models(
 
     [dim]dynamap generate models --table shop --out shop/models.py[/dim]
     """
+    from dynamap_async.cli.catalog import load_file
+
     if out is not None and out.exists() and not force:
         _refuse("--out", f"{out} exists; name another file, or replace it with --force")
-    module = None if check is None else _module(check, "--check")
+    module = None if check is None else load_file(check)
     if from_workbench is not None:
         found = _in_workbench(from_workbench, table)
     else:
-        found = _run(_sample(table, sample, max_read_units, region, profile, endpoint_url))
+        # The table is named as DynamoDB knows it, with whatever prefix it has.
+        found = asyncio.run(_sample(place.session(table_prefix=""), table, sample, max_read_units))
     if module is not None:
         from dynamap_async.generate import check_items, models_in
 
-        own = models_in(module, table)
+        own = models_in(vars(module), table.removeprefix(place.prefix))
         if not own:
             _refuse("--check", f"{check} has no model of the table {table!r}")
         _report(check_items(own, found.items), found, no_values=no_values)
@@ -84,41 +82,36 @@ def models(
     _tell(found, f"{doubts:,} {'line' if doubts == 1 else 'lines'} to check")
 
 
+@goes_to_tables()
 def check_items(
+    place: Place,
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's name.")],
-    models: Annotated[Path, typer.Option(metavar="FILE", help="The module that has it.")] = Path("models.py"),
     sample: _Sample = 10_000,
     max_read_units: _Units = 1000,
     no_values: _NoValues = False,
-    region: _Region = None,
-    profile: _Profile = None,
-    endpoint_url: _Endpoint = None,
 ) -> None:
     """Tell where a model and the items of its table part.
 
+    Without --models and without a configuration file, the model is looked for in models.py.
+
     [dim]dynamap check-items Order --models shop/models.py --sample 10000[/dim]
     """
+    from dynamap_async.cli.catalog import load_catalog, schema_of
     from dynamap_async.generate import check_items as differences_of
-    from dynamap_async.models import Model, definition_of
+    from dynamap_async.models import Table
 
-    found = _module(models, "--models").get(model)
-    if not (isinstance(found, type) and issubclass(found, Model)):
-        _refuse("MODEL", f"{models} has no model {model!r}")
-    schema = definition_of(found).table
-    if schema is None:
-        _refuse("MODEL", f"{model} has no table, so no items")
-    taken = _run(_sample(schema.name, sample, max_read_units, region, profile, endpoint_url))
+    found = load_catalog(place.models or ("models.py",), place.folder).find(model)
+    if isinstance(found, Table):
+        _refuse("MODEL", f"{model} is a table; name one of its models")
+    taken = asyncio.run(_sample(place.session(), schema_of(found).name, sample, max_read_units))
     _report(differences_of([found], taken.items), taken, no_values=no_values)
 
 
-async def _sample(
-    table: str, sample: int, max_read_units: float, region: str | None, profile: str | None, endpoint_url: str | None
-) -> "Sample":
-    from dynamap_async import Session
+async def _sample(unopened: "Session", table: str, sample: int, max_read_units: float) -> "Sample":
     from dynamap_async.generate import take_sample
 
-    async with Session(region=region, profile=profile, endpoint_url=endpoint_url) as session:
+    async with unopened as session:
         return await take_sample(session, table, sample=sample, max_read_units=max_read_units)
 
 
@@ -134,31 +127,13 @@ def _in_workbench(file: Path, table: str) -> "Sample":
     return samples[table]
 
 
-def _run(work: "Coroutine[Any, Any, Sample]") -> "Sample":
-    try:
-        return asyncio.run(work)
-    except DynamapError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
-
-
-def _module(file: Path, option: str) -> dict[str, Any]:
-    """Return the names of a module that is not imported elsewhere."""
-    import runpy
-
-    try:
-        return runpy.run_path(str(file))
-    except (OSError, SyntaxError, ImportError, NameError, TypeError, ValueError, DynamapError) as error:
-        _refuse(option, f"{file} cannot be imported: {error}")
-
-
 def _report(differences: "tuple[Difference, ...]", sample: "Sample", *, no_values: bool) -> None:
     for each in differences:
         typer.echo(each.line(values=not no_values))
     count = len(differences)
     _tell(sample, f"{count:,} {'difference' if count == 1 else 'differences'}")
     if differences:
-        raise typer.Exit(DIFFERENCES)
+        raise typer.Exit(Status.DIFFERENT)
 
 
 def _tell(sample: "Sample", result: str) -> None:

@@ -90,10 +90,25 @@ def test_differences_are_named_and_end_with_status_3(ask, table, tmp_path):
         assert f"{model}.owner: was never present (30 items read)" in result.stdout
 
 
+def test_prefix_of_the_configuration_is_part_of_the_table_and_not_of_the_models(ask, table, project, monkeypatch):
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "DEFAULT_REGION"):
+        monkeypatch.setenv(f"AWS_{name}", "eu-west-1")
+    (project / "dynamap.toml").write_text('models = ["shop.py"]\ntable_prefix = "orders-"\n', "utf-8")
+    out = project / "shop.py"
+    assert ask("generate", "models", "--table", table, "--out", out).exit_code == 0
+    text = out.read_text("utf-8").replace(f'"{table}"', f'"{table.removeprefix("orders-")}"')
+    out.write_text(text, "utf-8")
+    model = text.partition("class ")[2].partition("(")[0]
+    for command in (("generate", "models", "--table", table, "--check", out), ("check-items", model)):
+        result = ask(*command)
+        assert result.exit_code == 0, result.output
+        assert "30 items read" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        (["check-items", "Nothing", "--models", "{empty}"], "has no model 'Nothing'"),
+        (["check-items", "Nothing", "--models", "{empty}"], "has no model with a table"),
         (["generate", "models", "--table", "x", "--check", "missing.py"], "missing.py cannot be imported"),
     ],
 )

@@ -1,5 +1,6 @@
 """The way in to `dynamap`: how the process ends."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,3 +20,13 @@ def test_output_that_cannot_be_written_is_told_in_one_line(monkeypatch, argument
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     line = "The output could not be written: No space left on device. Make room, or send it elsewhere.\n"
     assert (ended.returncode, ended.stderr) == (1, line)
+
+
+@pytest.mark.parametrize("arguments", ["config", "config --json"])
+def test_reader_that_has_enough_is_no_error(project, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", "from dynamap_async.cli import main; main()", *arguments.split()]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, "")

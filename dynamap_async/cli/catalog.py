@@ -1,0 +1,164 @@
+"""The models and tables that the user's modules declare, by name. Only this imports them."""
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
+
+import pydantic
+
+import dynamap_async
+from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.models import Model, Table, definition_of
+from dynamap_async.schema import TableSchema
+
+Declared: TypeAlias = type[Model] | Table
+"""What a module declares, and ``session.tables`` takes."""
+
+_PACKAGES: Final = (importlib, dynamap_async, pydantic)
+_NOT_THEIRS: Final = ("<frozen ", *(os.path.dirname(str(package.__file__)) for package in _PACKAGES))
+"""Where code stands that is not the user's."""
+
+
+class Catalog:
+    """What the modules declare: models with a table, and tables that several models share."""
+
+    def __init__(self, modules: Iterable[ModuleType]) -> None:
+        """Look through modules.
+
+        Args:
+            modules: the modules; what they import is theirs, too.
+        """
+        self._names: dict[Declared, tuple[str, str]] = {}
+        for module in modules:
+            for name, value in vars(module).items():
+                if isinstance(value, Table):
+                    self._names.setdefault(value, (module.__name__, name))
+                elif _is_model(value) and definition_of(value).table is not None:
+                    self._names.setdefault(value, (value.__module__, value.__name__))
+
+    @property
+    def all(self) -> tuple[Declared, ...]:
+        """Everything, in the order in which it was found."""
+        return tuple(self._names)
+
+    def name(self, declared: Declared) -> str:
+        """Return the name by which something is known."""
+        return self._names[declared][1]
+
+    def find(self, name: str) -> Declared:
+        """Return what has a name.
+
+        Args:
+            name: the name of a model, or of the variable that holds a table; after a module and a colon, or alone.
+
+        Raises:
+            CommandError: nothing has it, or several things do.
+        """
+        module, _, short = name.rpartition(":")
+        found = [each for each, (of, own) in self._names.items() if own == short and module in ("", of)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = " or ".join(f"{self._names[each][0]}:{short}" for each in found)
+            raise CommandError(f"{name!r} is declared more than once: say which, as in {several}", Status.USAGE)
+        known = ", ".join(sorted(own for _, own in self._names.values()))
+        raise CommandError(f"there is no model or table {name!r}; there is {known or 'none'}", Status.USAGE)
+
+    def sharing(self, chosen: Iterable[Declared]) -> tuple[Declared, ...]:
+        """Return everything that shares a table with what is chosen: a table is compared with all its models.
+
+        Args:
+            chosen: models and tables.
+        """
+        names = {schema_of(each).name for each in chosen}
+        return tuple(each for each in self._names if schema_of(each).name in names)
+
+
+def _is_model(value: object) -> TypeGuard[type[Model]]:
+    return isinstance(value, type) and issubclass(value, Model) and value is not Model
+
+
+def schema_of(declared: Declared) -> TableSchema:
+    """Return the table of what a module declares, before any prefix."""
+    schema = declared.schema if isinstance(declared, Table) else definition_of(declared).table
+    assert schema is not None  # noqa: S101 - the catalogue holds nothing else
+    return schema
+
+
+def periods_of(declared: Declared) -> Any:
+    """Return the periods of a model that has a table for each; None for anything else."""
+    return None if isinstance(declared, Table) else definition_of(declared).periods
+
+
+def load_catalog(modules: Sequence[str], folder: Path) -> Catalog:
+    """Return what modules declare.
+
+    Args:
+        modules: their names, or files that end in ``.py``.
+        folder: where imports begin, as if Python had been started there.
+
+    Raises:
+        CommandError: none is named, one cannot be imported, or they have no model with a table.
+    """
+    if not modules:
+        raise CommandError(
+            "no module of models is named: write models = ['shop.models'] into dynamap.toml, or under [tool.dynamap] "
+            "in pyproject.toml, or add --models shop.models",
+            Status.USAGE,
+        )
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    catalog = Catalog([load_file(Path(each)) if each.endswith(".py") else _import(each, folder) for each in modules])
+    if not catalog.all:
+        raise CommandError(f"{', '.join(modules)} has no model with a table", Status.USAGE)
+    return catalog
+
+
+def load_file(file: Path) -> ModuleType:
+    """Return the module in a file; it is not imported under its name anywhere else.
+
+    Raises:
+        CommandError: it cannot be imported.
+    """
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise CommandError(f"{file} cannot be imported: there is no such file", Status.USAGE)
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(file.stem)
+    sys.modules[file.stem] = module  # annotations are evaluated in the module that a class names
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code may raise anything
+        if before is None:
+            del sys.modules[file.stem]
+        else:
+            sys.modules[file.stem] = before
+        _refuse(str(file), error)
+    return module
+
+
+def _import(name: str, folder: Path) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            raise CommandError(
+                f"there is no module {name!r}: it is looked for in {folder}, and where packages are installed",
+                Status.USAGE,
+            ) from error
+        _refuse(name, error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
+        _refuse(name, error)
+
+
+def _refuse(module: str, error: BaseException) -> NoReturn:
+    """Raise what is wrong with a module, with the traceback of its own code."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_NOT_THEIRS)]
+    told = "".join([*traceback.format_list(frames), *traceback.format_exception_only(error)]).rstrip()
+    raise CommandError(f"{module} cannot be imported:\n{told}", Status.USAGE) from error

@@ -1,0 +1,110 @@
+"""The configuration file of the command line: ``dynamap.toml``, or ``[tool.dynamap]`` in ``pyproject.toml``."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
+
+from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.dataclass import dataclass
+
+FILE: Final = "dynamap.toml"
+PYPROJECT: Final = "pyproject.toml"
+_PLACE: Final = ("region", "profile", "endpoint_url", "table_prefix")
+"""What the file says for all environments, and each environment for itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What a configuration file says."""
+
+    file: Path | None = None
+    """The file; None where there is none."""
+    models: tuple[str, ...] = ()
+    """The modules that declare models: their names, or files that end in ``.py``."""
+    default: str | None = None
+    """The environment that is meant where nobody names one."""
+    common: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Setting -> value for all environments."""
+    environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """Name of an environment -> its settings."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder from which modules are imported: the file's, or else the current one."""
+        return Path.cwd() if self.file is None else self.file.parent
+
+
+def find_configuration(start: Path) -> Configuration:
+    """Return the configuration of the nearest folder that has one, from a folder upwards.
+
+    Args:
+        start: the folder to begin with.
+
+    Raises:
+        CommandError: the file cannot be read, or says something that makes no sense.
+    """
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return _read(folder / FILE, _toml(folder / FILE))
+        if (folder / PYPROJECT).is_file():
+            tool: Any = _toml(folder / PYPROJECT).get("tool") or {}
+            if isinstance(tool, dict) and "dynamap" in tool:
+                return _read(folder / PYPROJECT, cast("dict[str, Any]", tool)["dynamap"])
+    return Configuration()
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{file} cannot be read: {error}", Status.USAGE) from error
+
+
+def _read(file: Path, given: Any) -> Configuration:
+    _check_names(file, "", given, ("models", "default", "env", *_PLACE))
+    models, default, environments = given.get("models", []), given.get("default"), given.get("env", {})
+    modules: list[Any] = models if isinstance(models, list) else [None]
+    if not all(isinstance(each, str) for each in modules):
+        _refuse(file, "models is a list of modules, as in models = ['shop.models']")
+    if not isinstance(environments, dict):
+        _refuse(file, "env holds a table for each environment, as in [env.local]")
+    known: dict[str, Mapping[str, str]] = {}
+    for name, settings in cast("dict[str, Any]", environments).items():
+        _check_names(file, f"env.{name}", settings, (*_PLACE, "guard"))
+        known[name] = _texts(file, f"env.{name}.", settings)
+        if known[name].get("guard", "name") != "name":
+            _refuse(file, f"env.{name}.guard = {known[name]['guard']!r}: a guard asks for the name: guard = 'name'")
+    if default is not None and default not in known:
+        _refuse(file, f"default = {default!r} is no environment; there is {_listed(known)}")
+    common = _texts(file, "", {name: given[name] for name in _PLACE if name in given})
+    # A file is named from the folder of the configuration, wherever the command is run.
+    named = tuple(str(file.parent / each) if each.endswith(".py") else each for each in modules)
+    return Configuration(file=file, models=named, default=default, common=common, environments=known)
+
+
+def _check_names(file: Path, where: str, given: Any, known: tuple[str, ...]) -> None:
+    if not isinstance(given, dict):
+        _refuse(file, f"{where or 'tool.dynamap'} is a table of settings")
+    for name in cast("dict[str, Any]", given):
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            meant = f"did you mean {near[0]}?" if near else f"there is {', '.join(known)}"
+            _refuse(file, f"{where + '.' if where else ''}{name} is no setting; {meant}")
+
+
+def _texts(file: Path, where: str, given: Mapping[str, Any]) -> dict[str, str]:
+    for name, value in given.items():
+        if not isinstance(value, str):
+            _refuse(file, f"{where}{name} = {value!r} is no text")
+    return dict(given)
+
+
+def _listed(names: Mapping[str, Any]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _refuse(file: Path, problem: str) -> NoReturn:
+    raise CommandError(f"{file}: {problem}", Status.USAGE)

@@ -1,0 +1,88 @@
+"""How commands end: their exit statuses, and the one line that says why."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import NoReturn
+
+import typer
+
+from dynamap_async.cli.extras import MissingExtraError
+from dynamap_async.errors import DynamapError
+
+
+class Status(IntEnum):
+    """The exit statuses of all commands."""
+
+    DONE = 0
+    FAILED = 1
+    """An error, which is named."""
+    USAGE = 2
+    """Wrong usage, a configuration that cannot be read, or an extra that is not installed."""
+    DIFFERENT = 3
+    """What was compared differs."""
+    REFUSED = 4
+    """It was not done because nobody allowed it."""
+    UNFINISHED = 5
+    """A part of it is done; the same command goes on."""
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A command does not go on; the text says why, and what to do."""
+
+    def __init__(self, message: str, status: Status = Status.FAILED) -> None:
+        """Record how the command ends.
+
+        Args:
+            message: what is printed.
+            status: the exit status.
+        """
+        super().__init__(message)
+        self.status = status
+
+
+@contextmanager
+def ending(interrupted: str) -> Iterator[None]:
+    """Let what a user can act on end the command with a line on standard error; anything else is raised as it is.
+
+    Args:
+        interrupted: the line that Ctrl-C ends with.
+    """
+    try:
+        yield
+    except CommandError as error:
+        end(str(error), error.status)
+    except MissingExtraError as error:
+        end(str(error), Status.USAGE)
+    except (KeyboardInterrupt, typer.Abort):  # Typer makes the second of the first while it asks a question
+        end(interrupted, Status.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read the output has enough. What the buffer still holds would fail once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(Status.DONE) from None
+    except (DynamapError, ExceptionGroup) as error:
+        first = first_of(error)
+        if not isinstance(first, DynamapError):
+            raise
+        end(line_of(first), Status.FAILED)
+
+
+def first_of(error: Exception) -> Exception:
+    """Return the error itself, or the first of a group's."""
+    members: tuple[Exception, ...] = getattr(error, "exceptions", ())
+    return first_of(members[0]) if members else error
+
+
+def line_of(error: Exception) -> str:
+    """Return an error's text, with what was noted on it, as one line."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    return "; ".join(" ".join(text.split()) for text in (str(error), *notes))
+
+
+def end(line: str, status: Status) -> NoReturn:
+    """End the command with a line on standard error."""
+    typer.echo(line, err=True)
+    raise typer.Exit(status)

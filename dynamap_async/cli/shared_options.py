@@ -1,0 +1,97 @@
+"""The options that every command has which goes to tables, and how such a command runs."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from dynamap_async.cli.configuration import find_configuration
+from dynamap_async.cli.endings import ending
+from dynamap_async.cli.place import place_of
+from dynamap_async.errors import TransportError
+
+_WHERE: Final = "Where"
+_PLACE: Final = "place"
+
+
+def _options(
+    *,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--models",
+            metavar="MODULE",
+            rich_help_panel=_WHERE,
+            help="A module of models, or its file; once for each. Otherwise those of the configuration file.",
+        ),
+    ] = None,
+    env: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", rich_help_panel=_WHERE, help="The environment of the configuration file."),
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", rich_help_panel=_WHERE, help="The AWS region.")
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="PROFILE", rich_help_panel=_WHERE, help="The profile of AWS's configuration."),
+    ] = None,
+    endpoint_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", rich_help_panel=_WHERE, help="Where to send to, such as an engine."),
+    ] = None,
+    table_prefix: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", rich_help_panel=_WHERE, help="What stands before the name of every table."),
+    ] = None,
+) -> None:
+    """Have the options that every command has."""
+
+
+_OPTIONS: Final = inspect.signature(_options).parameters
+
+
+def goes_to_tables(
+    *, without: tuple[str, ...] = (), interrupted: str = "Interrupted: nothing was changed."
+) -> Callable[[Callable[..., Coroutine[Any, Any, None] | None]], Callable[..., None]]:
+    """Return a decorator that makes a command of a function ``(place, *, its own options)``, async or plain.
+
+    The command has the options of ``_options`` besides, is given the place that they, the process's environment and
+    the configuration file name, and ends as all commands do.
+
+    Args:
+        without: the options that this command does not have.
+        interrupted: the line that Ctrl-C ends with.
+    """
+    added = {name: each for name, each in _OPTIONS.items() if name not in without}
+
+    def decorate(work: Callable[..., Coroutine[Any, Any, None] | None]) -> Callable[..., None]:
+        own = inspect.signature(work)
+
+        @wraps(work)
+        def run(**given: Any) -> None:
+            shared = {name: given.pop(name) for name in added}
+            with ending(interrupted):
+                place = place_of(
+                    find_configuration(Path.cwd()),
+                    models=tuple(shared.pop("models", None) or ()),
+                    environment=shared.pop("env", None),
+                    given=shared,
+                )
+                try:
+                    done = work(place, **given)
+                    if inspect.iscoroutine(done):
+                        asyncio.run(done)
+                except TransportError as error:
+                    error.add_note(f"it was sent to {place}")
+                    raise
+
+        kept = [each for name, each in own.parameters.items() if name != _PLACE]
+        run.__dict__["__signature__"] = own.replace(parameters=[*kept, *added.values()], return_annotation=None)
+        return run
+
+    return decorate

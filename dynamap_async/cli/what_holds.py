@@ -1,0 +1,34 @@
+"""The command ``dynamap config``: what holds, and what says so."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from dynamap_async.cli.output import show, table_of
+from dynamap_async.cli.place import Place
+from dynamap_async.cli.shared_options import goes_to_tables
+
+
+@goes_to_tables()
+def config(
+    place: Place,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+) -> None:
+    """Print what the commands take from options, variables and the configuration file, and which of them says so.
+
+    Nothing is imported or sent, and no secret is printed.
+    """
+    lines = [("environment", place.environment.value or "none", place.environment.source)]
+    lines.append(("models", ", ".join(place.models) or "none", place.models_source))
+    lines += [(name, place.shown(name), setting.source) for name, setting in place.settings.items()]
+    guard = ("name", f"env.{place.environment.value}") if place.is_guarded else ("none", "not set")
+    lines.append(("guard", *guard))
+    file = place.configuration.file
+    if as_json:
+        told = {name: {"value": value, "source": source} for name, value, source in lines}
+        show(json.dumps({"file": None if file is None else str(file), "settings": told}, indent=1))
+        return
+    show("no configuration file (dynamap.toml, or [tool.dynamap] in pyproject.toml)" if file is None else str(file))
+    show(table_of(("", "VALUE", "FROM"), lines))

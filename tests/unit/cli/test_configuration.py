@@ -1,0 +1,161 @@
+"""The configuration of the command line: where it is found, what it may say, and what comes first."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ENVIRONMENTS = """
+models = ["shop.models"]
+default = "local"
+region = "eu-west-1"
+
+[env.local]
+endpoint_url = "http://127.0.0.1:8000"
+table_prefix = "shop-dev-"
+
+[env.prod]
+region = "us-east-1"
+profile = "shop"
+guard = "name"
+"""
+
+
+@pytest.fixture
+def configured(project):
+    """Return a function (text) that writes dynamap.toml."""
+    return lambda text: (project / "dynamap.toml").write_text(text, "utf-8")
+
+
+@pytest.fixture
+def settings(run):
+    """Return a function (line) -> setting -> (value, source), as `dynamap config` tells them."""
+
+    def told(line=""):
+        result = run(f"config --json {line}")
+        assert result.exit_code == 0, result.output
+        return {name: tuple(each.values()) for name, each in json.loads(result.stdout)["settings"].items()}
+
+    return told
+
+
+def test_without_a_file_nothing_is_set(project, run):
+    result = run("config")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "no configuration file (dynamap.toml, or [tool.dynamap] in pyproject.toml)",
+        "              VALUE  FROM",
+        "environment   none   not set",
+        "models        none   not set",
+        "region        none   not set",
+        "profile       none   not set",
+        "endpoint_url  none   not set",
+        "table_prefix  none   not set",
+        "guard         none   not set",
+    ]
+
+
+def test_file_is_found_from_a_folder_below(configured, project, settings, monkeypatch):
+    configured(ENVIRONMENTS)
+    (project / "deep" / "er").mkdir(parents=True)
+    monkeypatch.chdir(project / "deep" / "er")
+    assert settings()["environment"] == ("local", "dynamap.toml")
+
+
+def test_pyproject_is_taken_where_it_has_a_table_for_dynamap(configured, project, settings, monkeypatch):
+    (project / "pyproject.toml").write_text('[tool.dynamap]\nregion = "eu-north-1"', "utf-8")
+    inner = project / "inner"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text('[project]\nname = "x"', "utf-8")
+    monkeypatch.chdir(inner)
+    assert settings()["region"] == ("eu-north-1", "pyproject.toml")
+    configured('region = "eu-west-2"')
+    assert settings()["region"] == ("eu-west-2", "dynamap.toml")
+
+
+def test_environment_completes_what_is_said_for_all(configured, settings):
+    configured(ENVIRONMENTS)
+    local, prod = settings(), settings("--env prod")
+    assert local["region"] == ("eu-west-1", "dynamap.toml")
+    assert local["endpoint_url"] == ("http://127.0.0.1:8000", "dynamap.toml, env.local")
+    assert prod["region"] == ("us-east-1", "dynamap.toml, env.prod")
+    assert prod["endpoint_url"] == ("none", "not set")
+    assert (local["guard"][0], prod["guard"][0]) == ("none", "name")
+
+
+def test_option_comes_before_variable_and_variable_before_file(configured, settings, monkeypatch):
+    configured(ENVIRONMENTS)
+    monkeypatch.setenv("DYNAMAP_ENV", "prod")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    told = settings("--profile mine")
+    assert told["environment"] == ("prod", "$DYNAMAP_ENV")
+    assert told["region"] == ("eu-central-1", "$AWS_DEFAULT_REGION")
+    assert told["profile"] == ("mine", "--profile")
+    assert settings("--env local")["environment"] == ("local", "--env")
+
+
+def test_keys_of_a_build_server_come_before_the_profile_of_the_file(configured, settings, monkeypatch):
+    configured(ENVIRONMENTS)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "hidden")
+    assert settings("--env prod")["profile"] == ("none", "$AWS_ACCESS_KEY_ID")
+
+
+def test_password_in_an_address_is_not_printed(project, run):
+    result = run("config --endpoint-url http://user:secret@127.0.0.1:8000")
+    assert "http://***@127.0.0.1:8000" in result.stdout
+    assert "secret" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("modles = ['a']", "modles is no setting; did you mean models?"),
+        ("x = 1", "x is no setting; there is models, default, env, region, profile, endpoint_url, table_prefix"),
+        ("models = 'a'", "models is a list of modules, as in models = ['shop.models']"),
+        ("region = 1", "region = 1 is no text"),
+        ("default = 'x'", "default = 'x' is no environment; there is none"),
+        ("[env.prod]\nregoin = 'a'", "env.prod.regoin is no setting; did you mean region?"),
+        ("[env.prod]\nguard = 'yes'", "env.prod.guard = 'yes': a guard asks for the name: guard = 'name'"),
+        ("env = 1", "env holds a table for each environment, as in [env.local]"),
+        ("env.prod = 1", "env.prod is a table of settings"),
+        ("region = ", "cannot be read: "),
+        ("[env.a]\n[env.b]", "has several environments: say which with --env a | b, or write default = '...' there"),
+    ],
+)
+def test_mistake_in_the_file_is_told_in_one_line(configured, run, project, text, problem):
+    configured(text)
+    result = run("config")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(str(project / "dynamap.toml"))
+    assert problem in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_environment_that_is_not_there_is_told_with_those_that_are(configured, run, monkeypatch):
+    configured(ENVIRONMENTS)
+    result = run("config --env prdo")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--env: there is no environment 'prdo'; " in result.stderr
+    assert "has local, prod" in result.stderr
+    monkeypatch.setenv("DYNAMAP_ENV", "prdo")
+    assert "$DYNAMAP_ENV: there is no environment 'prdo'" in run("config").stderr
+
+
+def test_environment_without_a_file_is_refused(project, run):
+    assert "there is no dynamap.toml" in run("config --env prod").stderr
+
+
+def test_no_model_is_imported_to_print_the_configuration(configured, project, settings):
+    configured("models = ['broken']")
+    (project / "broken.py").write_text("raise RuntimeError", "utf-8")
+    assert settings()["models"] == ("broken", "dynamap.toml")
+    assert "broken" not in sys.modules
+
+
+def test_file_of_models_is_named_from_the_folder_of_the_configuration(configured, project, settings, monkeypatch):
+    configured("models = ['shop/models.py']")
+    (project / "below").mkdir()
+    monkeypatch.chdir(project / "below")
+    assert Path(settings()["models"][0]) == project / "shop" / "models.py"

@@ -198,6 +198,10 @@ def check_attr(model: type[BaseModel]) -> None:
                     f"{', '.join(sorted(ALL_TAGS))}",
                     name,
                 )
+            forms = [form for form in (each.form, *others) if form is not None]
+            twice = next((form for at, form in enumerate(forms) if form in forms[:at]), None)
+            if twice is not None:
+                raise fault(model.__name__, f"names the stored form {twice!r} twice; drop one of them", name)
 
 
 def _is_form(form: object) -> bool:

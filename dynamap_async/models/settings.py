@@ -112,7 +112,7 @@ def checked_distinct(name: str, given: DistinctFrom) -> tuple[type[Any], ...]:
     Raises:
         ModelDefinitionError: one is no model.
     """
-    models = (given,) if isinstance(given, type) else tuple(given)
+    models = (given,) if isinstance(given, type | str) else tuple(given)
     for each in models:
         if not (isinstance(each, type) and SETTINGS in each.__dict__):
             raise fault(name, f"distinct_from={each!r} is no model; name the models that share the Table with {name}")

@@ -266,7 +266,15 @@ def _check_index_keys(model: type[Any], shared: Table, fields: Mapping[str, Fiel
 def _check_marker(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
     """Refuse a field in the place of the kind, unless its type or its template says that it fits there."""
     kind = declared_kind(model)
-    for plan in (each for each in fields.values() if each.stored == shared.attribute):
+    in_place = [each for each in fields.values() if each.stored == shared.attribute]
+    if isinstance(shared.discriminator, Prefix) and isinstance(kind, str) and not in_place:
+        raise fault(
+            model.__name__,
+            f"has the kind {kind!r}, which {shared!r} tells by how {shared.attribute!r} begins, and no field of it is "
+            f'stored as {shared.attribute!r}; add one, such as Attr[str] = template("{kind}..."), or name another '
+            "attribute in Prefix(...)",
+        )
+    for plan in in_place:
         if isinstance(shared.discriminator, Prefix):
             _check_prefix(model, shared, plan, kind)
             continue

@@ -252,6 +252,8 @@ def test_what_is_no_kind_of_such_a_table_is_refused() -> None:
         keyed(games(), "Game", "GAME#{id}", "META", kind="game")
     with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is no model"):
         keyed(games(), "Game", "GAME#{id}", "META", distinct_from=("Game",))
+    with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is no model"):
+        keyed(games(), "Game", "GAME#{id}", "META", distinct_from="Game")
 
 
 def test_models_that_name_each_other_are_told_apart_once_both_are_complete() -> None:

@@ -210,6 +210,19 @@ WRONG: list[Any] = [
     ({"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="N"))}, {}, "which is how it is stored anyway"),
     ({"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="M"))}, {}, "nobody knows how int is written as M"),
     (
+        {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as=("S", "S")))},
+        {},
+        "names the stored form 'S' twice",
+    ),
+    (
+        {
+            "id": PartitionKey[str],
+            "n": (Attr[datetime], attr(stored_as=EPOCH_SECONDS, also_stored_as=("S", EPOCH_SECONDS))),
+        },
+        {},
+        "names the stored form .*seconds.* twice",
+    ),
+    (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="text"))},  # type: ignore[call-overload]
         {},
         r"attr\(also_stored_as='text'\) is no stored form; take a StoredForm, or a stored type: B, BOOL",

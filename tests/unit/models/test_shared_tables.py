@@ -268,6 +268,10 @@ WRONG_MODELS: dict[str, tuple[Callable[[], type[Model]], str]] = {
     ),
     "a throughput of its own": (of(shop(), **KEY, throughput=Throughput(read=1, write=1)), "give that to the Table"),
     "a prefix without a kind": (of(shop(discriminator=Prefix("sk")), **KEY), 'say how its items.*kind="ORDER#"'),
+    "a prefix of an attribute that it does not have": (
+        of(shop(discriminator=Prefix("type")), **KEY, kind="ORDER#"),
+        "Order: has the kind 'ORDER#', .* by how 'type' begins, and no field of it is stored as 'type'; add one",
+    ),
     "a template that begins otherwise than its kind": (
         of(
             shop(discriminator=Prefix("sk")), pk=PartitionKey[str], sk=(SortKey[str], template("ITEM#x")), kind="ORDER#"

@@ -126,11 +126,11 @@ def steps_of(
     leaving = {name for name, status in found.index_statuses.items() if status == "DELETING"}
     there = replace(found.schema, indexes=tuple(index for index in found.schema.indexes if index.name not in leaving))
     blocked = unchangeable_differences(declared, there)
-    if blocked:
-        return tuple(_blocked(difference) for difference in blocked)
+    # A plan with a blocked step is not carried out; the others are there to be seen.
+    changeable = tuple(index for index in declared.indexes if index.name not in {each.index for each in blocked})
     wanted, now = _units(declared, there, found)
-    steps = [*_billing(declared, there, found), *_raised(declared, wanted, now)]
-    steps += _index_creations(declared, there, found)
+    steps = [*map(_blocked, blocked), *_billing(declared, there, found), *_raised(declared, wanted, now)]
+    steps += _index_creations(replace(declared, indexes=changeable), there, found)
     steps += _time_to_live(declared, ttl_attribute_of(found)) if found.ttl_status in TTL_KNOWN else []
     if delete_unknown_indexes:
         steps += [_index_deletion(declared.name, index) for index in unknown_indexes(declared, there)]

@@ -9,6 +9,7 @@ from dataclasses import asdict, field, replace
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import OperationError
 
 StepKind: TypeAlias = Literal[
     "create-table",
@@ -135,13 +136,22 @@ class TablePlan:
 
         Args:
             text: the JSON.
+
+        Raises:
+            OperationError: it is no such JSON.
         """
-        read: dict[str, Any] = json.loads(text)
-        steps: list[TableStep] = []
-        for step in read["steps"]:
-            members: dict[str, Any] = {**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])}
-            steps.append(TableStep(**members))
-        return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
+        try:
+            read: dict[str, Any] = json.loads(text)
+            steps: list[TableStep] = []
+            for step in read["steps"]:
+                members: dict[str, Any] = {**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])}
+                steps.append(TableStep(**members))
+            return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
+        except (ValueError, LookupError, TypeError) as error:
+            raise OperationError(
+                "the text is no plan that TablePlan.to_json() of this version wrote; make the plan anew with "
+                "session.tables.plan(...)"
+            ) from error
 
     def __str__(self) -> str:
         """Return the plan as lines of at most 100 characters, the same each time."""

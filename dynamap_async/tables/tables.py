@@ -467,8 +467,9 @@ class Tables:
 
     def _declared(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
         """Return each table of some models, and the library's own if they need it."""
+        schemas = self._schemas(models, period)
         own = [own_table(self._prefix)] if any(map(_needs_own_table, models)) else []
-        return [*self._schemas(models, period), *own]
+        return [*schemas, *own]
 
     async def _full(self, name: str) -> TableDescription | None:
         """Return the description of a table with its time to live; None where there is none, or not much longer."""

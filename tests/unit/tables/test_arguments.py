@@ -53,6 +53,9 @@ CALLS = {
     "delete": lambda tables, given, **more: tables.delete(given, **more),
     "exists": lambda tables, given, **more: tables.exists(given, **more),
     "describe": lambda tables, given, **more: tables.describe(given, **more),
+    "plan": lambda tables, given, **more: tables.plan(given, **more),
+    "verify": lambda tables, given, **more: tables.verify(given, **more),
+    "ensure": lambda tables, given, **more: tables.ensure(given, **more),
     "update_time_to_live": lambda tables, given, **more: tables.update_time_to_live(given, **more),
     "update_throughput": lambda tables, given, **more: tables.update_throughput(given, throughput=None, **more),
 }

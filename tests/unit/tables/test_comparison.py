@@ -1,5 +1,6 @@
 """What is a difference between a table and its models, and what is only noise of a description."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,6 +85,12 @@ def steps(model, found):
 def test_an_include_of_every_field_is_not_all():
     found = described({"Projection": {"ProjectionType": "ALL"}})
     assert steps(Tweet, found) == [("blocked", "by_city")]
+
+
+def test_what_never_changes_does_not_hide_what_would_change_besides():
+    found = described({"Projection": {"ProjectionType": "ALL"}})
+    found = replace(found, ttl_status="DISABLED")
+    assert steps(Tweet, found) == [("blocked", "by_city"), ("set-time-to-live", None)]
 
 
 def test_an_index_that_is_filled_is_awaited_although_its_table_is_active():

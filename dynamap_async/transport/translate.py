@@ -114,7 +114,6 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     IndexNotReadyError: "Until then nothing can be read of it: `await session.tables.ensure(Model)` waits for it.",
     AccessDeniedError: "Allow dynamodb:{operation} on this table in the caller's IAM policy.",
     CredentialsRejectedError: "Check the access key, its session token, the region and this machine's clock.",
-    InternalServerError: "A write may have been done all the same.",
 }
 
 
@@ -175,6 +174,8 @@ def _message(kind: type[ServiceError], request: Request, code: str, facts: Mappi
     said = str(facts.get("message") or facts.get("Message") or "").strip().rstrip(".")
     answer = f"{code}: {said}." if said else f"{code}."
     remedy = _REMEDIES.get(kind, "").format(operation=request.operation)
+    if kind is InternalServerError and request.writes:
+        remedy = "A write may have been done all the same."
     return f"{place_of(request)}: {answer} {remedy}".rstrip()
 
 

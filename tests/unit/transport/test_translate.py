@@ -116,6 +116,13 @@ def test_unknown_failure_inside_dynamodb_is_retryable():
     assert (error.service_code, error.status, error.retryable) == ("FutureFailure", 503, True)
 
 
+@pytest.mark.parametrize(("operation", "told"), [("PutItem", True), ("Scan", False), ("DescribeTable", False)])
+def test_only_a_failed_write_is_said_to_have_been_done_perhaps(operation, told):
+    request = Request(operation=operation, body={}, table="tweets", writes=operation == "PutItem")
+    error = service_error(request, code="InternalServerError", status=500, facts={}, request_id=None)
+    assert ("may have been done" in str(error)) is told
+
+
 def test_failed_condition_carries_the_stored_item():
     item = {"id": {"S": "a"}}
     assert translated("ConditionalCheckFailedException", Item=item).wire_item == item

@@ -102,8 +102,15 @@ def batch_item_failures(*changes: ItemChange[Model]) -> BatchItemFailures:
     answer for success.
 
     Args:
-        changes: those that failed; none where all went well.
+        changes: those that failed, one after the other; none where all went well.
+
+    Raises:
+        OperationError: one is no change that ``decode_changes`` gave.
     """
+    for change in changes:
+        given: object = change  # whatever the checkers say
+        if not isinstance(given, ItemChange):
+            raise OperationError(f"{given!r} is no ItemChange; of a list write batch_item_failures(*failed)")
     return {"batchItemFailures": [{"itemIdentifier": change.sequence_number} for change in changes]}
 
 

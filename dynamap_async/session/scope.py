@@ -39,7 +39,8 @@ class Allowance:
     def __post_init__(self) -> None:
         for label in ("max_read_units", "max_write_units", "max_requests", "timeout"):
             limit = getattr(self, label)
-            if limit is not None and not (isinstance(limit, int | float) and isfinite(limit) and limit >= 0):
+            is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
+            if limit is not None and not (is_number and isfinite(limit) and limit >= 0):
                 raise ConfigurationError(f"scope({label}={limit!r}): write a number from 0 up, or None")
         if self.priority is not None and not isinstance(self.priority, Priority):
             names = ", ".join(f"Priority.{each.name}" for each in Priority)

@@ -55,6 +55,8 @@ def models(
     """
     from dynamap_async.cli.catalog import load_file
 
+    if out is not None and check is not None:
+        _refuse("--out", "with --check nothing is written; drop one of them")
     if out is not None and out.exists() and not force:
         _refuse("--out", f"{out} exists; name another file, or replace it with --force")
     module = None if check is None else load_file(check)

@@ -110,6 +110,7 @@ def test_prefix_of_the_configuration_is_part_of_the_table_and_not_of_the_models(
     [
         (["check-items", "Nothing", "--models", "{empty}"], "has no model with a table"),
         (["generate", "models", "--table", "x", "--check", "missing.py"], "missing.py cannot be imported"),
+        (["generate", "models", "--table", "x", "--check", "a.py", "--out", "b.py"], "with --check nothing is written"),
     ],
 )
 def test_wrong_usage_is_told(ask, command, problem, tmp_path):

@@ -131,3 +131,9 @@ def test_failures_are_told_by_their_sequence_numbers() -> None:
     changes = decode_changes({"Records": [record("7", new=to_wire(AFTER)), record("8", new=to_wire(AFTER))]}, Page)
     assert batch_item_failures() == {"batchItemFailures": []}
     assert batch_item_failures(*changes) == {"batchItemFailures": [{"itemIdentifier": "7"}, {"itemIdentifier": "8"}]}
+
+
+@pytest.mark.parametrize("given", [[], "1", None], ids=repr)
+def test_what_is_no_change_is_refused_with_what_to_write(given):
+    with pytest.raises(OperationError, match=r"is no ItemChange; of a list write batch_item_failures\(\*failed\)"):
+        batch_item_failures(given)

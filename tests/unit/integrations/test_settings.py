@@ -45,6 +45,8 @@ def test_what_cannot_be_told_of_scopes_is_refused(taker, given):
 def test_a_limit_that_none_is_is_refused_before_a_request_comes(taker):
     with pytest.raises(ConfigurationError, match="max_read_units=-1"):
         taker(max_read_units=-1)
+    with pytest.raises(ConfigurationError, match="max_read_units=True"):
+        taker(max_read_units=True)
 
 
 @pytest.mark.parametrize("given", ["GET", "get", {"get"}, ["GET", "Post"], {5}, 5], ids=repr)

@@ -380,6 +380,7 @@ def template(
     escape: bool = False,
     shards: int | Shards | None = None,
     name: str | None = None,
+    exclude: bool = False,
     description: str | None = None,
     init: Literal[False] = False,  # noqa: ARG001 - for type checkers
 ) -> Any:
@@ -403,15 +404,23 @@ def template(
             otherwise such a value is refused. Without either, two items could get one key.
         shards: over how many partitions the items of one key are spread, as for ``attr``.
         name: the stored attribute's name, where it differs from the field's.
+        exclude: whether ``model_dump``, JSON and JSON schemas leave the key out, so that bodies and responses of a web
+            service do not show it. It is stored all the same.
         description: the field's text in JSON schemas.
         init: not to be given; it tells type checkers that the constructor does not take the field.
     """
     given: dict[str, Any] = {} if description is None else {"description": description}
+    if exclude:
+        given["exclude"] = True
     # A factory, because a JSON schema would show a default; never validated, because what it gives is no text.
     field: Any = Field(default_factory=unassigned, validate_default=False, **given)
     field.metadata.append(DeclaredTemplate(pattern, escape, _only_when(when or {})))
     field.metadata.append(StoredAs(name))
     field.metadata.extend(given_shards(shards))
+    if exclude:
+        from pydantic.json_schema import SkipJsonSchema  # costs a tenth of the package's import
+
+        field.metadata.append(SkipJsonSchema())  # ``exclude`` only keeps it out of schemas of what is given out
     return field
 
 

@@ -303,3 +303,38 @@ def test_parts_are_values():
     assert Parts(a=1) == Parts(a=1) != Parts(a=2)
     assert len({Parts(a=1), Parts(a=1)}) == 1
     assert repr(Parts(a=1, b="x")) == "Parts(a=1, b='x')"
+
+
+class Hidden(Model, table="hidden"):
+    number: Attr[int]
+    pk: PartitionKey[str] = template("TASK#{number:06d}", exclude=True)
+    city: Attr[str | None] = attr(default=None)
+    gpk: Attr[str | None] = template("city:{city}", exclude=True)
+    in_city = GlobalIndex(partition_key="gpk")
+
+
+def test_an_excluded_key_is_stored_and_read_back():
+    item = Hidden(number=7, city="Oslo")
+    stored = {"number": {"N": "7"}, "pk": {"S": "TASK#000007"}, "city": {"S": "Oslo"}, "gpk": {"S": "city:Oslo"}}
+    assert wire(item) == stored
+    assert definition_of(Hidden).items.decode([stored]) == [item]
+    assert item.pk == "TASK#000007"
+
+
+def test_an_excluded_key_is_in_no_dump_and_no_json():
+    item = Hidden(number=7, city="Oslo")
+    assert item.model_dump() == {"number": 7, "city": "Oslo"}
+    assert item.model_dump_json() == '{"number":7,"city":"Oslo"}'
+    assert Hidden.model_validate_json(item.model_dump_json()) == item
+
+
+@pytest.mark.parametrize("mode", ["validation", "serialization"])
+def test_an_excluded_key_is_in_no_json_schema(mode: Any):
+    assert set(Hidden.model_json_schema(mode=mode)["properties"]) == {"number", "city"}
+
+
+def test_an_excluded_key_follows_its_parts():
+    item = Hidden(number=7)
+    assert item.gpk is None
+    item.city = "Oslo"
+    assert wire(item)["gpk"] == {"S": "city:Oslo"}

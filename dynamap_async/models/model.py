@@ -12,6 +12,7 @@ from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
 from dynamap_async.codec import wire_item
 from dynamap_async.errors import ModelDefinitionError, OperationError, UnassignedFieldError
+from dynamap_async.errors.habits import MODEL_NAMES, no_attribute
 from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
@@ -141,6 +142,17 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(attr, template, Field, PrivateAttr))
+def _super_attribute(above: Any, model: type[Model], name: str) -> Any:
+    """Return what Pydantic has of a name; of a verb that other mappers put on models the error says what to write."""
+    try:
+        return above.__getattr__(name)
+    except AttributeError:
+        error = no_attribute(model.__name__, name, MODEL_NAMES, model=model.__name__)
+        if error is None:
+            raise
+        raise error from None
+
+
 class ModelMeta(PydanticMeta):
     """Builds the Pydantic model, keeps indexes out of its sight, and answers class access to fields."""
 
@@ -230,7 +242,7 @@ class ModelMeta(PydanticMeta):
             own = cls.__dict__
             fields = own.get("__pydantic_fields__")
             if fields is None or name not in fields or getattr(_building, "depth", 0):
-                return super().__getattr__(name)
+                return _super_attribute(super(), cls, name)
             expressions = own.get("__dynamap_expressions__")
             if expressions is None:
                 expressions = {}
@@ -276,7 +288,7 @@ class Model(BaseModel, metaclass=ModelMeta):
 
         def __getattr__(self, name: str) -> Any:
             try:
-                return super().__getattr__(name)
+                return _super_attribute(super(), type(self), name)
             except AttributeError:
                 if (error := _unassigned(type(self), name)) is not None:
                     raise error from None

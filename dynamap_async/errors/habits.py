@@ -1,0 +1,54 @@
+"""Names that other mappers have, and what to write here in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+MODEL_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("get", "get_or_none", "find_one", "get_item"),
+        "await session.get({model}, key), or session.find({model}, key) for None where there is none",
+    ),
+    **dict.fromkeys(("query", "find", "filter", "objects", "select"), "session.query({model}).where(...)"),
+    **dict.fromkeys(("scan", "all", "find_all"), "session.scan({model})"),
+    **dict.fromkeys(("batch_get", "get_many"), "await session.get_many({model}, keys)"),
+    **dict.fromkeys(("batch_write", "insert_many", "bulk_create"), "await session.put_many(items)"),
+    **dict.fromkeys(("create_table", "exists"), "await session.tables.create({model}, if_missing=True)"),
+    **dict.fromkeys(("create", "insert"), "await session.create({model}(...))"),
+    "put": "await session.put(item)",
+    "save": "await session.save(item)",
+    "update": "await session.update({model}, key).set(...)",
+    "delete": "await session.delete({model}, key)",
+    **dict.fromkeys(("refresh", "reload"), "await session.refresh(item)"),
+}
+"""A method of a model elsewhere -> the call here, where sessions have the verbs."""
+
+QUERY_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("order_by", "sort", "sort_by", "scan_index_forward", "reverse"),
+        ".descending(), or nothing: items come in the order of the sort key",
+    ),
+    **dict.fromkeys(("filter", "filter_by", "filter_condition", "find", "match"), ".where(...)"),
+    **dict.fromkeys(
+        ("all", "to_list", "execute", "exec", "run", "fetch", "fetch_all", "go"), "await on the query itself"
+    ),
+    **dict.fromkeys(("project", "projection", "only", "attributes_to_get"), ".select(...) with fields of the model"),
+    **dict.fromkeys(("using_index", "use_index"), ".index(...), where the planner does not find it by itself"),
+    **dict.fromkeys(("skip", "offset", "start_key", "last_evaluated_key"), ".page(size=..., after=cursor)"),
+    **dict.fromkeys(("get", "fetch_one", "first_or_none"), ".first(), .one() or .one_or_none()"),
+}
+"""A method of a query elsewhere -> what to write here."""
+
+
+def no_attribute(kind: str, name: str, known: Mapping[str, str], *, model: str = "") -> AttributeError | None:
+    """Return the error of an attribute that other mappers have; None for any other name.
+
+    Args:
+        kind: what was asked for it, such as ``Query``.
+        name: the attribute.
+        known: name -> what to write.
+        model: the name of the model, for the text.
+    """
+    remedy = known.get(name)
+    return None if remedy is None else AttributeError(f"{kind} has no {name!r}; write {remedy.format(model=model)}")

@@ -1,0 +1,57 @@
+"""Names of other mappers are refused with what to write here."""
+
+import pytest
+
+from dynamap_async import Attr, Model, PartitionKey, Query, Scan, attr
+
+
+class Tweet(Model, table="tweets"):
+    id: PartitionKey[str]
+    text: Attr[str] = attr(default="")
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("get", r"await session.get\(Tweet, key\)"),
+        ("query", r"session.query\(Tweet\).where"),
+        ("scan", r"session.scan\(Tweet\)"),
+        ("create_table", r"await session.tables.create\(Tweet, if_missing=True\)"),
+        ("objects", r"session.query\(Tweet\)"),
+    ],
+)
+def test_a_verb_on_a_model_says_the_session_s(name: str, remedy: str):
+    with pytest.raises(AttributeError, match=f"Tweet has no {name!r}; write {remedy}"):
+        getattr(Tweet, name)
+    assert not hasattr(Tweet, name)
+
+
+@pytest.mark.parametrize("name", ["save", "delete", "refresh"])
+def test_a_verb_on_an_instance_says_the_session_s(name: str):
+    with pytest.raises(AttributeError, match=f"Tweet has no {name!r}; write await session.{name}"):
+        getattr(Tweet(id="a"), name)
+
+
+@pytest.mark.parametrize("query", [Query(Tweet), Scan(Tweet)], ids=["query", "scan"])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("order_by", r"\.descending\(\)"), ("filter", r"\.where\("), ("all", "await on the query itself")],
+)
+def test_a_method_of_other_queries_says_the_one_here(query: object, name: str, remedy: str):
+    with pytest.raises(AttributeError, match=f"{type(query).__name__} has no {name!r}; write .*{remedy}"):
+        getattr(query, name)
+
+
+def test_any_other_name_is_the_usual_error():
+    with pytest.raises(AttributeError, match="'Query' object has no attribute 'wher'"):
+        Query(Tweet).wher  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="^nothing$"):
+        Tweet.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_a_field_of_such_a_name_is_a_field():
+    class Filter(Model, table="filters"):
+        filter: PartitionKey[str]
+
+    assert str(Filter.filter == "a") == "Filter.filter == 'a'"
+    assert Filter(filter="a").filter == "a"

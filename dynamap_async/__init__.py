@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         Answers,
         Batch,
         BoundCollection,
+        BoundCollectionScan,
         BoundExactlyOnce,
         BoundQuery,
         BoundScan,
@@ -126,6 +127,7 @@ __all__ = [
     "BatchPolicy",
     "BatchSplit",
     "BoundCollection",
+    "BoundCollectionScan",
     "BoundExactlyOnce",
     "BoundQuery",
     "BoundScan",
@@ -247,8 +249,9 @@ _NAMES: Final = {
     "planning": "Grouped InvalidItem Plan UnknownItem",
     "schema": "ALL KEYS_ONLY Projection Throughput include",
     "session": (
-        "Answers Batch BoundCollection BoundExactlyOnce BoundQuery BoundScan BoundStatement BoundUpdate ItemStream "
-        "Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session Transaction TransactionUpdate"
+        "Answers Batch BoundCollection BoundCollectionScan BoundExactlyOnce BoundQuery BoundScan BoundStatement "
+        "BoundUpdate ItemStream Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session "
+        "Transaction TransactionUpdate"
     ),
     "statistics": "BucketStatistics OperationStatistics Statistics",
     "usage": "IndexUsage OperationUsage Usage",

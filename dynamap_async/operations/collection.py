@@ -115,16 +115,17 @@ class Collection(Reads[M, ItemT], Generic[M, ItemT]):
         return self._with(self._spec.with_invalid(become))
 
 
-def collection_spec(models: tuple[type[Model], ...]) -> ReadSpec:
-    """Return the spec of a query on several models; errors are those of ``Collection``.
+def collection_spec(models: tuple[type[Model], ...], *, scan: bool = False) -> ReadSpec:
+    """Return the spec of a query or scan on several models; errors are those of ``Collection``.
 
     Args:
         models: two or more models that share a ``Table``.
+        scan: whether it is a scan.
     """
     if len(models) < 2:
         raise OperationError("an entity collection has two models or more; write Query(Model) for one")
     checked = checked_collection([checked_model(model) for model in models])
-    return ReadSpec(model=checked[0], models=checked)
+    return ReadSpec(model=checked[0], models=checked, scan=scan)
 
 
 def with_unknown(spec: ReadSpec, become: Unknown) -> ReadSpec:

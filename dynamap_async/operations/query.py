@@ -11,6 +11,7 @@ from typing_extensions import TypeVar  # Pydantic's own dependency; typing's Typ
 from dynamap_async import limits
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
+from dynamap_async.errors.habits import QUERY_NAMES, no_attribute
 from dynamap_async.expressions import Condition, Selectable, path_of
 from dynamap_async.models import Index, KeyValue, Model, Periods, definition_of
 from dynamap_async.operations.operation import Operation
@@ -297,6 +298,13 @@ class Refinable(Generic[M]):
         @property
         def _context(self) -> Context: ...
         def _with(self, spec: ReadSpec) -> Self: ...
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            error = no_attribute(type(self).__name__.removeprefix("Bound"), name, QUERY_NAMES)
+            raise error or AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            )
 
     def where(self, *conditions: Condition) -> Self:
         """Return the query with more conditions; all must hold.
@@ -416,6 +424,9 @@ class Refinable(Generic[M]):
         return replace_fields(reading.plan, body=reading.request(reading.start, reading.want).body)
 
 
+_ONE_OR_ALL = "segment(number, total) reads one segment, and segments(n) reads all of them; drop one of the two"
+
+
 class Segmentable(Refinable[M], Generic[M]):
     """What only a scan can be asked for."""
 
@@ -435,7 +446,34 @@ class Segmentable(Refinable[M], Generic[M]):
         """
         if positive(number, "segments") > limits.SCAN_SEGMENTS:
             raise OperationError(f"segments takes 1 to {limits.SCAN_SEGMENTS:,}, not {number:,}")
+        if self._spec.segment is not None:
+            raise OperationError(_ONE_OR_ALL)
         return self._with(replace_fields(self._spec, segments=number))
+
+    def segment(self, number: int, total: int, /) -> Self:
+        """Return the scan that reads one segment only, for a scan that several workers share.
+
+        It is a plain scan otherwise, with pages and cursors of its own.
+
+        Cost: the read units of that part of the plain scan; at least one request.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.ParallelScan
+
+        Args:
+            number: the segment, from 0 up, below ``total``.
+            total: how many segments there are, from 1 to 1,000,000; the same for all workers.
+
+        Raises:
+            OperationError: a number is out of range, or the scan reads several segments already.
+        """
+        if positive(total, "segment") > limits.SCAN_SEGMENTS:
+            raise OperationError(
+                f"segment(number, total) takes a total of 1 to {limits.SCAN_SEGMENTS:,}, not {total:,}"
+            )
+        if type(number) is not int or not 0 <= number < total:
+            raise OperationError(f"segment(number, total) takes a number from 0 to {total - 1:,}, not {number!r}")
+        if self._spec.segments is not None:
+            raise OperationError(_ONE_OR_ALL)
+        return self._with(replace_fields(self._spec, segment=(number, total)))
 
     def resume(self, checkpoint: str | None, /) -> Self:
         """Return the scan in segments that goes on where ``stream.checkpoint()`` was taken.

@@ -323,7 +323,7 @@ def binding_of(spec: ReadSpec, table: str, route: Route) -> str:
     """
     index = route.index.name if route.index is not None else None
     filters = sorted(map(shape_of, route.filters))  # their order in where() does not matter
-    direction = ("segments" if spec.segments else "scan") if spec.scan else spec.descending
+    direction = (spec.segment or ("segments" if spec.segments else "scan")) if spec.scan else spec.descending
     bound: tuple[Any, ...] = (
         table,
         index,

@@ -78,6 +78,7 @@ def _shape(spec: ReadSpec, definition: Definition[Any], *, counting: bool) -> tu
         spec.descending,
         spec.consistent,
         spec.segments,
+        spec.segment,
         selected,
         spec.target,
         spec.invalid,

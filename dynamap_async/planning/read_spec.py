@@ -54,6 +54,9 @@ class ReadSpec:
     target: type[BaseModel] | None = None
     """The model that what is ``selected`` is read into; None for tuples."""
     segments: int | None = None
+    """In how many segments a scan is read at the same time; None for one scan."""
+    segment: tuple[int, int] | None = None
+    """The only segment that a scan reads, from 0 up, and of how many; None for all."""
     checkpoint: str | None = None
     tables: tuple[str, ...] = ()
     """The names, before the session's prefix, of the tables that are read, where there is one per period; empty for

@@ -370,4 +370,6 @@ def _settings(spec: ReadSpec) -> dict[str, Any]:
         settings["ConsistentRead"] = True
     if spec.segments is not None:
         settings |= {"Segment": 0, "TotalSegments": spec.segments}
+    elif spec.segment is not None:
+        settings |= dict(zip(("Segment", "TotalSegments"), spec.segment, strict=True))
     return settings

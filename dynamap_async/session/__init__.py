@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
+from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundExactlyOnce, BoundUpdate
 from dynamap_async.session.scope import Allowance, Scope
@@ -26,6 +26,7 @@ __all__ = [
     "Answers",
     "Batch",
     "BoundCollection",
+    "BoundCollectionScan",
     "BoundExactlyOnce",
     "BoundQuery",
     "BoundScan",

@@ -280,7 +280,6 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         return self._with(self._spec.with_invalid(become))
 
 
-@final
 class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
     """A query on several models of a shared table that belongs to a session.
 
@@ -303,7 +302,7 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
         Raises:
             OperationError: there is no such choice.
         """
-        return BoundCollection[Any, Any](self._runner, with_unknown(self._spec, become))
+        return self._with(with_unknown(self._spec, become))
 
     @overload
     def invalid(self, become: Literal["raw"], /) -> BoundCollection[M, ItemT | InvalidItem]: ...
@@ -326,3 +325,34 @@ class BoundCollection(BoundReads[M, ItemT], Generic[M, ItemT]):
     async def grouped(self) -> Grouped:
         """Read the items and return them by model: ``(await collection.grouped())[Order]`` is a list of orders."""
         return Grouped(await self)
+
+
+@final
+class BoundCollectionScan(BoundCollection[M, ItemT], Segmentable[M], Generic[M, ItemT]):
+    """A scan of several models of a shared table: what a ``BoundCollection`` is, in no order, and in segments."""
+
+    __slots__ = ()
+
+    @overload
+    def unknown(self, become: Literal["raw"], /) -> BoundCollectionScan[M, ItemT | UnknownItem]: ...
+    @overload
+    def unknown(self, become: Literal["error", "skip"], /) -> BoundCollectionScan[M, ItemT]: ...
+    def unknown(self, become: Unknown, /) -> BoundCollectionScan[Any, Any]:
+        """Return the scan that does something else with items of no known model. See ``BoundCollection.unknown``.
+
+        Args:
+            become: ``"skip"``, ``"raw"`` or ``"error"``.
+        """
+        return self._with(with_unknown(self._spec, become))
+
+    @overload
+    def invalid(self, become: Literal["raw"], /) -> BoundCollectionScan[M, ItemT | InvalidItem]: ...
+    @overload
+    def invalid(self, become: Literal["error", "skip"], /) -> BoundCollectionScan[M, ItemT]: ...
+    def invalid(self, become: Invalid, /) -> BoundCollectionScan[Any, Any]:
+        """Return the scan that does something else with items that do not fit. See ``BoundCollection.invalid``.
+
+        Args:
+            become: ``"skip"``, ``"raw"`` or ``"error"``.
+        """
+        return self._with(self._spec.with_invalid(become))

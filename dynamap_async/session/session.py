@@ -43,7 +43,7 @@ from dynamap_async.operations import (
     update_spec,
 )
 from dynamap_async.planning import checked_model, positive
-from dynamap_async.session.bound_reads import BoundCollection, BoundQuery, BoundScan
+from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundUpdate
 from dynamap_async.session.conflicts import Conflicts
@@ -782,14 +782,42 @@ class Session:
             return query
         return BoundCollection[Any, Any](self._runner, collection_spec(models))
 
-    def scan(self, model: type[M], /) -> BoundScan[M, M]:
-        """Begin a scan of a model's whole table, or of an index. See ``Scan``.
+    @overload
+    def scan(self, model: type[M], /) -> BoundScan[M, M]: ...
+    @overload
+    def scan(self, a: type[MA], b: type[MB], /) -> BoundCollectionScan[MA | MB, MA | MB]: ...
+    @overload
+    def scan(self, a: type[MA], b: type[MB], c: type[MC], /) -> BoundCollectionScan[MA | MB | MC, MA | MB | MC]: ...
+    @overload
+    def scan(
+        self, a: type[MA], b: type[MB], c: type[MC], d: type[MD], /
+    ) -> BoundCollectionScan[MA | MB | MC | MD, MA | MB | MC | MD]: ...
+    @overload
+    def scan(
+        self, a: type[MA], b: type[MB], c: type[MC], d: type[MD], e: type[ME], /
+    ) -> BoundCollectionScan[MA | MB | MC | MD | ME, MA | MB | MC | MD | ME]: ...
+    @overload
+    def scan(
+        self,
+        a: type[Model],
+        b: type[Model],
+        c: type[Model],
+        d: type[Model],
+        e: type[Model],
+        f: type[Model],
+        /,
+        *more: type[Model],
+    ) -> BoundCollectionScan[Model, Model]: ...
+    def scan(self, *models: type[Model]) -> BoundScan[Any, Any] | BoundCollectionScan[Any, Any]:
+        """Begin a scan of a model's whole table, or of an index; or of several models of a shared ``Table``.
+
+        See ``Scan`` and ``BoundCollection``.
 
         Args:
-            model: the model of the items.
+            models: the model of the items; or two or more that share a ``Table``.
 
         Raises:
-            OperationError: it is no model.
+            OperationError: it is no model, or the models share no ``Table``.
 
         Cost:
             None before it is awaited or iterated over. Then one Scan request per page of up to 1 MB; half a read unit
@@ -798,7 +826,9 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
         """
-        return BoundScan(self._runner, Scan(model).spec)
+        if len(models) == 1:
+            return BoundScan[Any, Any](self._runner, Scan(models[0]).spec)
+        return BoundCollectionScan[Any, Any](self._runner, collection_spec(models, scan=True))
 
     @overload
     async def get_many(

@@ -362,3 +362,25 @@ async def test_the_plan_says_how_many_segments(open_session, model):
         plan = session.scan(model).segments(8).explain()
     assert plan.segments == 8
     assert str(plan).startswith("Scan Reading in 'readings', through the table, in 8 segments\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (lambda scan: scan.segment(-1, 4), "a number from 0 to 3, not -1"),
+        (lambda scan: scan.segment(4, 4), "a number from 0 to 3, not 4"),
+        (lambda scan: scan.segment(True, 4), "a number from 0 to 3, not True"),
+        (lambda scan: scan.segment(0, 0), "segment"),
+        (lambda scan: scan.segment(0, 1_000_001), "a total of 1 to 1,000,000"),
+        (lambda scan: scan.segment(0, 4).segments(4), "drop one of the two"),
+        (lambda scan: scan.segments(4).segment(0, 4), "drop one of the two"),
+    ],
+)
+def test_a_segment_that_none_is_is_refused(model, wrong, problem):
+    with pytest.raises(OperationError, match=problem):
+        wrong(Scan(model))
+
+
+def test_a_scan_of_one_segment_says_which_in_its_request(model):
+    body = Scan(model).segment(2, 5).explain().body
+    assert (body["Segment"], body["TotalSegments"]) == (2, 5)

@@ -4,6 +4,7 @@ import pytest
 import pytest_asyncio
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, SortKey, attr
+from dynamap_async.errors import CursorError
 
 pytestmark = pytest.mark.asyncio
 
@@ -61,3 +62,23 @@ async def test_a_checkpoint_goes_on_in_the_middle_of_a_page(events, stop):
             checkpoint = stream.checkpoint()
     assert numbers(found) == list(range(300))
     assert await scan.resume(checkpoint) == []
+
+
+async def test_workers_that_read_a_segment_each_read_every_item_once(events):
+    found = []
+    for worker in range(3):
+        scan, cursor = events.scan(Event).segment(worker, 3), None
+        while True:
+            page = await scan.page(size=40, after=cursor)
+            found += page.items
+            if (cursor := page.cursor) is None:
+                break
+    assert numbers(found) == list(range(300))
+
+
+async def test_a_cursor_of_one_segment_is_refused_by_another(events):
+    scans = [events.scan(Event).segment(worker, 2) for worker in range(2)]
+    pages = [await scan.page(size=5) for scan in scans]
+    for page, other in zip(pages, reversed(scans), strict=True):
+        with pytest.raises(CursorError):
+            await other.page(size=5, after=page.cursor)

@@ -294,6 +294,31 @@ async def test_a_collection_is_grouped_by_class(session):
     assert Grouped(page.items)[Line] == []
 
 
+async def test_a_scan_of_several_models_gives_each_item_as_its_own_class(session):
+    found = await session.scan(Customer, Order)
+    assert sorted(map(repr, found)) == sorted(
+        map(repr, [*ADA[:2], ADA[4], Customer(customer_id="8", name="Bob"), Order(customer_id="8", number="1")])
+    )
+    assert await session.scan(Customer, Order).segments(3).count() == 5
+    halves = [await session.scan(Customer, Order).segment(number, 2) for number in range(2)]
+    assert sorted(repr(item) for half in halves for item in half) == sorted(map(repr, found))
+    assert {type(item) for item in await session.scan(Customer, Line).where(Customer.customer_id == "7")} == {
+        Customer,
+        Line,
+    }
+
+
+async def test_a_scan_of_several_models_is_read_by_page_and_grouped(session):
+    scan, cursor, found = session.scan(Customer, Order, Line), None, []
+    while True:
+        page = await scan.page(size=3, after=cursor)
+        found += page.items
+        if (cursor := page.cursor) is None:
+            break
+    assert len(found) == 7
+    assert len((await scan.grouped())[Line]) == 2
+
+
 async def test_a_condition_on_a_common_attribute_filters_all_models(session):
     query = session.query(Order, Line).where(Order.customer_id == "7", Line.status == "open")
     assert await query == [ADA[1], ADA[2], ADA[4]]
@@ -345,6 +370,14 @@ async def test_an_item_of_an_unknown_kind_is_skipped_or_raw_on_request(session, 
     raw = await query.unknown("raw")
     assert raw[:-1] == ADA
     assert raw[-1] == UnknownItem("refund", {"pk": {"S": "7"}, "sk": {"S": "9"}, "kind": {"S": "refund"}})
+
+
+async def test_a_scan_of_several_models_tells_an_unknown_kind_as_a_query_does(session, stranger):
+    with pytest.raises(ItemKindError):
+        await session.scan(Customer, Order)
+    assert len(await session.scan(Customer, Order).unknown("skip")) == 5
+    raw = await session.scan(Customer, Order).unknown("raw").segments(2)
+    assert sum(isinstance(item, UnknownItem) for item in raw) == 1
 
 
 async def test_a_single_model_never_sees_an_unknown_kind(session, stranger):

@@ -44,6 +44,7 @@ from dynamap_async import (
     Batch,
     BatchExecuteStatement,
     BoundCollection,
+    BoundCollectionScan,
     BoundExactlyOnce,
     BoundQuery,
     BoundScan,
@@ -485,6 +486,7 @@ async def concurrently(session: Session) -> None:
     assert_type(gathered, tuple[list[Tweet], Tweet | None, Thing, int, Tweet])
     assert_type(await session.gather(feed, feed.select(Tweet.text)), tuple[list[Tweet], list[tuple[str]]])
     assert_type(await session.gather(*(session.get(Tweet, "ada", n) for n in range(9))), tuple[Tweet, ...])
+    assert_type(session.scan(Tweet).segment(0, 8), BoundScan[Tweet, Tweet])
     parallel = session.scan(Tweet).segments(8).resume(None)
     assert_type(parallel, BoundScan[Tweet])
     assert_type(await parallel, list[Tweet])
@@ -841,6 +843,11 @@ async def shared_tables(session: Session) -> None:
     assert_type(await session.scan(Order).select(Order.total).invalid("skip").first(), tuple[Decimal] | None)
     assert_type(await session.execute(Query(Order).invalid("raw")), list[Order | InvalidItem])
     assert_type(await session.execute(Collection(Customer, Order).invalid("skip")), list[Customer | Order])
+    everything = session.scan(Customer, Order)
+    assert_type(everything, BoundCollectionScan[Customer | Order, Customer | Order])
+    assert_type(await everything.segments(4), list[Customer | Order])
+    assert_type(await everything.unknown("raw").segment(0, 4), list[Customer | Order | UnknownItem])
+    assert_type(await everything.invalid("raw"), list[Customer | Order | InvalidItem])
     assert_type(await session.query(Customer, Order, Gift), list[Customer | Order | Gift])
     assert_type(await session.query(Customer, Order, Gift, User), list[Customer | Order | Gift | User])
     assert_type(await session.query(Customer, Order, Gift, User, Tweet), list[Customer | Order | Gift | User | Tweet])

@@ -363,6 +363,8 @@ async def concurrently(session: Session) -> None:
     await session.gather(Query(Tweet))  # error: it has no session
     session.scan(Tweet).segments("8")  # error
     session.scan(Tweet).segments(8).resume(5)  # error
+    session.scan(Tweet).segment(8)  # error
+    query.segment(0, 8)  # error: only a scan has them
     query.segments(8)  # error: only a scan has them
     query.resume(None)  # error
     query.select(Tweet.text).segments(8)  # error

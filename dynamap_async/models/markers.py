@@ -13,7 +13,7 @@ from enum import Enum
 from types import EllipsisType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar, overload
 
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WithJsonSchema, WrapValidator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -418,9 +418,7 @@ def template(
     field.metadata.append(StoredAs(name))
     field.metadata.extend(given_shards(shards))
     if exclude:
-        from pydantic.json_schema import SkipJsonSchema  # costs a tenth of the package's import
-
-        field.metadata.append(SkipJsonSchema())  # ``exclude`` only keeps it out of schemas of what is given out
+        field.metadata.append(WithJsonSchema(None))  # ``exclude`` only keeps it out of schemas of what is given out
     return field
 
 

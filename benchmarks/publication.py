@@ -80,6 +80,12 @@ def _about(kind: str) -> str:
         f"- machine: {machine['cores']} cores, {machine['processor']}, {machine['system']}",
         f"- load at the end: {machine['load'][0]:.1f}",
     ]
+    if "spreads" in content:
+        spreads = sorted(spread for each in content["spreads"].values() for spread in each.values())
+        middle, most = spreads[len(spreads) // 2], spreads[int(len(spreads) * 0.9)]
+        lines.append(
+            f"- spread of the rounds: {middle:.0%} of the median for half of the costs, {most:.0%} for nine in ten"
+        )
     if "pythons" in content:
         lines.append(f"- Python {', '.join(content['pythons'])}")
     versions = content["versions"]

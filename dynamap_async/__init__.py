@@ -106,6 +106,8 @@ if TYPE_CHECKING:
         Session,
         Transaction,
         TransactionUpdate,
+        UpgradePass,
+        UpgradeReport,
     )
     from dynamap_async.statistics import BucketStatistics, OperationStatistics, Statistics
     from dynamap_async.usage import IndexUsage, OperationUsage, Usage
@@ -212,6 +214,8 @@ __all__ = [
     "Unique",
     "UnknownItem",
     "Update",
+    "UpgradePass",
+    "UpgradeReport",
     "Usage",
     "Version",
     "WriteKind",
@@ -251,7 +255,7 @@ _NAMES: Final = {
     "session": (
         "Answers Batch BoundCollection BoundCollectionScan BoundExactlyOnce BoundQuery BoundScan BoundStatement "
         "BoundUpdate ItemStream Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session "
-        "Transaction TransactionUpdate"
+        "Transaction TransactionUpdate UpgradePass UpgradeReport"
     ),
     "statistics": "BucketStatistics OperationStatistics Statistics",
     "usage": "IndexUsage OperationUsage Usage",

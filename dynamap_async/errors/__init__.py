@@ -26,6 +26,7 @@ DynamapError
 ├── ItemNotFoundError               a call that promises an item found none
 ├── MultipleItemsFoundError         a call that promises one item found more
 ├── BatchError                      some items of a many-item call failed
+│   └── ItemsNotUpgradedError       a pass left items of older versions
 ├── ServiceError                    DynamoDB answered no
 │   └── UniqueViolationError        another item has a value that the model declares unique
 ├── TransportError                  no usable answer arrived
@@ -54,6 +55,7 @@ from dynamap_async.errors.items import (
     ItemFailure,
     ItemKindError,
     ItemNotFoundError,
+    ItemsNotUpgradedError,
     ItemTooLargeError,
     ItemUpgradeError,
     ItemValidationError,
@@ -153,6 +155,7 @@ __all__ = [
     "ItemUpgradeError",
     "ItemValidationError",
     "ItemVersionError",
+    "ItemsNotUpgradedError",
     "LimitExceededError",
     "ModelDefinitionError",
     "MultipleItemsFoundError",

@@ -260,13 +260,16 @@ class ItemFailure:
 class BatchError(DynamapError):
     """Some items of a many-item call failed; all others were read or written."""
 
-    def __init__(self, failures: Sequence[ItemFailure], *, total: int, results: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, failures: Sequence[ItemFailure], *, total: int, results: Sequence[Any] = (), message: str | None = None
+    ) -> None:
         """Record the facts of the error.
 
         Args:
-            failures: what failed, in any order; at least one.
+            failures: what failed, in any order.
             total: how many items the call was given.
             results: of ``get_many``: its results in input order, None in the places of failures. Empty of other calls.
+            message: what happened, and what to do about it; by default the number of failures, and the first of them.
         """
         self.failures: tuple[ItemFailure, ...] = tuple(sorted(failures, key=lambda failure: failure.position))
         """What failed, in input order; every other item succeeded."""
@@ -274,14 +277,45 @@ class BatchError(DynamapError):
         """How many items the call was given."""
         self.results: tuple[Any, ...] = tuple(results)
         """Of ``get_many``: its results in input order, None in the places of failures. Empty of other calls."""
-        first = self.failures[0]
-        super().__init__(
-            f"{len(self.failures)} of {total} items failed; the first is number {first.position}, with "
-            f"{type(first.error).__name__}: {first.error}"
-        )
-        self.__cause__: BaseException | None = first.error
+        super().__init__(_number_and_first(self.failures, total) if message is None else message)
+        self.__cause__: BaseException | None = self.failures[0].error if self.failures else None
 
     @property
     def succeeded(self) -> int:
         """How many items were read or written."""
         return self.total - len(self.failures)
+
+
+def _number_and_first(failures: Sequence[ItemFailure], total: int) -> str:
+    first = failures[0]
+    return (
+        f"{len(failures)} of {total} items failed; the first is number {first.position}, with "
+        f"{type(first.error).__name__}: {first.error}"
+    )
+
+
+class ItemsNotUpgradedError(BatchError):
+    """A pass over the items of a model left some in an older version; they are stored as they were."""
+
+    def __init__(
+        self, message: str, *, failures: Sequence[ItemFailure], total: int, failed: int, remaining: int | None
+    ) -> None:
+        """Record the facts of the error.
+
+        Args:
+            message: what happened, and what to do about it.
+            failures: the first items that could not be upgraded, each with its key and the cause.
+            total: how many items of an older version the pass met.
+            failed: how many of these could not be upgraded.
+            remaining: how many items of an older version are stored now; None where that was not counted.
+        """
+        super().__init__(failures, total=total, message=message)
+        self.failed = failed
+        """How many items could not be upgraded; ``failures`` has the first thousand of them."""
+        self.remaining = remaining
+        """How many items of an older version are stored now; None where that was not counted."""
+
+    @property
+    def succeeded(self) -> int:
+        """How many of the items that the pass met are of the present version now, or gone."""
+        return self.total - self.failed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave
+from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave, paying
 from dynamap_async.executor.anyio_scopes import deadline_now, shielded
 from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages
@@ -28,6 +28,7 @@ __all__ = [
     "leave",
     "name_of",
     "own_instance",
+    "paying",
     "shielded",
     "together",
 ]

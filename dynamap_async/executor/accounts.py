@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from dataclasses import fields
 from math import inf
@@ -632,6 +633,20 @@ def leave(account: Account) -> None:
     account.left = True
     if _CURRENT.get() is account:
         _CURRENT.set(_entered(account.outer))  # scopes need not be left in order
+
+
+@contextmanager
+def paying(account: Account) -> Iterator[None]:
+    """Let an account pay for what is asked for inside of a block, as often as it is entered.
+
+    Args:
+        account: it.
+    """
+    before = _CURRENT.set(account)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(before)
 
 
 def bare_context() -> Context:

@@ -187,7 +187,9 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
             # What the store gives back, given to the model again: the instance as it was.
             before = codec.validated(codec.values(present))
             own = {**codec.encode_values(before.__dict__), **codec.encode_extras(before)}
-            return Known(own, present, None if present is raw else raw)
+            if present is raw:
+                return Known(own, raw)
+            return Known(own, definition.with_computed_keys(present, own), raw)
         except (ValidationError, DecodeError, ItemUpgradeError, ItemVersionError):
             # It was pickled by other code.
             return Known(raw, raw)

@@ -38,7 +38,7 @@ from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
-from dynamap_async.wire import WireKey
+from dynamap_async.wire import WireItem, WireKey
 
 if TYPE_CHECKING:
     from dynamap_async.models.upgrades import Upgrades
@@ -154,6 +154,25 @@ class Definition(Generic[M]):
     def keys_are_plain(self) -> bool:
         """Whether no key is made of fields, nor spread over shards."""
         return self.computed is None and not self.items.shards.of
+
+    @cached_property
+    def computed_index_keys(self) -> frozenset[str]:
+        """The stored names of attributes that are made of others, or spread over shards, and no part of the own key."""
+        own = self.require_table("used as an item").keys.names
+        templates = (field.stored for field in self.fields.values() if field.template is not None)
+        return frozenset((*templates, *self.items.shards.of)).difference(own)
+
+    def with_computed_keys(self, upgraded: WireItem, encoded: WireItem) -> WireItem:
+        """Return an upgraded item with those keys of indexes that the model computes, which upgrades know nothing of.
+
+        Args:
+            upgraded: the item, as its upgrades left it.
+            encoded: the same item, as the model stores it.
+        """
+        if not (names := self.computed_index_keys):
+            return upgraded
+        others = {name: value for name, value in upgraded.items() if name not in names}
+        return {**others, **{name: encoded[name] for name in names if name in encoded}}
 
     @cached_property
     def reads_plainly(self) -> bool:

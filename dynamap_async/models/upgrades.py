@@ -81,6 +81,32 @@ class StoredItem(MutableMapping[str, Any]):
         return stored
 
 
+class WatchedItem(StoredItem):
+    """A stored item that records which of its attributes are looked at."""
+
+    def __init__(self, wire: WireItem) -> None:
+        """Show an item of which nothing was looked at.
+
+        Args:
+            wire: the item, which is not changed.
+        """
+        super().__init__(wire)
+        self.looked_at: Final[set[str]] = set()
+        """The names of the attributes that were asked for, those included that the item does not have."""
+
+    def __getitem__(self, name: str) -> Any:
+        self.looked_at.add(name)
+        return super().__getitem__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        self.looked_at.update(self._wire)
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.looked_at.update(self._wire)
+        return super().__len__()
+
+
 def _encoded(value: object, name: str) -> AttributeValue:
     _refuse_floats(value, name)
     try:
@@ -224,11 +250,25 @@ class Upgrades:
                 f"that knows version {found}; or, if this code can read such items as they are, declare accepts={found}"
             )
             raise self._error(ItemVersionError, message, item, DecodeError(message))
-        return item if found >= self.version else {**self._brought_up(item, found), **self.marker}
+        return item if found >= self.version else self._brought_up(item, found, StoredItem(item))
 
-    def _brought_up(self, item: WireItem, version: int) -> WireItem:
-        """Return an older item after its upgrades; errors are those of ``upgraded``."""
-        view = StoredItem(item)
+    def watched(self, item: WireItem) -> tuple[WireItem, set[str]]:
+        """Return an item of an older version as it would be stored in the present one, and what that depends on.
+
+        Args:
+            item: the stored item, which ``is_behind``.
+
+        Returns:
+            The item, and the names of the attributes that its upgrades looked at.
+
+        Raises:
+            ItemUpgradeError: an upgrade raised, changed the key, or left what cannot be stored.
+        """
+        view = WatchedItem(item)
+        return self._brought_up(item, self.stored_version(item), view), view.looked_at
+
+    def _brought_up(self, item: WireItem, version: int, view: StoredItem) -> WireItem:
+        """Return an older item after its upgrades, which change the view of it; errors are those of ``upgraded``."""
         for number, step in enumerate(self._steps[version - 1 :], version + 1):
             by = f"the upgrade to version {number}, {step.__name__},"
             try:
@@ -248,7 +288,7 @@ class Upgrades:
         if moved:
             message = f"an upgrade changed {moved[0]!r}, which is part of the key; reading an item does not move it"
             raise self._error(ItemUpgradeError, message, item, DecodeError(message))
-        return made
+        return {**made, **self.marker}
 
     def _error(
         self, kind: type[ItemVersionError | ItemUpgradeError], message: str, item: WireItem, cause: ValueError

@@ -247,7 +247,9 @@ def update_request(
     """
     placeholders = Placeholders()
     actions: list[Action] = [
-        Remove(_path(definition, name)) if isinstance(value, Removed) else Set(_path(definition, name), Value(value))
+        Remove(stored_attribute(definition, name))
+        if isinstance(value, Removed)
+        else Set(stored_attribute(definition, name), Value(value))
         for name, value in changes.items()
     ]
     expression = render_update([*actions, *more], placeholders)
@@ -269,7 +271,13 @@ def update_request(
     )
 
 
-def _path(definition: Definition[Any], stored: str) -> Path:
+def stored_attribute(definition: Definition[Any], stored: str) -> Path:
+    """Return the path of an attribute of a stored item, whether it is a field or not.
+
+    Args:
+        definition: the model.
+        stored: the attribute's name.
+    """
     field = definition.field_names.get(stored)
     # An extra attribute is no field, and no path that a program could spell.
     return definition.path(field) if field is not None else Path(definition.model, (stored,), stored, anything())

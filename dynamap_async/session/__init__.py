@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dynamap_async.session.bulk import Answers, Batch
     from dynamap_async.session.loader import Loader
     from dynamap_async.session.sequential_reads import SequentialRead, SequentialReads, SequentialReadsWarning
+    from dynamap_async.session.upgrade_pass import UpgradePass, UpgradeReport
 
 __all__ = [
     "Allowance",
@@ -41,6 +42,8 @@ __all__ = [
     "Session",
     "Transaction",
     "TransactionUpdate",
+    "UpgradePass",
+    "UpgradeReport",
     "scope_of",
 ]
 
@@ -51,6 +54,8 @@ _LOADED_LATER: Final = {
     "SequentialRead": "sequential_reads",
     "SequentialReads": "sequential_reads",
     "SequentialReadsWarning": "sequential_reads",
+    "UpgradePass": "upgrade_pass",
+    "UpgradeReport": "upgrade_pass",
 }
 """Name -> the module that it is imported from when it is used first."""
 

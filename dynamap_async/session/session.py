@@ -60,6 +60,7 @@ from dynamap_async.usage import Usage
 if TYPE_CHECKING:
     from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
     from dynamap_async.session.loader import Loader
+    from dynamap_async.session.upgrade_pass import UpgradePass
     from dynamap_async.tables import Tables
     from dynamap_async.transport import AioClient, AioConfig, AioSession
 
@@ -829,6 +830,65 @@ class Session:
         if len(models) == 1:
             return BoundScan[Any, Any](self._runner, Scan(models[0]).spec)
         return BoundCollectionScan[Any, Any](self._runner, collection_spec(models, scan=True))
+
+    def upgrade(
+        self,
+        model: type[Model],
+        /,
+        *,
+        segments: int = 8,
+        page_size: int | None = None,
+        dry_run: bool = False,
+        max_failures: int | None = 10,
+        verify: bool = True,
+        checkpoint: str | None = None,
+    ) -> UpgradePass:
+        """Bring all stored items of a model to its present version. Await it for a report, or iterate over its reports.
+
+        Each item is written only if it is as it was read; one that somebody else changed meanwhile is looked at again.
+        So the pass can run beside everything else, be broken off anywhere, and run again: what is done costs no writes.
+        Hooks do not run. Items that the model hides as expired stay as they are. See ``UpgradePass``.
+
+        Args:
+            model: a model with ``schema_version``; of a shared table, its subclasses are upgraded too.
+            segments: how many parts of the table are read at the same time, from 1 to 1,000,000.
+            page_size: how many items one request reads at the most, from 1 up; by default a page of 1 MB. There is a
+                report, and a checkpoint, for each page.
+            dry_run: whether nothing is written: the report tells what would be, and what could not.
+            max_failures: after how many items that cannot be upgraded the pass stops, from 1 up; None for any number.
+            verify: whether items of older versions are counted at the end, by a consistent read of the table.
+            checkpoint: ``report.checkpoint`` of an earlier pass, to go on from there; None for the beginning.
+
+        Raises:
+            OperationError: the model has no versions, or one table per period, or a number is out of range.
+            CursorError: the checkpoint is of another pass, or of another version.
+            ItemsNotUpgradedError: some items could not be upgraded, or were written by older programs meanwhile;
+                raised when it is awaited, as all that follow.
+            ServiceError: DynamoDB refused to read a page.
+            TransportError: no answer came to the request of a page.
+            CapacityBudgetExceededError: a scope around it has no units left.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            None before it is awaited or iterated over. Then half a read unit per 4 KB of everything in the table, and a
+            whole one with ``verify``; for each item that is behind one UpdateItem: a write unit per KB of the larger of
+            the old and the new item, and the same for each index entry that changes.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.ParallelScan
+        """
+        from dynamap_async.session.upgrade_pass import UpgradePass
+
+        return UpgradePass(
+            self._runner,
+            model,
+            segments=segments,
+            page_size=page_size,
+            dry_run=dry_run,
+            max_failures=max_failures,
+            verify=verify,
+            checkpoint=checkpoint,
+        )
 
     @overload
     async def get_many(

@@ -17,6 +17,7 @@ from dynamap_async import (
     Version,
     attr,
     include,
+    template,
     upgrade,
 )
 from dynamap_async.errors import ConditionalCheckFailedError, ItemVersionError, VersionConflictError
@@ -227,3 +228,27 @@ async def test_an_update_of_an_item_of_a_later_release_says_that_it_was_done(ses
         await session.update(Customer, key, 1).add(Customer.visits, 1)
     assert raised.value.__notes__ == ["the update was done; it is the item as it is now that does not fit"]
     assert (await session.get(NewCustomer, key, 1)).visits == 1
+
+
+class OldPlace(Model, table="places"):
+    id: PartitionKey[str]
+    town: Attr[str]
+
+
+class Place(Model, table="places", schema_version=2):
+    id: PartitionKey[str]
+    city: Attr[str]
+    place: Attr[str] = template("city#{city}")
+    by_place = GlobalIndex(partition_key="place")
+
+    @upgrade(to=2)
+    @staticmethod
+    def city_for_town(item: StoredItem) -> None:
+        item["city"] = item.pop("town")
+
+
+async def test_saving_an_older_item_stores_the_computed_keys_of_indexes(session):
+    await session.tables.create(Place)
+    await session.put(OldPlace(id="1", town="York"))
+    await session.save(await session.get(Place, "1"))
+    assert [each.id for each in await session.query(Place).where(Place.city == "York")] == ["1"]

@@ -1,0 +1,510 @@
+"""The pass that upgrades all stored items of a model, page by page, in step with whoever takes its progress.
+
+Invariant: an item is written only as it was read, so that a pass may be broken off anywhere, run twice, or run beside
+other writers: each item is upgraded once, and no change of another is lost. A checkpoint passes no item that was not
+looked at. Between two steps nothing is under way but reads of further pages, which end when the pass is left.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter, deque
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final, Self
+
+from dynamap_async.capacity import write_charge
+from dynamap_async.codec import decode_any, item_size
+from dynamap_async.config import Priority
+from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import (
+    CapacityBudgetExceededError,
+    ConditionalCheckFailedError,
+    CursorError,
+    DecodeError,
+    DynamapError,
+    ItemFailure,
+    ItemsNotUpgradedError,
+    SessionStateError,
+)
+from dynamap_async.executor import Account, Limits, SegmentPages, paying, together
+from dynamap_async.models import Definition, Model, definition_of
+from dynamap_async.native import plain
+from dynamap_async.operations.item_upgrade import ItemUpgrade, behind, upgradable, upgrades_in
+from dynamap_async.operations.unique_values import stored_item
+from dynamap_async.planning import Reading, ReadSpec, checked_model, plan_reading, positive, replace_fields
+from dynamap_async.session.coroutine import BoundCoroutine
+from dynamap_async.session.runner import Runner
+from dynamap_async.turns import WorkPace
+from dynamap_async.wire import AttributeValue, WireItem
+
+_TOGETHER: Final = 64
+"""How many items are written at the same time."""
+_ATTEMPTS: Final = 5
+"""How often an item is upgraded that others change meanwhile."""
+_EXAMPLES: Final = 10
+_KEPT_FAILURES: Final = 1_000
+_SHOWN: Final = 60
+"""How many characters of a value an example shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeReport:
+    """How far a pass over the items of a model has come."""
+
+    model: str
+    """The name of the model."""
+    version: int
+    """The version that items are brought to."""
+    dry_run: bool
+    """Whether nothing is written."""
+    finished: bool
+    """Whether the pass is at its end; otherwise ``checkpoint`` tells where it goes on."""
+    seen: int
+    """How many items were read, those of the present version and of other models in the table included."""
+    by_version: Mapping[int, int]
+    """Stored version -> how many items of it were met; 0 for what is no version. Present ones do not count."""
+    upgraded: int
+    """How many items were written; in a dry run, how many would be."""
+    conflicts: int
+    """How often somebody else had written an item since it was read, which was then looked at again."""
+    failed: int
+    """How many items could not be upgraded. They are stored as they were."""
+    failures: tuple[ItemFailure, ...]
+    """The first thousand of them, each with its key and the cause."""
+    remaining: int | None
+    """How many items of an older version are stored at the end; None as long as nobody has counted."""
+    read_units: float
+    """The read units that the pass has taken, with those of counting."""
+    write_units: float
+    """The write units that it has taken, with those of indexes; in a dry run, those that it would take."""
+    growth_bytes: int
+    """By how much the items grow, in bytes; negative where they shrink."""
+    examples: tuple[str, ...]
+    """In a dry run, what would change of the first ten items."""
+    checkpoint: str
+    """Where the pass stands, for ``session.upgrade(Model, checkpoint=...)``."""
+
+    @property
+    def behind(self) -> int:
+        """How many items of an older version were met."""
+        return sum(self.by_version.values())
+
+    def __str__(self) -> str:
+        done = f"{self.upgraded:,} {'to upgrade' if self.dry_run else 'upgraded'}, {self.failed:,} failed"
+        left = "" if self.remaining is None else f", {self.remaining:,} left"
+        return f"{self.model} to version {self.version}: {self.seen:,} seen, {self.behind:,} behind, {done}{left}"
+
+
+class UpgradePass(BoundCoroutine[UpgradeReport]):
+    """A pass over all stored items of a model that brings older ones to the present version; ``session.upgrade``.
+
+    Await it for the report, or iterate over it: ``async for report in session.upgrade(Customer)`` gives a report after
+    each page that was read and written. ``async with`` ends it at a place that you can see. It is gone through once.
+    """
+
+    __slots__ = (
+        "_account",
+        "_advancing",
+        "_begun",
+        "_by_version",
+        "_checkpoint",
+        "_counts",
+        "_dry_run",
+        "_ended",
+        "_examples",
+        "_failures",
+        "_max_failures",
+        "_members",
+        "_model",
+        "_pages",
+        "_pending",
+        "_reading",
+        "_remaining",
+        "_runner",
+        "_seen",
+        "_spec",
+        "_verify",
+        "_version",
+    )
+
+    def __init__(
+        self,
+        runner: Runner,
+        model: type[Model],
+        *,
+        segments: int,
+        page_size: int | None,
+        dry_run: bool,
+        max_failures: int | None,
+        verify: bool,
+        checkpoint: str | None,
+    ) -> None:
+        """Describe the pass; sessions make these. Nothing is sent yet.
+
+        Args:
+            runner: the session's.
+            model: the model of the items.
+            segments: how many parts of the table are read at the same time.
+            page_size: how many items one request reads at the most.
+            dry_run: whether nothing is written.
+            max_failures: after how many items that cannot be upgraded it stops.
+            verify: whether items of older versions are counted at the end.
+            checkpoint: where to go on.
+
+        Raises:
+            OperationError: the model has no versions, or a number is out of range.
+            CursorError: the checkpoint is not of such a pass.
+            SessionStateError: the session is not open.
+        """
+        self._begun = True  # until it is made; see ``__del__``
+        super().__init__()
+        runner.executor.check_open()
+        self._runner = runner
+        self._model = checked_model(model)
+        self._members = upgradable(model)
+        self._version = max(upgrades_in(each).version for each in self._members)
+        self._dry_run = dry_run
+        self._max_failures = None if max_failures is None else positive(max_failures, "max_failures")
+        self._verify = verify and not dry_run
+        self._spec = replace_fields(
+            ReadSpec.of(model, scan=True),
+            conditions=(behind(model, self._members),),
+            segments=positive(segments, "segments"),
+        )
+        page = None if page_size is None else positive(page_size, "page_size")
+        spec = replace_fields(self._spec, page_size=page, checkpoint=self._position(checkpoint))
+        self._reading: Reading[Any] = plan_reading(spec, runner.context)
+        self._pages = self._pages_of(self._reading)
+        self._pending: deque[WireItem] = deque()
+        """Items of the page that is worked on, which are not done."""
+        self._account: Account | None = None
+        self._counts: Counter[str] = Counter()
+        self._by_version: Counter[int] = Counter()
+        self._failures: list[ItemFailure] = []
+        self._examples: list[str] = []
+        self._remaining: int | None = None
+        self._seen: int | None = None
+        self._checkpoint = self._marked(self._pages)
+        self._advancing = self._ended = self._begun = False
+
+    def __repr__(self) -> str:
+        return f"<UpgradePass {self.report}>"
+
+    def __del__(self) -> None:
+        if not getattr(self, "_begun", True):
+            warnings.warn(
+                f"the upgrade of {self._model.__name__} was never awaited", RuntimeWarning, stacklevel=1, source=self
+            )
+
+    @property
+    def report(self) -> UpgradeReport:
+        """How far the pass has come; also after an error."""
+        usage = None if self._account is None else self._account.whole.usage()
+        counts = self._counts
+        return UpgradeReport(
+            model=self._model.__name__,
+            version=self._version,
+            dry_run=self._dry_run,
+            finished=self._ended,
+            seen=self._scanned if self._seen is None else self._seen,
+            by_version=dict(sorted(self._by_version.items())),
+            upgraded=counts["upgraded"],
+            conflicts=counts["conflicts"],
+            failed=counts["failed"],
+            failures=tuple(self._failures),
+            remaining=self._remaining,
+            read_units=0.0 if usage is None else usage.read_units,
+            write_units=counts["write_halves"] / 2 if usage is None or self._dry_run else usage.write_units,
+            growth_bytes=counts["growth"],
+            examples=tuple(self._examples),
+            checkpoint=self._checkpoint,
+        )
+
+    @property
+    def _scanned(self) -> int:
+        if self._account is None:
+            return 0
+        return sum(each.items for each in self._account.whole.usage().by_operation if each.operation == "Scan")
+
+    def _run(self) -> Coroutine[Any, Any, UpgradeReport]:
+        self._begun = True
+        return self._to_the_end()
+
+    async def _to_the_end(self) -> UpgradeReport:
+        async with self:
+            async for _ in self:
+                pass
+        return self.report
+
+    async def __aenter__(self) -> Self:
+        self._begun = True
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the pass where it stands; nothing is under way afterwards. ``report.checkpoint`` tells where that is."""
+        self._begun = True
+        await self._pages.aclose()
+
+    def close(self) -> None:
+        """End it as a coroutine; for event loops."""
+        self._begun = True
+        super().close()
+
+    def __aiter__(self) -> Self:
+        self._begun = True
+        return self
+
+    async def __anext__(self) -> UpgradeReport:
+        """Go over another page, and return how far the pass has come.
+
+        A cancelled or failed call loses nothing: the next one goes on with the items that are not done.
+
+        Raises:
+            ItemsNotUpgradedError: too many items could not be upgraded; or the pass is at its end, and some could not
+                be, or are of an older version again.
+            ServiceError: DynamoDB refused to read a page.
+            TransportError: no answer came to the request of a page.
+            CapacityBudgetExceededError: a scope around the pass has no units left.
+            SessionStateError: the session is closed, or another task is waiting for a report.
+
+        Cost:
+            One Scan request, and one UpdateItem for each item in it that is behind.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html
+        """
+        if self._advancing:
+            raise SessionStateError("two tasks take reports from one upgrade at once; let one of them do so")
+        if self._ended:
+            raise StopAsyncIteration
+        self._advancing = True
+        try:
+            with paying(self._payer()):
+                await self._advance()
+        finally:
+            self._advancing = False
+        return self.report
+
+    def _payer(self) -> Account:
+        """Return what the requests of the pass are counted in. They are less urgent than what somebody waits for."""
+        if self._account is None:
+            ledger = self._runner.executor.ledger
+            ledger.begin_scope(Limits())
+            around = ledger.payer()
+            own = around is None or around.priority is Priority.INTERACTIVE
+            priority = Priority.BATCH if own else None
+            self._account = Account(ledger, f"upgrade {self._model.__name__}", priority=priority)
+        return self._account
+
+    async def _advance(self) -> None:
+        if not self._pending and not self._pages.ended:
+            self._take((await self._pages.next_page()).items)
+        elif not self._pending:
+            await self._finish()
+            return
+        await (self._foresee() if self._dry_run else self._write())
+        if self._is_stopped:
+            await self._end()
+            raise self._error(f"{self._failed_items}, and it stopped there")
+        self._checkpoint = self._marked(self._pages)
+
+    def _take(self, items: Sequence[Any]) -> None:
+        """Take the items of a page that are behind."""
+        for item in map(plain, items):
+            definition = self._definition_if_behind(item)
+            if definition is not None:
+                self._by_version[_version(definition, item)] += 1
+                self._pending.append(item)
+
+    def _definition_if_behind(self, item: WireItem) -> Definition[Any] | None:
+        """Return the definition of an item's model; None for an item of the present version, or without versions."""
+        definition = self._members[0]
+        kinds = definition_of(self._model).kinds
+        if kinds is not None:
+            model = kinds.of(item)
+            found = next((each for each in self._members if each.model is model), None)
+            if found is None:
+                return None
+            definition = found
+        return definition if _version(definition, item) < upgrades_in(definition).version else None
+
+    async def _write(self) -> None:
+        """Upgrade the items that were taken, many at a time."""
+        await together([self._write_next() for _ in range(min(_TOGETHER, len(self._pending)))])
+
+    async def _write_next(self) -> None:
+        while self._pending and not self._is_stopped:
+            item = self._pending.popleft()
+            try:
+                await self._upgrade(item)
+            except BaseException:
+                self._pending.appendleft(item)
+                raise
+
+    async def _upgrade(self, item: WireItem) -> None:
+        try:
+            await self._upgrade_as_stored(item)
+        except (CapacityBudgetExceededError, SessionStateError):  # not for want of this item
+            raise
+        except DynamapError as error:
+            self._note(item, error)
+
+    async def _upgrade_as_stored(self, item: WireItem) -> None:
+        """Upgrade an item; if somebody else has written it since it was read, as it is then."""
+        attempts = _ATTEMPTS
+        while (definition := self._definition_if_behind(item)) is not None:
+            write = ItemUpgrade(definition, item)
+            try:
+                await self._runner.execute(write)
+            except ConditionalCheckFailedError as error:
+                if error.wire_item != write.present:  # else it was done by this very write, whose answer was lost
+                    self._counts["conflicts"] += 1
+                    attempts -= 1
+                    if not attempts:
+                        raise
+                    stored = error.wire_item or await self._stored(write)
+                    if stored is None:
+                        return
+                    item = stored
+                    continue
+            self._counts["upgraded"] += 1
+            self._counts["growth"] += item_size(write.present) - item_size(item)
+            return
+
+    async def _stored(self, write: ItemUpgrade) -> WireItem | None:
+        answer = await self._runner.executor.send(stored_item(write, self._runner.context))
+        found: WireItem | None = answer.get("Item")
+        return None if found is None else plain(found)
+
+    async def _foresee(self) -> None:
+        """Upgrade the items that were taken, and write nothing."""
+        pace = WorkPace(1)
+        pace.begin()
+        while self._pending:
+            item = self._pending.popleft()
+            try:
+                self._foresee_one(item)
+            except DynamapError as error:
+                self._note(item, error)
+            if pace.is_over(1):
+                await pace.pause()
+
+    def _foresee_one(self, item: WireItem) -> None:
+        definition = self._definition_if_behind(item)
+        assert definition is not None, "only such items are taken"  # noqa: S101 - see ``_take``
+        write = ItemUpgrade(definition, item)
+        write.request(self._runner.context)  # which may be too large to be sent
+        table = definition.require_table("upgraded")
+        charge = write_charge(table, item, write.present, transactional=write.guarded)
+        self._counts["upgraded"] += 1
+        self._counts["write_halves"] += charge.halves
+        self._counts["growth"] += item_size(write.present) - item_size(item)
+        if len(self._examples) < _EXAMPLES:
+            self._examples.append(_example(definition, write))
+
+    def _note(self, item: WireItem, error: DynamapError) -> None:
+        self._counts["failed"] += 1
+        if len(self._failures) < _KEPT_FAILURES:
+            key = self._members[0].items.shown_key(item)
+            self._failures.append(ItemFailure(self._counts["failed"] - 1, key, error))
+
+    @property
+    def _is_stopped(self) -> bool:
+        limited = self._max_failures is not None and not self._dry_run
+        return limited and self._counts["failed"] >= (self._max_failures or 0)
+
+    async def _finish(self) -> None:
+        """End the pass; count what is behind all the same."""
+        if self._seen is None:
+            self._seen = self._scanned
+        if self._verify:
+            self._remaining = await self._count_behind()
+        await self._end()
+        if self._dry_run:
+            return
+        if self._counts["failed"]:
+            raise self._error(self._failed_items)
+        if self._remaining:
+            raise self._error(
+                f"{self._remaining:,} items of {self._model.__name__} are of an older version at the end of the pass: "
+                "older programs wrote them, or the checkpoint that it began with lies behind them"
+            )
+
+    async def _count_behind(self) -> int:
+        pages = self._pages_of(plan_reading(replace_fields(self._spec, consistent=True), self._runner.context))
+        found = 0
+        try:
+            while not pages.ended:
+                items = map(plain, (await pages.next_page()).items)
+                found += sum(self._definition_if_behind(item) is not None for item in items)
+        finally:
+            await pages.aclose()
+        return found
+
+    async def _end(self) -> None:
+        self._ended = True
+        await self._pages.aclose()
+
+    @property
+    def _failed_items(self) -> str:
+        first = self._failures[0]
+        return (
+            f"{self._counts['failed']:,} of {sum(self._by_version.values()):,} older items of {self._model.__name__} "
+            f"could not be upgraded; the first is {first.subject}, with {type(first.error).__name__}: {first.error}"
+        )
+
+    def _error(self, what: str) -> ItemsNotUpgradedError:
+        return ItemsNotUpgradedError(
+            f"{what}. Nothing was lost; mend that, and upgrade again from the beginning: what is done costs no writes",
+            failures=self._failures,
+            total=sum(self._by_version.values()),
+            failed=self._counts["failed"],
+            remaining=self._remaining,
+        )
+
+    def _pages_of(self, reading: Reading[Any]) -> SegmentPages:
+        return self._runner.executor.segment_pages(
+            reading, want=None, begin=reading.begin, sieve=reading.sieve, missing=reading.missing
+        )
+
+    def _marked(self, pages: SegmentPages) -> str:
+        """Return the checkpoint of where pages stand; it names the version, since one of another is of no use."""
+        return f"{self._version}.{self._reading.checkpoint(pages.positions())}"
+
+    def _position(self, checkpoint: str | None) -> str | None:
+        """Return where to go on in the table, of a checkpoint of this class."""
+        if checkpoint is None:
+            return None
+        version, _, position = checkpoint.partition(".")
+        if version != str(self._version):
+            raise CursorError(
+                f"the checkpoint is not one of an upgrade of {self._model.__name__} to version {self._version}; begin "
+                "without one: what is done costs no writes"
+            )
+        return position
+
+
+def _version(definition: Definition[Any], item: WireItem) -> int:
+    """Return the version of a stored item; 0 where what is stored is none, which its upgrade then says."""
+    try:
+        return upgrades_in(definition).stored_version(item)
+    except DecodeError:
+        return 0
+
+
+def _example(definition: Definition[Any], write: ItemUpgrade) -> str:
+    """Return what an upgrade changes of an item, as text."""
+    before, after = write.older, write.present
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    changes = ", ".join(f"{name}: {_shown(before.get(name))} -> {_shown(after.get(name))}" for name in names)
+    return f"{definition.model.__name__} {definition.items.shown_key(before)}: {changes}"
+
+
+def _shown(value: AttributeValue | None) -> str:
+    if value is None:
+        return "nothing"
+    text = repr(decode_any(value))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         to_wire,
     )
     from dynamap_async.models.model import fields  # there is a module models.fields, for which mypy would take it
-    from dynamap_async.models.upgrades import StoredItem, upgrade
+    from dynamap_async.models.upgrades import StoredItem, downgrade, upgrade
     from dynamap_async.operations import (
         BatchExecuteStatement,
         Check,
@@ -222,6 +222,7 @@ __all__ = [
     "after_read",
     "attr",
     "before_write",
+    "downgrade",
     "fields",
     "include",
     "path",
@@ -245,7 +246,7 @@ _NAMES: Final = {
         "RoundTripWarning Shards SortKey Table TimeToLive Unique Version WriteKind "
         "after_read attr before_write fields template to_wire"
     ),
-    "models.upgrades": "StoredItem upgrade",
+    "models.upgrades": "StoredItem downgrade upgrade",
     "operations": (
         "BatchExecuteStatement Check Collection Create Delete ExactlyOnce ExecuteTransaction Find Get Old Operation "
         "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -38,6 +38,8 @@ class Known(NamedTuple):
     """Those of its attributes whose very stored form is known, with members that the model does not know."""
     older: WireItem | None = None
     """The stored item itself where it is of an older version: ``item`` and ``raw`` are then what it was upgraded to."""
+    as_written: Callable[[WireItem], WireItem] = dict
+    """Returns such an item of the present version in the version that is written."""
 
     @property
     def stored(self) -> WireItem:
@@ -56,7 +58,7 @@ def difference(before: Known, new: WireItem) -> Changes:
     if before.older is None:
         return found
     after: Changes = {**before.raw, **found}
-    kept = {name: value for name, value in after.items() if not isinstance(value, Removed)}
+    kept = before.as_written({name: value for name, value in after.items() if not isinstance(value, Removed)})
     upgraded: Changes = {name: value for name, value in kept.items() if before.older.get(name) != value}
     return {**upgraded, **{name: REMOVED for name in before.older if name not in kept}}
 
@@ -189,7 +191,8 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
             own = {**codec.encode_values(before.__dict__), **codec.encode_extras(before)}
             if present is raw:
                 return Known(own, raw)
-            return Known(own, definition.with_computed_keys(present, own), raw)
+            as_written = dict if codec.upgrades is None else codec.upgrades.downgraded
+            return Known(own, definition.with_computed_keys(present, own), raw, as_written)
         except (ValidationError, DecodeError, ItemUpgradeError, ItemVersionError):
             # It was pickled by other code.
             return Known(raw, raw)

@@ -23,7 +23,7 @@ from dynamap_async.models.keys.periods import Periods, periods_of
 from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
-from dynamap_async.models.settings import SETTINGS, Settings, fault, marked_upgrades
+from dynamap_async.models.settings import SETTINGS, UPGRADE, Settings, fault, marked_functions
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.membership import (
     check_bases,
@@ -317,6 +317,13 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
+    if uniques and upgrades is not None and upgrades.writes_older:
+        raise fault(
+            model.__name__,
+            f"writes items in version {upgrades.written}, and has unique values, which older programs would guard in "
+            "another form; let all programs accept the later version, and drop writes=",
+            uniques[0].name,
+        )
     version = next((plan.name for plan in plans if plan.role is Role.VERSION), None)
     check_bases(model, version, [each.name for each in uniques])
     more: dict[str, Any] = {
@@ -339,10 +346,10 @@ def _upgrades_of(model: type[Any], plans: Sequence[FieldPlan], table: TableSchem
     """Return the versions of a model's items, if it has any; what that takes is loaded for such models."""
     settings: Settings = getattr(model, SETTINGS)
     if settings.schema_version is None:
-        said = {"accepts": settings.accepts, "complete_since": settings.complete_since}
+        said = {"accepts": settings.accepts, "complete_since": settings.complete_since, "writes": settings.writes}
         if told := [keyword for keyword, value in said.items() if value is not None]:
             raise fault(model.__name__, f"has {' and '.join(told)}, but no schema_version; add it, or drop them")
-        if not marked_upgrades(model):
+        if not marked_functions(model, UPGRADE):
             return None
     from dynamap_async.models.upgrades import upgrades_of
 

@@ -85,6 +85,7 @@ class ItemCodec(Generic[M]):
         self.upgrades: Final = upgrades
         """The versions of its items; None where they have none."""
         self._marker: WireItem = {**(marker or {}), **({} if upgrades is None else upgrades.marker)}
+        self._writes_older = upgrades is not None and upgrades.writes_older
         self._told_by = told_by
         extras = model.model_config.get("extra")
         self._model = model
@@ -126,12 +127,12 @@ class ItemCodec(Generic[M]):
 
     @cached_property
     def _native(self) -> NativeEncode | None:
-        if self.shards.of or self._keeps_extras:
+        if self.shards.of or self._keeps_extras or self._writes_older:
             return None
         return self.encoders.native(marker=self._marker, kept=self._kept)
 
     def encode(self, item: M, changes: Mapping[str, Any] | None = None) -> WireItem:
-        """Return an instance in wire form, ready to be stored.
+        """Return an instance in wire form, in the present version.
 
         Args:
             item: the instance.
@@ -144,12 +145,16 @@ class ItemCodec(Generic[M]):
         return self._encoded_in_python(item, {**item.__dict__, **changes} if changes else item.__dict__)[0]
 
     def encoded(self, item: M, changes: Mapping[str, Any] | None = None) -> Encoded:
-        """Return an instance as JSON, ready to be stored; arguments and errors are those of ``encode``."""
+        """Return an instance as JSON, ready to be stored, in the version that is written; see ``encode``."""
         values = {**item.__dict__, **changes} if changes else item.__dict__
         if self._native is not None and (found := self._native(values)) is not None:
             self.check_keys(found[0])
             return found
-        return self._encoded_in_python(item, values)
+        encoded = self._encoded_in_python(item, values)
+        if self.upgrades is None or not self._writes_older:
+            return encoded
+        written = self.upgrades.downgraded(encoded[0])
+        return written, item_json(written, self._name), None
 
     def _encoded_in_python(self, item: M, values: Mapping[str, Any]) -> tuple[WireItem, bytes, None]:
         stored = self.encoders.encode(values)

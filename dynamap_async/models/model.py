@@ -172,6 +172,7 @@ class ModelMeta(PydanticMeta):
         schema_attribute: str | None = None,
         accepts: int | None = None,
         complete_since: int | None = None,
+        writes: int | None = None,
         **kwargs: Any,
     ) -> Any:
         """Create a model class.
@@ -197,6 +198,8 @@ class ModelMeta(PydanticMeta):
                 default.
             accepts: the latest version that can be read as it is, though newer code writes it.
             complete_since: the version that no stored item is behind of any more, so that conditions see all items.
+            writes: an older version in which items are written while older programs run that know no other, by the
+                functions marked with ``downgrade``.
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
@@ -213,6 +216,7 @@ class ModelMeta(PydanticMeta):
             "schema_attribute": schema_attribute,
             "accepts": accepts,
             "complete_since": complete_since,
+            "writes": writes,
         }
         check_versions(name, **versions)
         beside = (IndexDeclaration, Unique)
@@ -278,6 +282,7 @@ class Model(BaseModel, metaclass=ModelMeta):
             schema_attribute: str | None = None,
             accepts: int | None = None,
             complete_since: int | None = None,
+            writes: int | None = None,
             frozen: bool = False,
             **kwargs: Any,
         ) -> None: ...

@@ -24,6 +24,9 @@ INDEXES: Final = "__dynamap_indexes__"
 UPGRADE: Final = "__dynamap_upgrade__"
 """The attribute of a function of a model that holds the version of items to which it leads."""
 
+DOWNGRADE: Final = "__dynamap_downgrade__"
+"""The same of a function that leads back to an older version."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 # Of the class and of its metaclass: class access finds both before it asks for a field. (model_config is Pydantic's.)
 _RESERVED: Final = frozenset(
@@ -56,6 +59,8 @@ class Settings(NamedTuple):
     """The latest version that is read as it is; None for the model's own."""
     complete_since: int | None = None
     """The version that no stored item is behind of; None where that is not known."""
+    writes: int | None = None
+    """The version that items are written in; None for the model's own."""
 
     @classmethod
     def of(
@@ -72,10 +77,11 @@ class Settings(NamedTuple):
         schema_attribute: str | None = None,
         accepts: int | None = None,
         complete_since: int | None = None,
+        writes: int | None = None,
     ) -> Settings:
         """Return the settings of a class: its own, completed by its bases'.
 
-        Not inherited are ``abstract``, ``kind``, ``accepts`` and ``complete_since``.
+        Not inherited are ``abstract``, ``kind``, ``accepts``, ``complete_since`` and ``writes``.
         """
         inherited = [base.__dict__[SETTINGS] for base in model.__mro__[1:] if SETTINGS in base.__dict__]
         for settings in inherited:
@@ -99,6 +105,7 @@ class Settings(NamedTuple):
             schema_attribute or "schema_version",
             accepts,
             complete_since,
+            writes,
         )
 
 
@@ -166,10 +173,21 @@ def check_settings(name: str, *, table: object, abstract: bool, throughput: obje
 
 
 def check_versions(
-    name: str, *, schema_version: object, schema_attribute: object, accepts: object, complete_since: object
+    name: str,
+    *,
+    schema_version: object,
+    schema_attribute: object,
+    accepts: object,
+    complete_since: object,
+    writes: object,
 ) -> None:
     """Raise ModelDefinitionError for faults of what the class statement says of versions of items."""
-    numbers = {"schema_version": schema_version, "accepts": accepts, "complete_since": complete_since}
+    numbers = {
+        "schema_version": schema_version,
+        "accepts": accepts,
+        "complete_since": complete_since,
+        "writes": writes,
+    }
     for keyword, number in numbers.items():
         if number is not None and (type(number) is not int or number < 1):
             raise fault(name, f"{keyword}={number!r} is no version; give a whole number from 1 on")
@@ -244,10 +262,15 @@ def bases_with_items(model: type[Any]) -> Iterator[Any]:
             yield definition
 
 
-def marked_upgrades(model: type[Any]) -> dict[str, FunctionType]:
-    """Return the functions of a model and its bases that upgrade items, by the names that they have in the class."""
+def marked_functions(model: type[Any], mark: str) -> dict[str, FunctionType]:
+    """Return the functions of a model and its bases that have a mark, by the names that they have in the class.
+
+    Args:
+        model: the class.
+        mark: ``UPGRADE`` or ``DOWNGRADE``.
+    """
     found: dict[str, object] = {}
     for base in reversed(model.__mro__):
         found.update(base.__dict__)
     functions = {name: value.__func__ for name, value in found.items() if isinstance(value, staticmethod)}
-    return {name: each for name, each in functions.items() if isinstance(each, FunctionType) and hasattr(each, UPGRADE)}
+    return {name: each for name, each in functions.items() if isinstance(each, FunctionType) and hasattr(each, mark)}

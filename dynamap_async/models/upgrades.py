@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias, cast
 
@@ -11,7 +12,7 @@ from dynamap_async.codec import anything, decode_any, encode_any
 from dynamap_async.errors import DecodeError, EncodeError, ItemUpgradeError, ItemVersionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.decoders import VERSION
-from dynamap_async.models.settings import SETTINGS, UPGRADE, Settings, fault, marked_upgrades
+from dynamap_async.models.settings import DOWNGRADE, SETTINGS, UPGRADE, Settings, fault, marked_functions
 from dynamap_async.wire import AttributeValue, WireItem
 
 FIRST: Final = 1
@@ -132,7 +133,7 @@ def _refuse_floats(value: object, *path: str | int) -> None:
 
 
 Upgrade: TypeAlias = Callable[[StoredItem], None]
-"""Changes an item of one version into one of the next."""
+"""Changes an item of one version into one of the next, or of the one before."""
 
 
 def upgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
@@ -145,53 +146,86 @@ def upgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]]
     Args:
         to: the version that it leads to, from 2 to the model's ``schema_version``.
     """
+    return partial(_marked, UPGRADE, to)
 
-    def mark(function: Upgrade | staticmethod[[StoredItem], None]) -> staticmethod[[StoredItem], None]:
-        plain = function.__func__ if isinstance(function, staticmethod) else function
-        if not isinstance(plain, FunctionType):
-            raise fault(
-                getattr(plain, "__qualname__", type(plain).__name__),
-                "@upgrade marks a function that is written as `def name(item: StoredItem) -> None`",
-            )
-        setattr(plain, UPGRADE, to)
-        return staticmethod(plain)
 
-    return mark
+def downgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
+    """Mark a function in the body of a model that brings an item of version ``to + 1`` back to version ``to``.
+
+    It is written like an upgrade, and undoes the one to ``to + 1``: what that would lose, it leaves in an attribute
+    that older programs do not know. It runs when an item is written, in a model that ``writes`` an older version.
+
+    Args:
+        to: the version that it leads to, from 1 to the one before the model's ``schema_version``.
+    """
+    return partial(_marked, DOWNGRADE, to)
+
+
+def _marked(
+    mark: str, to: int, function: Upgrade | staticmethod[[StoredItem], None]
+) -> staticmethod[[StoredItem], None]:
+    plain = function.__func__ if isinstance(function, staticmethod) else function
+    if not isinstance(plain, FunctionType):
+        raise fault(
+            getattr(plain, "__qualname__", type(plain).__name__),
+            f"@{_SPELLED[mark]} marks a function that is written as `def name(item: StoredItem) -> None`",
+        )
+    setattr(plain, mark, to)
+    return staticmethod(plain)
+
+
+_SPELLED: Final = {UPGRADE: "upgrade", DOWNGRADE: "downgrade"}
 
 
 class Upgrades:
     """The versions of one model's items: which can be read, and how older ones become present ones."""
 
-    def __init__(self, model: str, settings: Settings, steps: Collection[FunctionType], keys: Collection[str]) -> None:
+    def __init__(
+        self,
+        model: str,
+        settings: Settings,
+        steps: Collection[FunctionType],
+        back: Mapping[int, FunctionType],
+        keys: Collection[str],
+    ) -> None:
         """Describe them.
 
         Args:
             model: the model's name.
             settings: its settings, with a version.
             steps: what leads to version 2, 3 and so on, to the present one.
+            back: version -> what leads back to it from the next one; at least those that the model writes.
             keys: the stored names of the attributes of the table's key.
         """
         assert settings.schema_version is not None  # noqa: S101 - or there are none to describe
         self._model: Final = model
         self.version: Final = settings.schema_version
-        """The version that is written."""
+        """The present version, which instances are of."""
+        self.written: Final = settings.writes or settings.schema_version
+        """The version that items are written in."""
         self.attribute: Final = settings.schema_attribute
         """The stored name of the attribute that holds it."""
         self.marker: Final[WireItem] = {self.attribute: {"N": str(self.version)}}
-        """What every item is written with."""
+        """What every item is written with, unless an older version is."""
         self._accepted: Final = max(self.version, settings.accepts or 0)
         self.readable: Final = frozenset(str(each) for each in range(self.version, self._accepted + 1))
         """The versions that are read as they are, as they are stored."""
         self._steps: Final = tuple(steps)
+        self._back: Final = tuple((to, back[to]) for to in range(self.version - 1, self.written - 1, -1))
         self._keys: Final = tuple(keys)
         self._complete_since: Final = settings.complete_since or 0
-        self.touched: Final = frozenset(name for step in steps for name in _texts(step.__code__))
+        self.touched: Final = frozenset(name for each in (*steps, *back.values()) for name in _texts(each.__code__))
         """All text that stands in the functions: the attributes that they change are among it."""
 
     @property
     def older_exist(self) -> bool:
         """Whether items of an older version may be stored."""
         return bool(self._steps) and self._complete_since < self.version
+
+    @property
+    def writes_older(self) -> bool:
+        """Whether items are written in an older version than instances are of."""
+        return bool(self._back)
 
     @property
     def accepts_later(self) -> bool:
@@ -251,6 +285,32 @@ class Upgrades:
             )
             raise self._error(ItemVersionError, message, item, DecodeError(message))
         return item if found >= self.version else self._brought_up(item, found, StoredItem(item))
+
+    def downgraded(self, item: WireItem) -> WireItem:
+        """Return an item of the present version as it is written, which may be in an older one.
+
+        Raises:
+            EncodeError: a downgrade raised, changed the key, or left what cannot be stored.
+        """
+        if not self._back:
+            return item
+        view = StoredItem(item)
+        for to, step in self._back:
+            try:
+                given = step(view)
+            except Exception as error:
+                raise self._unwritten(item, to, step, f"raised {type(error).__name__}: {error}") from error
+            if given is not None:
+                raise self._unwritten(item, to, step, f"returned {type(given).__name__}, and not None")
+        made = view.wire()
+        if any(made.get(name) != item.get(name) for name in self._keys):
+            raise self._unwritten(item, *self._back[-1], "or one before it changed the key, which never changes")
+        return {**made, self.attribute: {"N": str(self.written)}}
+
+    def _unwritten(self, item: WireItem, to: int, step: FunctionType, problem: str) -> EncodeError:
+        key = {name: decode_any(item[name]) for name in self._keys if name in item}
+        what = f"the downgrade to version {to}, {step.__name__}, {problem}"
+        return EncodeError(f"the item {key} of {self._model} cannot be written: {what}", model=self._model)
 
     def watched(self, item: WireItem) -> tuple[WireItem, set[str]]:
         """Return an item of an older version as it would be stored in the present one, and what that depends on.
@@ -323,7 +383,7 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
         ModelDefinitionError: the chain of upgrades is not complete, or the class says what does not go together.
     """
     settings: Settings = getattr(model, SETTINGS)
-    found = marked_upgrades(model)
+    found, back = marked_functions(model, UPGRADE), marked_functions(model, DOWNGRADE)
     name, version = model.__name__, settings.schema_version
     if version is None:
         if found and not settings.abstract:
@@ -343,6 +403,8 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
             f"complete_since={settings.complete_since} is later than schema_version={version}; give the version that "
             "every stored item has reached",
         )
+    if settings.writes is not None:
+        _check_writes(name, settings.writes, settings)
     if settings.table is None and not settings.abstract:
         raise fault(name, "has a schema_version, but no table, so that no item of it is stored alone; drop it")
     if settings.schema_attribute in stored:
@@ -351,20 +413,26 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
             f"stores a field as {settings.schema_attribute!r}, where the version of its items is stored; name another "
             'attribute with schema_attribute="..."',
         )
-    return Upgrades(name, settings, _chain(name, version, found), keys)
+    return Upgrades(name, settings, _chain(name, version, found), _way_back(name, settings, back), keys)
+
+
+def _check_writes(model: str, written: int, settings: Settings) -> None:
+    version, complete = settings.schema_version or FIRST, settings.complete_since or FIRST
+    if written >= version:
+        raise fault(
+            model, f"writes={written} is not older than schema_version={version}, which is written anyhow; drop it"
+        )
+    if complete > written:
+        raise fault(
+            model,
+            f"complete_since={complete} is later than writes={written}, so that items behind it are still written; "
+            "drop one of them",
+        )
 
 
 def _chain(model: str, version: int, found: Mapping[str, FunctionType]) -> list[FunctionType]:
     """Return what leads to version 2, 3 and so on, to the present one; ModelDefinitionError where one is missing."""
-    steps: dict[int, FunctionType] = {}
-    for name, step in found.items():
-        to: int = getattr(step, UPGRADE)
-        if not FIRST < to <= version:
-            raise fault(model, f"leads to version {to}; those of {model} go from 2 to {version}", name)
-        if to in steps:
-            raise fault(model, f"leads to version {to}, as {steps[to].__name__} does; drop one of them", name)
-        steps[to] = step
-        _check_function(model, name, step)
+    steps = _by_version(model, found, UPGRADE, FIRST + 1, version)
     if missing := [str(each) for each in range(FIRST + 1, version + 1) if each not in steps]:
         raise fault(
             model,
@@ -374,12 +442,40 @@ def _chain(model: str, version: int, found: Mapping[str, FunctionType]) -> list[
     return [steps[to] for to in sorted(steps)]
 
 
-def _check_function(model: str, name: str, step: FunctionType) -> None:
+def _way_back(model: str, settings: Settings, found: Mapping[str, FunctionType]) -> dict[int, FunctionType]:
+    """Return version -> what leads back to it; ModelDefinitionError where one is missing that items are written by."""
+    version = settings.schema_version or FIRST
+    steps = _by_version(model, found, DOWNGRADE, FIRST, version - 1)
+    written = settings.writes or version
+    if missing := [to for to in range(version - 1, written - 1, -1) if to not in steps]:
+        raise fault(
+            model,
+            f"writes={written}, and has no downgrade to version {' and '.join(map(str, missing))}; add a function with "
+            f"@downgrade(to={missing[0]}) above @staticmethod",
+        )
+    return steps
+
+
+def _by_version(
+    model: str, found: Mapping[str, FunctionType], mark: str, first: int, last: int
+) -> dict[int, FunctionType]:
+    steps: dict[int, FunctionType] = {}
+    for name, step in found.items():
+        to: int = getattr(step, mark)
+        if not first <= to <= last:
+            reach = f"those of {model} go from {first} to {last}" if first <= last else f"{model} has only one version"
+            raise fault(model, f"leads to version {to}; {reach}", name)
+        if to in steps:
+            raise fault(model, f"leads to version {to}, as {steps[to].__name__} does; drop one of them", name)
+        steps[to] = step
+        _check_function(model, name, step, "an upgrade" if mark == UPGRADE else "a downgrade")
+    return steps
+
+
+def _check_function(model: str, name: str, step: FunctionType, what: str) -> None:
     if inspect.iscoroutinefunction(step) or inspect.isgeneratorfunction(step) or inspect.isasyncgenfunction(step):
-        raise fault(model, "is an upgrade, so it is a plain function: no `async`, no `yield`", name)
+        raise fault(model, f"is {what}, so it is a plain function: no `async`, no `yield`", name)
     try:
         inspect.signature(step).bind(None)
     except TypeError:
-        raise fault(
-            model, f"is an upgrade, so it takes (item: StoredItem), not {inspect.signature(step)}", name
-        ) from None
+        raise fault(model, f"is {what}, so it takes (item: StoredItem), not {inspect.signature(step)}", name) from None

@@ -94,6 +94,12 @@ def completed(spec: UpdateSpec) -> tuple[Action, ...]:
 
 def _marker(definition: Definition[Any]) -> WireItem:
     """Return what a new item is stored with so that it is told to be of the model."""
+    upgrades = definition.items.upgrades
+    if upgrades is not None and upgrades.writes_older:
+        raise OperationError(
+            f"upsert() may make a new {definition.model.__name__}, in the form of version {upgrades.version}, while "
+            f"items are written in version {upgrades.written}; create() the item, or drop upsert()"
+        )
     kinds = definition.kinds
     if kinds is None:
         return {}

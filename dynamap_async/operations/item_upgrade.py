@@ -15,7 +15,7 @@ from dynamap_async.operations.unique_values import unique_attributes
 from dynamap_async.operations.write import Stored, Write
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
-from dynamap_async.wire import Body, WireItem
+from dynamap_async.wire import AttributeValue, Body, WireItem
 
 
 @final
@@ -133,7 +133,7 @@ class ItemUpgrade(Write[None]):
         """
 
 
-_NEVER_WRITTEN: Final = {"N": "0"}
+_NEVER_WRITTEN: Final[AttributeValue] = {"N": "0"}
 
 
 def _as_read(definition: Definition[Any], item: WireItem, name: str) -> Condition:
@@ -160,6 +160,11 @@ def upgradable(model: type[Model]) -> tuple[Definition[Any], ...]:
         raise OperationError(
             f"{model.__name__} has no schema_version, so its items have no versions; declare class "
             f"{model.__name__}(Model, table=..., schema_version=2), with a function that is marked @upgrade(to=2)"
+        )
+    if older := [upgrades_in(each) for each in found if upgrades_in(each).writes_older]:
+        raise OperationError(
+            f"{model.__name__} writes items in version {older[0].written}, for programs that know no other; deploy it "
+            "without writes= everywhere before its items are upgraded"
         )
     if definition.periods is not None:
         raise OperationError(

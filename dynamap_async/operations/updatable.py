@@ -205,6 +205,12 @@ def _problem(definition: Definition[Any], path: Path) -> str | None:
         return "is counted by the session; to check it, use .expect_version(number)"
     if field is definition.write_id:
         return "is given a new id by the session with each write; leave it out"
+    upgrades = definition.items.upgrades
+    if upgrades is not None and upgrades.writes_older and path.attribute in upgrades.touched:
+        return (
+            f"is stored in another form while items are written in version {upgrades.written}, so that the update "
+            f"would be lost when all are of version {upgrades.version}; read the item, change and save() it"
+        )
     return _computed_problem(definition, field) or (
         "is frozen by the model; put() writes it" if is_frozen(path) else None
     )

@@ -360,7 +360,8 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             try:
                 await self._runner.execute(write)
             except ConditionalCheckFailedError as error:
-                if error.wire_item != write.present:  # else it was done by this very write, whose answer was lost
+                # Where an answer was lost, this very write may have made the item what it is.
+                if not error.outcome_unknown or error.wire_item != write.present:
                     self._counts["conflicts"] += 1
                     attempts -= 1
                     if not attempts:

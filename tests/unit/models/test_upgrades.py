@@ -8,9 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap_async import Attr, Model, PartitionKey, Replace, StoredItem, Table, attr, upgrade
+from dynamap_async import (
+    Attr,
+    Model,
+    PartitionKey,
+    Replace,
+    StoredItem,
+    Table,
+    Unique,
+    Update,
+    attr,
+    downgrade,
+    upgrade,
+)
 from dynamap_async.codec import decode_any, encode_any
 from dynamap_async.errors import (
+    EncodeError,
+    ExpressionError,
     ItemUpgradeError,
     ItemValidationError,
     ItemVersionError,
@@ -376,3 +390,137 @@ def test_upgrades_in_one_go_are_those_one_by_one(first: int, last: int) -> None:
     for version in range(first, last + 1):
         stepwise = definition_of(model(version)).items.upgrades.upgraded(stepwise)
     assert definition_of(model(last)).items.upgrades.upgraded(item) == stepwise
+
+
+class Both(Model, table="both", schema_version=3, writes=1):
+    key: PartitionKey[str]
+    cents: Attr[int]
+    tags: Attr[set[str]] = attr(default_factory=set)
+
+    @upgrade(to=2)
+    @staticmethod
+    def in_cents(item: StoredItem) -> None:
+        item["cents"] = item.pop("euros") * 100 + item.pop("rest", 0)
+
+    @upgrade(to=3)
+    @staticmethod
+    def tags_of_text(item: StoredItem) -> None:
+        item["tags"] = {each for each in item.pop("tag", "").split(",") if each}
+
+    @downgrade(to=2)
+    @staticmethod
+    def text_of_tags(item: StoredItem) -> None:
+        item["tag"] = ",".join(sorted(item.pop("tags", ())))
+
+    @downgrade(to=1)
+    @staticmethod
+    def in_euros(item: StoredItem) -> None:
+        item["euros"], item["rest"] = divmod(item.pop("cents"), 100)
+
+
+@given(st.integers(0, 10**9), st.sets(st.text("abc", min_size=1)), st.text(max_size=3))
+def test_an_item_that_is_written_in_an_older_version_reads_back_as_it_was(cents: int, tags: set[str], key: str) -> None:
+    item = Both(key=f"k{key}", cents=cents, tags=tags)
+    stored = definition_of(Both).items.encoded(item)[0]
+    assert stored.keys() == {"key", "euros", "rest", "tag", "schema_version"}
+    assert stored["schema_version"] == {"N": "1"}
+    assert read(Both, stored) == [item]
+
+
+def test_an_older_item_that_did_not_change_is_not_written() -> None:
+    stored = definition_of(Both).items.encoded(Both(key="k", cents=250, tags={"b", "a"}))[0]
+    [item] = read(Both, stored)
+    assert changes(item, definition_of(Both)) == {}
+    item.cents += 1
+    assert changes(item, definition_of(Both)) == {"rest": {"N": "51"}}
+
+
+def test_updates_of_what_an_older_version_stores_otherwise_are_refused() -> None:
+    with pytest.raises(ExpressionError, match=r"Both.cents is stored in another form.*version 1.*save\(\)"):
+        Update(Both, "k").set(Both.cents, 1)
+
+
+def test_a_downgrade_that_raises_names_itself_and_the_cause() -> None:
+    class Broken(Model, table="broken", schema_version=2, writes=1):
+        key: PartitionKey[str]
+
+        @upgrade(to=2)
+        @staticmethod
+        def forward(item: StoredItem) -> None:
+            pass
+
+        @downgrade(to=1)
+        @staticmethod
+        def back(item: StoredItem) -> None:
+            raise LookupError(f"no way to {item['key']}")
+
+    with pytest.raises(EncodeError, match="Broken.*downgrade to version 1, back, raised LookupError: no way to k"):
+        definition_of(Broken).items.encoded(Broken(key="k"))
+
+
+def test_writing_an_older_version_needs_every_downgrade_to_it() -> None:
+    with pytest.raises(ModelDefinitionError, match=r"writes=1.*no downgrade to version 1.*@downgrade\(to=1\)"):
+
+        class Gap(Model, table="gap", schema_version=3, writes=1):
+            key: PartitionKey[str]
+
+            @upgrade(to=2)
+            @staticmethod
+            def two(item: StoredItem) -> None:
+                pass
+
+            @upgrade(to=3)
+            @staticmethod
+            def three(item: StoredItem) -> None:
+                pass
+
+            @downgrade(to=2)
+            @staticmethod
+            def back(item: StoredItem) -> None:
+                pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"writes": 2}, "writes=2 is not older than schema_version=2"),
+        ({"writes": 0}, "writes=0 is no version"),
+        ({"writes": 1, "complete_since": 2}, "complete_since=2 is later than writes=1"),
+        ({"schema_version": 1}, "leads to version 1; Wrong has only one version"),
+    ],
+)
+def test_what_contradicts_an_older_version_is_refused(settings: dict[str, int], problem: str) -> None:
+    with pytest.raises(ModelDefinitionError, match=problem):
+
+        class Wrong(Model, table="wrong", **{"schema_version": 2, **settings}):
+            key: PartitionKey[str]
+            if settings.get("schema_version") != 1:
+
+                @upgrade(to=2)
+                @staticmethod
+                def forward(item: StoredItem) -> None:
+                    pass
+
+            @downgrade(to=1)
+            @staticmethod
+            def back(item: StoredItem) -> None:
+                pass
+
+
+def test_writing_an_older_version_does_not_go_with_unique_values() -> None:
+    with pytest.raises(ModelDefinitionError, match="unique values"):
+
+        class Claimed(Model, table="claimed", schema_version=2, writes=1):
+            key: PartitionKey[str]
+            email: Attr[str]
+            by_email = Unique("email")
+
+            @upgrade(to=2)
+            @staticmethod
+            def forward(item: StoredItem) -> None:
+                pass
+
+            @downgrade(to=1)
+            @staticmethod
+            def back(item: StoredItem) -> None:
+                pass

@@ -104,10 +104,10 @@ async def ask(client: httpx.AsyncClient, kind: str) -> int:
         case "page":
             answer = await client.get("/")
         case "graphql":
-            answer = await client.post("/graphql", json=GRAPHQL)
+            answer = await client.post("/api/graphql", json=GRAPHQL)
         case _:
-            basket = {"customer_id": "bob", "counts": {random.choice(PRODUCTS): 1}}
-            answer = await client.post("/api/orders", json=basket)
+            wanted = {"customer_id": "bob", "counts": {random.choice(PRODUCTS): 1}}
+            answer = await client.post("/api/orders", json=wanted)
     return answer.status_code
 
 

@@ -68,19 +68,26 @@ def faults() -> Faults:
     return Faults()
 
 
+@pytest.fixture
+def prefix() -> str:
+    return f"t{uuid4().hex[:12]}-"
+
+
 @pytest_asyncio.fixture
-async def shop(engine, faults):
-    from shop.app import make_app
+async def stored(engine, prefix):
+    """Return a session on the shop's table, to look at what is stored, and to change it behind the shop's back."""
     from shop.seed import prepare
-
-    prefix = f"t{uuid4().hex[:12]}-"
-
-    def make_session():
-        return faults.session(engine, table_prefix=prefix, retry=RetryPolicy(max_attempts=1))
 
     async with engine.session(table_prefix=prefix) as session:
         await prepare(session)
-    return make_app(make_session)
+        yield session
+
+
+@pytest.fixture
+def shop(engine, faults, prefix, stored):
+    from shop.app import make_app
+
+    return make_app(lambda: faults.session(engine, table_prefix=prefix, retry=RetryPolicy(max_attempts=1)))
 
 
 @pytest_asyncio.fixture

@@ -25,8 +25,10 @@ UNTIL = """new Promise(done => {
 })"""
 PATIENCE_SECONDS = 30
 PRODUCTS = "document.querySelectorAll('#products > li').length"
-STOCK = "document.querySelector('#products .stock').innerText"
+STOCK = "document.querySelector('#products .soft').innerText"
 ORDERS = "document.querySelectorAll('aside .price').length"
+HEADING = "document.querySelector('h1').innerText"
+PATH = "location.pathname"
 MORE = "document.querySelector('a[rel=next]')"
 
 
@@ -79,6 +81,11 @@ class Tab:
         assert "exceptionDetails" not in said, said
         return said["result"].get("value")
 
+    async def click(self, selector):
+        """Click on what leads to another page, and wait for that."""
+        async with self.loading():
+            await self.js(f"document.querySelector({json.dumps(selector)}).click()")
+
     async def until(self, condition):
         await self.js(UNTIL % condition)
 
@@ -127,19 +134,49 @@ async def test_without_javascript_more_leads_to_the_next_page(tab, client):
     await tab.ask("Network.setBlockedURLs", urls=["*more.js"])
     await tab.ask("Network.enable")
     await tab.visit(client.base_url)
-    async with tab.loading():
-        await tab.js(f"{MORE}.click()")
+    await tab.click("a[rel=next]")
     assert await tab.js(PRODUCTS) == 4
 
 
-async def test_buying_takes_from_the_stock_and_shows_the_order(tab, client):
+@pytest.mark.parametrize("blocked", [[], ["*.js"]], ids=["with JavaScript", "without JavaScript"])
+async def test_from_the_product_through_the_basket_to_the_order(tab, client, blocked):
+    await tab.ask("Network.setBlockedURLs", urls=blocked)
+    await tab.ask("Network.enable")
     await tab.visit(client.base_url)
     before = int((await tab.js(STOCK)).split()[0]), await tab.js(ORDERS)
-    async with tab.loading():
-        await tab.js("document.querySelector('#products form button').click()")
+    await tab.click("#products form button")
+    assert (await tab.js(PATH), await tab.js("document.querySelector('.total').innerText")) == (
+        "/basket",
+        "Total\n€ 6.50",
+    )
+    await tab.picture("basket")
+    await tab.click(".order button")
+    assert (await tab.js(HEADING), await tab.js("document.querySelector('.basket').innerText")) == (
+        "Your order",
+        "Basket",
+    )
+    await tab.picture("order")
+    await tab.click("main a")
     assert (await tab.js(STOCK), await tab.js(ORDERS)) == (f"{before[0] - 1} in stock", before[1] + 1)
+    assert blocked or tab.complaints == []
+
+
+async def test_the_basket_is_changed_and_emptied_by_its_buttons(tab, client):
+    await client.post("/basket", data={"product_id": "assam", "count": 1})
+    await tab.visit(client.base_url.join("/basket"))
+    await tab.js("document.querySelector('.line input[type=number]').value = 3")
+    await tab.click(".line button")
+    assert await tab.js("document.querySelector('.total .price').innerText") == "€ 19.50"
+    await tab.click(".line form + form button")
+    assert await tab.js("document.querySelector('.empty').innerText") == "Your basket is empty."
     assert tab.complaints == []
-    await tab.picture("bought")
+
+
+async def test_an_error_leads_back_to_the_shop(tab, client):
+    await tab.visit(client.base_url.join("/?category=zzz"))
+    await tab.picture("error")
+    await tab.click("main a")
+    assert (await tab.js(PATH), await tab.js(HEADING)) == ("/", "Tea")
 
 
 async def test_a_price_that_somebody_else_has_changed_is_kept_and_shown(tab, client):
@@ -147,18 +184,25 @@ async def test_a_price_that_somebody_else_has_changed_is_kept_and_shown(tab, cli
     seen = (await client.get("/api/products/assam")).json()
     await client.patch("/api/products/assam", json={"price": "6.75", "version": seen["version"]})
     await tab.js("document.querySelector('summary').click()")
-    async with tab.loading():
-        await tab.js("document.querySelector('details form button').click()")
+    await tab.click("details form button")
     assert "Somebody else changed this product" in await tab.js("document.querySelector('[role=alert]').innerText")
-    assert await tab.js("document.querySelector('#products .price').innerText") == "6.75"
+    assert await tab.js("document.querySelector('#products .price').innerText") == "€ 6.75"
     await tab.picture("refused")
 
 
-@pytest.mark.parametrize("width", [360, 1200])
+PAGES = {"ada": ("/", "/basket", "/nothing"), "zed": ("/?category=chocolate", "/basket")}
+"""Pages of a customer with orders and a basket, and of one with neither."""
+
+
+@pytest.mark.parametrize("width", [360, 390, 1280])
 async def test_nothing_is_cut_off(tab, client, width):
+    await client.post("/basket", data={"product_id": "earl-grey", "count": 12})
+    await client.post("/basket", data={"product_id": "dark", "count": 1})
     screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     await tab.ask("Emulation.setDeviceMetricsOverride", **screen)
-    await tab.visit(client.base_url)
-    assert await tab.js("document.documentElement.scrollWidth") == width
-    assert tab.complaints == []
-    await tab.picture(f"page-{width}")
+    for customer, paths in PAGES.items():
+        await tab.ask("Network.setCookie", name="customer", value=customer, url=str(client.base_url))
+        for number, path in enumerate(paths):
+            await tab.visit(client.base_url.join(path))
+            assert (path, await tab.js("document.documentElement.scrollWidth")) == (path, width)
+            await tab.picture(f"{customer}-{number}-{width}")

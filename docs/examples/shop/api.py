@@ -1,7 +1,5 @@
-"""The JSON API. What clients see are views: the table's keys are nobody's business outside."""
+"""The JSON API. The models are what it answers with."""
 
-from datetime import datetime
-from decimal import Decimal
 from typing import Annotated
 from uuid import UUID
 
@@ -10,21 +8,11 @@ from pydantic import BaseModel
 
 from dynamap_async import Parts
 from dynamap_async.integrations.fastapi import CursorPage, OpenSession, PageRequest, error_responses, paging
-from shop.models import Category, Order, OrderLine, Price, Product
-from shop.orders import Basket, place_order
+from shop.models import Category, Order, Product
+from shop.money import Price
+from shop.orders import NewOrder, WholeOrder, find_order, place_order
 
-router = APIRouter(prefix="/api")
-
-
-class ProductView(BaseModel):
-    """A product as clients see it. The version goes back with a change."""
-
-    product_id: str
-    category: Category
-    name: str
-    price: Decimal
-    stock: int
-    version: int
+router = APIRouter()
 
 
 class NewPrice(BaseModel):
@@ -34,31 +22,7 @@ class NewPrice(BaseModel):
     version: int
 
 
-class LineView(BaseModel):
-    """One product of an order."""
-
-    product_id: str
-    count: int
-    price: Decimal
-
-
-class OrderView(BaseModel):
-    """An order, without its lines."""
-
-    order_id: UUID
-    customer_id: str
-    placed: datetime
-    total: Decimal
-
-
-class WholeOrder(BaseModel):
-    """An order with its lines."""
-
-    order: OrderView
-    lines: list[LineView]
-
-
-@router.get("/products", responses=error_responses(400), response_model=CursorPage[ProductView])
+@router.get("/products", responses=error_responses(400))
 async def list_products(
     session: OpenSession, category: Category, asked: Annotated[PageRequest, Depends(paging(size=20, most=100))]
 ) -> CursorPage[Product]:
@@ -67,29 +31,29 @@ async def list_products(
     return asked.response(await products.page(size=asked.size, after=asked.after))
 
 
-@router.get("/products/{product_id}", responses=error_responses(404), response_model=ProductView)
+@router.get("/products/{product_id}", responses=error_responses(404))
 async def read_product(product_id: str, session: OpenSession) -> Product:
     """Read one product. Concurrent requests share calls to DynamoDB."""
     return await session.get(Product, Parts(product_id=product_id))
 
 
-@router.patch("/products/{product_id}", responses=error_responses(404, 409), response_model=ProductView)
+@router.patch("/products/{product_id}", responses=error_responses(404, 409))
 async def change_price(product_id: str, change: NewPrice, session: OpenSession) -> Product:
     """Change a price, unless the product was changed since the client has seen it: that is a 409."""
     key = Parts(product_id=product_id)
     return await session.update(Product, key).set(Product.price, change.price).expect_version(change.version)
 
 
-@router.post("/orders", status_code=201, responses=error_responses(404, 409), response_model=OrderView)
-async def order(basket: Basket, session: OpenSession) -> Order:
+@router.post("/orders", status_code=201, responses=error_responses(404, 409))
+async def order(wanted: NewOrder, session: OpenSession) -> Order:
     """Place an order: all of it or nothing."""
-    return await place_order(session, basket)
+    return await place_order(session, wanted)
 
 
-@router.get("/orders/{order_id}", responses=error_responses(404), response_model=WholeOrder)
-async def read_order(order_id: UUID, session: OpenSession) -> dict[str, object]:
-    """Read an order with its lines, in one query."""
-    found = await session.query(Order, OrderLine).where(Order.order_id == order_id).grouped()
-    if not found[Order]:
+@router.get("/orders/{order_id}", responses=error_responses(404))
+async def read_order(order_id: UUID, session: OpenSession) -> WholeOrder:
+    """Read an order with its lines."""
+    found = await find_order(session, order_id)
+    if found is None:
         raise HTTPException(404, "There is no such order.")
-    return {"order": found[Order][0], "lines": found[OrderLine]}
+    return found

@@ -1,7 +1,6 @@
 """The command ``python -m shop``: the shop on an engine inside this process, until Ctrl-C."""
 
 import argparse
-import asyncio
 import os
 import secrets
 from contextlib import ExitStack
@@ -35,11 +34,4 @@ def main() -> None:
                 cursor_secret=cursor_secret,
             )
 
-        asyncio.run(fill(make_session()))
-        uvicorn.run(make_app(make_session), port=arguments.port)
-
-
-async def fill(session: Session) -> None:
-    """Prepare the table through a session of its own: a session belongs to one event loop."""
-    async with session:
-        await prepare(session)
+        uvicorn.run(make_app(make_session, on_start=prepare), port=arguments.port)

@@ -7,10 +7,12 @@ from uuid import UUID
 import strawberry
 from strawberry.extensions import MaskErrors, QueryDepthLimiter
 from strawberry.fastapi import BaseContext, GraphQLRouter
+from strawberry.schema.config import StrawberryConfig
 
 from dynamap_async import Parts, Session
 from dynamap_async.integrations.fastapi import OpenSession
 from shop.models import Customer, Order, OrderLine, Product
+from shop.money import CURRENCY, plain
 
 
 class Loaders(BaseContext):
@@ -109,6 +111,11 @@ async def loaders(session: OpenSession) -> Loaders:
     return Loaders(session)
 
 
-# What an error says stays in the house, as in the rest of the API, and nobody asks for depths without end.
-schema = strawberry.Schema(Query, extensions=[MaskErrors, lambda: QueryDepthLimiter(max_depth=8)])
+money = strawberry.scalar(name="Money", description=f"An amount in {CURRENCY}.", serialize=plain, parse_value=Decimal)
+schema = strawberry.Schema(
+    Query,
+    config=StrawberryConfig(scalar_map={Decimal: money}),
+    # An error's text goes into the server's log and not to the client, and a query has at most eight levels.
+    extensions=[MaskErrors, lambda: QueryDepthLimiter(max_depth=8)],
+)
 router: GraphQLRouter[Loaders, None] = GraphQLRouter(schema, path="/graphql", context_getter=loaders)

@@ -1,39 +1,60 @@
-"""The page to browse the shop, made on the server. Without JavaScript it works too: "More" is then another page."""
+"""The pages, made on the server. All of them work without JavaScript: "More" then leads to another page."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Final
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Cookie, Depends, Form, Request, Response
+from fastapi import APIRouter, Cookie, Depends, Form, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.templating import Jinja2Templates
 from pydantic import BaseModel, Field
 
-from dynamap_async import Parts, Session
+from dynamap_async import Parts
 from dynamap_async.errors import VersionConflictError
 from dynamap_async.integrations.fastapi import OpenSession
-from shop.models import Category, Order, Price, Product
-from shop.orders import Basket, UnavailableError, place_order
+from shop.baskets import put_in_basket, read_basket
+from shop.models import Category, Order, Product
+from shop.money import Money, Price, plain, shown
+from shop.orders import NewOrder, UnavailableError, find_order, place_order
 
-router = APIRouter(include_in_schema=False)
-templates = Jinja2Templates(Path(__file__).with_name("templates"))
-
-
-async def signed_in(customer: Annotated[str, Cookie()] = "ada") -> str:
-    """Return who is shopping. This stands where your own sign-in would be."""
-    return customer
-
-
-CustomerId = Annotated[str, Depends(signed_in)]
+router = APIRouter()
+templates = Jinja2Templates(
+    Path(__file__).with_name("templates"), context_processors=[lambda _: {"categories": list(Category)}]
+)
+templates.env.filters |= {"plain": plain, "money": shown}
 ON_A_PAGE: Final = 6
 
 
+class Visitor:
+    """Who asks for a page. The cookie stands where your own sign-in would be."""
+
+    def __init__(self, request: Request, session: OpenSession, customer: Annotated[str, Cookie()] = "ada") -> None:
+        self.customer_id = customer
+        self.session = session
+        self._request = request
+
+    def page(self, template: str, *, refusal: str | None = None, **context: object) -> Response:
+        """Render a page; with a refusal, as the answer 409."""
+        context |= {"customer_id": self.customer_id, "refusal": refusal}
+        return templates.TemplateResponse(self._request, template, context, status_code=409 if refusal else 200)
+
+
+Asking = Annotated[Visitor, Depends()]
+
+
+class Choice(BaseModel):
+    """The form that puts a product into the basket, changes how many it holds, or with 0 takes them out."""
+
+    product_id: str
+    count: int = Field(ge=0, le=99)
+
+
 class Purchase(BaseModel):
-    """The form of the button that buys. Its order id makes a second click harmless."""
+    """The form that orders what is in the basket: the order's id makes a second click harmless."""
 
     order_id: UUID
-    product_id: str
-    count: int = Field(ge=1, le=99)
+    total: Money
 
 
 class Repricing(BaseModel):
@@ -45,74 +66,83 @@ class Repricing(BaseModel):
 
 
 @router.get("/")
-async def browse(
-    request: Request,
-    session: OpenSession,
-    customer_id: CustomerId,
-    category: Category = Category.TEA,
-    after: str | None = None,
-) -> Response:
+async def browse(visitor: Asking, category: Category = Category.TEA, after: str | None = None) -> Response:
     """Show a category, and what the customer has ordered."""
-    return await show(request, session, customer_id, category, after=after)
-
-
-@router.post("/buy")
-async def buy(
-    request: Request,
-    session: OpenSession,
-    customer_id: CustomerId,
-    purchase: Annotated[Purchase, Form()],
-    category: Category = Category.TEA,
-) -> Response:
-    """Order one product, and return to the page."""
-    basket = Basket(order_id=purchase.order_id, customer_id=customer_id, counts={purchase.product_id: purchase.count})
-    try:
-        await place_order(session, basket)
-    except UnavailableError as error:
-        return await show(request, session, customer_id, category, refusal=f"{error}.")
-    return RedirectResponse(f"/?category={category}", status_code=303)
+    return await category_page(visitor, category, after=after)
 
 
 @router.post("/price")
-async def reprice(
-    request: Request,
-    session: OpenSession,
-    customer_id: CustomerId,
-    change: Annotated[Repricing, Form()],
-    category: Category = Category.TEA,
-) -> Response:
-    """Change a price, and return to the page."""
-    key = Parts(product_id=change.product_id)
+async def reprice(visitor: Asking, change: Annotated[Repricing, Form()], category: Category = Category.TEA) -> Response:
+    """Change a price, and return to the category."""
+    update = visitor.session.update(Product, Parts(product_id=change.product_id)).set(Product.price, change.price)
     try:
-        await session.update(Product, key).set(Product.price, change.price).expect_version(change.version)
+        await update.expect_version(change.version)
     except VersionConflictError:
         refusal = "Somebody else changed this product meanwhile. This is how it is now; look, and try again."
-        return await show(request, session, customer_id, category, refusal=refusal)
+        return await category_page(visitor, category, refusal=refusal)
     return RedirectResponse(f"/?category={category}", status_code=303)
 
 
-async def show(
-    request: Request,
-    session: Session,
-    customer_id: str,
-    category: Category,
-    *,
-    after: str | None = None,
-    refusal: str | None = None,
+@router.get("/basket")
+async def basket(visitor: Asking) -> Response:
+    """Show the basket."""
+    return await basket_page(visitor)
+
+
+@router.post("/basket")
+async def choose(visitor: Asking, choice: Annotated[Choice, Form()]) -> Response:
+    """Change the basket, and show it. A second click changes nothing more."""
+    await put_in_basket(visitor.session, visitor.customer_id, choice.product_id, choice.count)
+    return RedirectResponse("/basket", status_code=303)
+
+
+@router.post("/orders")
+async def order(visitor: Asking, purchase: Annotated[Purchase, Form()]) -> Response:
+    """Order what is in the basket, and show the order."""
+    lines = await read_basket(visitor.session, visitor.customer_id)
+    if lines:  # otherwise the first click has emptied it
+        counts = {line.product_id: line.count for line in lines}
+        wanted = NewOrder(
+            order_id=purchase.order_id, customer_id=visitor.customer_id, counts=counts, total=purchase.total
+        )
+        try:
+            await place_order(visitor.session, wanted, basket=lines)
+        except UnavailableError as error:
+            return await basket_page(visitor, refusal=f"{error}. Nothing was ordered.")
+    return RedirectResponse(f"/orders/{purchase.order_id}", status_code=303)
+
+
+@router.get("/orders/{order_id}")
+async def read_order(visitor: Asking, order_id: UUID) -> Response:
+    """Show an order of the customer."""
+    session, customer_id = visitor.session, visitor.customer_id
+    found, lines = await session.gather(find_order(session, order_id), read_basket(session, customer_id))
+    if found is None or found.order.customer_id != customer_id:
+        raise HTTPException(404, "You have no such order.")
+    products = await session.get_many(Product, [Parts(product_id=line.product_id) for line in found.lines])
+    ordered = list(zip(found.lines, products, strict=True))
+    return visitor.page("order.html", basket=lines, order=found.order, ordered=ordered)
+
+
+async def category_page(
+    visitor: Visitor, category: Category, *, after: str | None = None, refusal: str | None = None
 ) -> Response:
-    """Render the page; with a refusal, as the answer 409."""
-    products, orders = await session.gather(
+    """Render a category, and the customer's latest orders."""
+    session, customer_id = visitor.session, visitor.customer_id
+    products, orders, lines = await session.gather(
         session.query(Product).where(Product.category == category).page(size=ON_A_PAGE, after=after),
         session.query(Order).where(Order.customer_id == customer_id).descending().limit(5),
+        read_basket(session, customer_id),
     )
-    context = {
-        "categories": list(Category),
-        "category": category,
-        "customer_id": customer_id,
-        "products": products.items,
-        "after": products.cursor,
-        "orders": orders,
-        "new_order_id": uuid4,
-        "refusal": refusal,
-    }
-    return templates.TemplateResponse(request, "shop.html", context, status_code=409 if refusal else 200)
+    return visitor.page(
+        "category.html", refusal=refusal, basket=lines, category=category, products=products, orders=orders
+    )
+
+
+async def basket_page(visitor: Visitor, *, refusal: str | None = None) -> Response:
+    """Render the basket, at the prices of this moment."""
+    lines = await read_basket(visitor.session, visitor.customer_id)
+    products = await visitor.session.get_many(Product, [Parts(product_id=line.product_id) for line in lines])
+    chosen = list(zip(lines, products, strict=True))
+    total = sum((product.price * line.count for line, product in chosen if product), start=Decimal(0))
+    return visitor.page("basket.html", refusal=refusal, basket=lines, chosen=chosen, total=total, order_id=uuid4())

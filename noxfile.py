@@ -203,6 +203,13 @@ def build(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", *map(str, Path(folder).glob("dynamap_async-*")))
 
 
+@nox.session
+def site(session: nox.Session) -> None:
+    """The documentation builds as a site: no dead link or anchor, and no public name without its entry."""
+    session.install(f"{built_wheel(session)}[cli]", *group("site"))
+    session.run("python", "docs/site/build.py", env={"PYTHONSAFEPATH": "1"})
+
+
 @nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """The examples and links of the documentation work; `tests` checks them too, this is the quick way."""

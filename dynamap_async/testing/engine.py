@@ -1,13 +1,18 @@
 """What all local engines have in common: a life inside ``with``, an endpoint, and sessions aimed at it."""
 
+import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 from urllib.request import getproxies
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.models import Model, Table
 from dynamap_async.session import Session
+from dynamap_async.testing.ports import checked_port
 from dynamap_async.testing.probe import HOST
 
 REGION = "eu-west-1"
@@ -29,12 +34,28 @@ def local_settings(endpoint_url: str) -> dict[str, Any]:
 
 
 class Engine(ABC):
-    """A DynamoDB on this machine that runs between entering and leaving a ``with`` block.
+    """A DynamoDB on this machine that runs between entering and leaving a ``with`` or ``async with`` block.
 
-    The block is synchronous, so that engines fit into fixtures of any scope; nothing here needs an event loop.
+    ``with`` needs no event loop, and fits into fixtures of any scope. ``async with`` starts and ends the engine in a
+    thread, so that the event loop goes on.
+
+    Args:
+        models: models with a table, or tables, that are created when the block is entered, under their own names.
+        port: the port of the loopback address to listen on; 0 takes one that is free.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, models: Iterable[type[Model] | Table] = (), port: int = 0) -> None:
+        """Describe the engine; it is started when it is entered.
+
+        Args:
+            models: models whose tables are there when the block begins.
+            port: the port to listen on, from 1 to 65535, or 0.
+
+        Raises:
+            ConfigurationError: the port is none.
+        """
+        self._models = tuple(models)
+        self._wanted_port = checked_port(port)
         self._endpoint_url: str | None = None
 
     @property
@@ -58,7 +79,7 @@ class Engine(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Forget all tables.
+        """Forget all tables, those of ``models`` too.
 
         Raises:
             ConfigurationError: the engine is not running.
@@ -77,17 +98,65 @@ class Engine(ABC):
         return ConfigurationError(f"the {name} is not running: use it as a context manager, `with ... as engine:`")
 
     def __enter__(self) -> Self:
+        """Start the engine, and create the tables of its models.
+
+        Raises:
+            ConfigurationError: it is running already, its port is taken, or it did not start.
+        """
         if self._endpoint_url is not None:
             raise ConfigurationError(f"this {type(self).__name__} is running already: enter each engine once at a time")
         try:
             self._endpoint_url = f"http://{HOST}:{self._start()}"
+            if self._models:
+                with ThreadPoolExecutor(1) as thread:  # in this one an event loop may be running
+                    thread.submit(asyncio.run, self._create_tables()).result()
         except BaseException:
-            self._stop()
+            self._end()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._end()
+
+    async def __aenter__(self) -> Self:
+        """Start the engine in a thread, and create the tables of its models.
+
+        Raises:
+            ConfigurationError: as for ``with``.
+        """
+        entering = asyncio.get_running_loop().run_in_executor(None, self.__enter__)
+        try:
+            await _ended(entering)
+        except asyncio.CancelledError:
+            if entering.exception() is None:
+                self._end()
+            raise
+        return entering.result()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await _ended(asyncio.get_running_loop().run_in_executor(None, self._end))
+
+    def _end(self) -> None:
         self._endpoint_url = None
         self._stop()
+
+    async def _create_tables(self) -> None:
+        async with self.session() as session:
+            await session.tables.create(*self._models)
+
+
+async def _ended(call: asyncio.Future[Any]) -> None:
+    """Wait until a call in a thread has ended. A task that is cancelled waits too, since no thread can be ended."""
+    cancelled: asyncio.CancelledError | None = None
+    while not call.done():
+        try:
+            await asyncio.wait([call])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    call.result()

@@ -1,18 +1,21 @@
 """The embedded engine: moto, served from a thread of this process. Needs the ``local`` extra."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.models import Model, Table
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.moto_server import MotoServer, require_moto
+from dynamap_async.testing.ports import listen
 from dynamap_async.testing.probe import answers
 
 
 class LocalEngine(Engine):
     """An in-memory DynamoDB inside this process, for tests and trials: moto behind a real socket.
 
-    Engines of one process do not see each other's tables. Tables live until ``reset()`` or the end of the ``with``.
+    Engines of one process do not see each other's tables. Tables live until ``reset()`` or the end of the block. All
+    regions and accounts of AWS share one set of them.
 
     It is not DynamoDB. What it does not do, and a test must therefore not rely on:
 
@@ -29,10 +32,12 @@ class LocalEngine(Engine):
     - keep-alive: every response closes its connection.
 
     Args:
+        models: models with a table, or tables, that are created when the engine is entered, under their own names.
+        port: the port of the loopback address to listen on; 0 takes one that is free.
         start_timeout_seconds: how long starting may take.
 
     Raises:
-        ConfigurationError: the ``local`` extra is not installed.
+        ConfigurationError: the ``local`` extra is not installed, or the port is none.
 
     Example:
         >>> with LocalEngine() as engine:
@@ -40,14 +45,18 @@ class LocalEngine(Engine):
         True
     """
 
-    def __init__(self, *, start_timeout_seconds: float = 30.0) -> None:
+    def __init__(
+        self, *, models: Iterable[type[Model] | Table] = (), port: int = 0, start_timeout_seconds: float = 30.0
+    ) -> None:
         """Describe the engine; it is started when it is entered.
 
         Args:
+            models: models whose tables are there when the block begins.
+            port: the port to listen on, from 1 to 65535, or 0.
             start_timeout_seconds: how long the engine may take to answer for the first time.
         """
         require_moto()
-        super().__init__()
+        super().__init__(models=models, port=port)
         self._start_timeout_seconds = start_timeout_seconds
         self._server: MotoServer | None = None
 
@@ -85,7 +94,8 @@ class LocalEngine(Engine):
 
     def _start(self) -> int:
         # moto keeps its tables per process and account: an account of its own keeps this engine apart from others.
-        server = MotoServer(account_id=f"{secrets.randbelow(10**12):012}")
+        with listen(self._wanted_port) as listening:
+            server = MotoServer(account_id=f"{secrets.randbelow(10**12):012}", listening=listening)
         self._server = server
         if not answers(server.port, timeout_seconds=self._start_timeout_seconds):
             raise ConfigurationError(

@@ -4,6 +4,8 @@ Both are imported when a server is made, so that importing this package costs no
 """
 
 import importlib.util
+import re
+import socket
 import threading
 from collections.abc import Callable, Collection, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 _NEEDED = ("moto", "flask", "flask_cors", "werkzeug")
 _SERVED = frozenset({"dynamodb", "dynamodbstreams"})
+_REGION_OF_SIGNATURE = re.compile(r"(?<=/)[^/,]+(?=/\w+/aws4_request)")
+_REGION = "eu-west-1"
 _CLIENT_TIMEOUT_SECONDS = 5.0
 _SHUTDOWN_POLL_SECONDS = 0.02
 
@@ -57,6 +61,7 @@ class MotoServer:
 
     Args:
         account_id: the AWS account, 12 digits, in which all of this server's tables are kept.
+        listening: a socket that listens; the server keeps one of its own to the same port.
 
     Raises:
         ConfigurationError: moto cannot read AWS's settings of this machine.
@@ -64,12 +69,12 @@ class MotoServer:
 
     port: int
 
-    def __init__(self, *, account_id: str) -> None:
+    def __init__(self, *, account_id: str, listening: socket.socket) -> None:
         self._backend = _backend(account_id)
         # Each connection has its own thread, but moto reads, checks and writes an item without a lock of its own: two
         # writes of one item would both find the version that they expect.
         self._turn = threading.Lock()
-        self._server, self.port = _listen(account_id, self._turn)
+        self._server, self.port = _server(account_id, self._turn, listening)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_SHUTDOWN_POLL_SECONDS,), name="dynamap-local-engine", daemon=True
         )
@@ -118,7 +123,7 @@ def _backend(account_id: str) -> _Backend:
     return backend
 
 
-def _listen(account_id: str, turn: threading.Lock) -> tuple[_Stoppable, int]:
+def _server(account_id: str, turn: threading.Lock, listening: socket.socket) -> tuple[_Stoppable, int]:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import ThreadedWSGIServer
 
@@ -144,7 +149,8 @@ def _listen(account_id: str, turn: threading.Lock) -> tuple[_Stoppable, int]:
             return host if host in _SERVED else super().get_backend_for_host(host)
 
     application = _in_account(account_id, Dispatcher(create_backend_app), turn)
-    server = JoiningServer(HOST, 0, application, handler=SilentHandler)
+    # werkzeug ends the process where it cannot listen itself.
+    server = JoiningServer(HOST, 0, application, handler=SilentHandler, fd=listening.fileno())
     return server, server.port
 
 
@@ -153,6 +159,9 @@ def _in_account(
 ) -> "Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]]":
     def call(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = account_id
+        # moto keeps tables by region, and whoever makes them need not know which one an application names.
+        if "HTTP_AUTHORIZATION" in environ:
+            environ["HTTP_AUTHORIZATION"] = _REGION_OF_SIGNATURE.sub(_REGION, environ["HTTP_AUTHORIZATION"], count=1)
         with turn:
             return list(application(environ, start_response))
 

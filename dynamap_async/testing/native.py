@@ -4,11 +4,14 @@ import os
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from time import monotonic
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.models import Model, Table
 from dynamap_async.testing.engine import Engine
+from dynamap_async.testing.ports import listen
 from dynamap_async.testing.probe import HOST, answers
 
 _START_ATTEMPTS = 5
@@ -17,7 +20,7 @@ _PROBE_SECONDS = 0.25
 
 
 class NativeEngine(Engine):
-    """An in-memory DynamoDB in a child process: the executable of dynoxide, on a free port of the loopback address.
+    """An in-memory DynamoDB in a child process: the executable of dynoxide, on a port of the loopback address.
 
     Faster and stricter than ``LocalEngine``; its capacity figures follow the service's rules. It is not DynamoDB
     either: nothing is throttled, nothing expires, all regions and accounts share one set of tables, queries on indexes
@@ -25,20 +28,31 @@ class NativeEngine(Engine):
 
     Args:
         executable: path of the ``dynoxide`` program.
+        models: models with a table, or tables, that are created when the engine is entered, under their own names.
+        port: the port of the loopback address to listen on; 0 takes one that is free.
         start_timeout_seconds: how long starting may take.
 
     Raises:
-        ConfigurationError: there is no program at that path.
+        ConfigurationError: there is no program at that path, or the port is none.
     """
 
-    def __init__(self, executable: str | os.PathLike[str], *, start_timeout_seconds: float = 10.0) -> None:
+    def __init__(
+        self,
+        executable: str | os.PathLike[str],
+        *,
+        models: Iterable[type[Model] | Table] = (),
+        port: int = 0,
+        start_timeout_seconds: float = 10.0,
+    ) -> None:
         """Describe the engine; it is started when it is entered.
 
         Args:
             executable: the path of dynoxide.
+            models: models whose tables are there when the block begins.
+            port: the port to listen on, from 1 to 65535, or 0.
             start_timeout_seconds: how long the engine may take to answer for the first time.
         """
-        super().__init__()
+        super().__init__(models=models, port=port)
         self._executable = Path(executable)
         if not os.access(self._executable, os.X_OK) or self._executable.is_dir():
             raise ConfigurationError(f"{self._executable}: no native engine there; name an executable file of dynoxide")
@@ -54,6 +68,11 @@ class NativeEngine(Engine):
         self._launch(self._port)
 
     def _start(self) -> int:
+        if self._wanted_port:
+            listen(self._wanted_port).close()  # says who is to blame where it is taken
+            self._launch(self._wanted_port)
+            self._port = self._wanted_port
+            return self._port
         # Between finding a free port and listening on it another program may take it: then the engine exits at once.
         attempts = _START_ATTEMPTS
         while True:

@@ -42,6 +42,16 @@ class Endpoint:
         return urlsplit(self.url).hostname or ""
 
     @property
+    def is_loopback(self) -> bool:
+        """Whether only programs of this machine are reached there, such as a local engine."""
+        if self.name == "localhost":
+            return True
+        try:
+            return ip_address(self.name).is_loopback
+        except ValueError:  # another name
+            return False
+
+    @property
     def port(self) -> int:
         """The port of the host."""
         return urlsplit(self.url).port or _DEFAULT_PORTS["https" if self.encrypted else "http"]

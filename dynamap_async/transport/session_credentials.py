@@ -23,11 +23,13 @@ class SessionCredentials:
 
     Args:
         session: the AioSession.
+        otherwise: the credentials to use where the session finds none, instead of an error.
     """
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, *, otherwise: Credentials | None = None) -> None:
         self.fixed: Credentials | None = None
         self._session = session
+        self._otherwise = otherwise
         self._asking: OneForAll[Credentials] = OneForAll()
         self._renewing: OneForAll[bool] = OneForAll()
         self._frozen: Any = None
@@ -42,7 +44,8 @@ class SessionCredentials:
         Those who ask at the same time, and have to wait, ask the provider once.
 
         Raises:
-            ConfigurationError: there are none, they could not be refreshed, or cannot be sent.
+            ConfigurationError: there are none, nor any to use otherwise, they could not be refreshed, or cannot be
+                sent.
         """
         if self._asking.under_way and not self._must_wait():
             return await self._asked()  # they are being refreshed ahead of time: those at hand are good until then
@@ -65,7 +68,10 @@ class SessionCredentials:
             # Credentials come from files, programs, HTTP services and users' own functions, each with its own errors.
             raise ConfigurationError(f"AWS credentials could not be read or refreshed: {error}") from error
         if frozen is None:
-            raise ConfigurationError(_MISSING)
+            if self._otherwise is None:
+                raise ConfigurationError(_MISSING)
+            self.fixed = self._otherwise
+            return self.fixed
         if self._current is None or frozen != self._frozen:
             found = Credentials(
                 access_key_id=frozen.access_key, secret_access_key=frozen.secret_key, session_token=frozen.token

@@ -10,6 +10,7 @@ import threading
 import urllib.request
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,8 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey
-from dynamap_async.errors import ConfigurationError
+from dynamap_async import Attr, Model, PartitionKey, Session
+from dynamap_async.errors import ConfigurationError, OperationError
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine
 
 OPEN_FILES = Path("/dev/fd")
@@ -31,12 +32,19 @@ class Note(Model, table="notes"):
 
 
 @pytest.fixture(params=["moto", "native"])
-def make_engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
+def make_engine(request: pytest.FixtureRequest) -> Callable[..., Engine]:
     """Return a function that makes an engine which only this test uses."""
     if request.param == "moto":
         return LocalEngine
-    executable = request.getfixturevalue("native_executable")
-    return lambda: NativeEngine(executable)
+    return partial(NativeEngine, request.getfixturevalue("native_executable"))
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @pytest.fixture
@@ -287,7 +295,7 @@ def test_the_embedded_engine_says_at_once_that_the_aws_profile_is_unknown() -> N
 
 
 def test_a_session_of_an_engine_goes_past_the_proxy_of_the_environment(
-    make_engine: Callable[[], Engine], monkeypatch: pytest.MonkeyPatch
+    make_engine: Callable[..., Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
 
@@ -297,3 +305,125 @@ def test_a_session_of_an_engine_goes_past_the_proxy_of_the_environment(
 
     with make_engine() as engine:
         assert asyncio.run(exists()) is False
+
+
+def test_engine_listens_on_the_port_that_it_is_given_and_again_at_once(make_engine, free_port):
+    for _ in range(2):
+        with make_engine(port=free_port) as engine:
+            assert engine.endpoint_url == f"http://127.0.0.1:{free_port}"
+            assert table_names(engine) == []
+
+
+def test_port_that_is_taken_is_named_with_the_remedy_and_left_alone(make_engine, processes):
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"port {port} .* is taken .* or 0 for a free one"):
+            make_engine(port=port).__enter__()
+        assert processes == []
+        assert is_listening(f"http://127.0.0.1:{port}")
+
+
+def test_engine_on_the_port_of_another_engine_is_refused(make_engine):
+    with make_engine() as first:
+        port = urlsplit(first.endpoint_url).port
+        with pytest.raises(ConfigurationError, match="is taken"), make_engine(port=port):
+            pass
+        assert table_names(first) == []
+
+
+@pytest.mark.parametrize("port", [-1, 65536, "8000", True, 1.5, None])
+def test_what_is_no_port_is_refused_at_once(make_engine, port):
+    with pytest.raises(ConfigurationError, match="is no port"):
+        make_engine(port=port)
+
+
+def test_tables_of_the_models_are_there_when_the_block_begins(make_engine):
+    with make_engine(models=[Note]) as engine:
+        assert table_names(engine) == ["notes"]
+        engine.reset()
+        assert table_names(engine) == []
+
+
+@pytest.mark.asyncio
+async def test_tables_of_the_models_are_there_inside_a_running_event_loop_too(make_engine):
+    with make_engine(models=[Note]) as engine:
+        async with engine.session() as session:
+            await session.put(Note(id="1", text="hi"))
+
+
+def test_tables_that_cannot_be_made_end_the_engine(make_engine, free_port):
+    with pytest.raises(OperationError), make_engine(models=[Engine], port=free_port):
+        pass
+    assert not is_listening(f"http://127.0.0.1:{free_port}")
+
+
+@pytest.mark.asyncio
+async def test_engine_in_an_async_block_starts_and_ends_beside_the_event_loop(make_engine, processes):
+    async with make_engine(models=[Note]) as engine, engine.session() as session:
+        endpoint_url = engine.endpoint_url
+        await session.put(Note(id="1", text="hi"))
+        assert await session.get(Note, "1") == Note(id="1", text="hi")
+    assert not is_listening(endpoint_url)
+    assert all(process.returncode is not None for process in processes)
+
+
+@pytest.mark.asyncio
+async def test_error_inside_an_async_block_ends_the_engine_too(make_engine):
+    endpoint_urls: list[str] = []
+    with pytest.raises(ZeroDivisionError):
+        async with make_engine() as engine:
+            endpoint_urls.append(engine.endpoint_url)
+            raise ZeroDivisionError
+    assert not is_listening(*endpoint_urls)
+
+
+@pytest.mark.asyncio
+async def test_engine_that_cannot_start_says_so_in_an_async_block(make_engine):
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        with pytest.raises(ConfigurationError, match="is taken"):
+            async with make_engine(port=taken.getsockname()[1]):
+                pass
+
+
+@pytest.mark.asyncio
+async def test_task_that_is_cancelled_while_the_engine_starts_or_ends_leaves_nothing_running(make_engine, free_port):
+    async def enter() -> None:
+        async with make_engine(port=free_port):
+            entered.set()
+
+    entered = asyncio.Event()
+    starting = asyncio.create_task(enter())
+    await asyncio.sleep(0)
+    starting.cancel()
+    await asyncio.wait([starting])
+    assert starting.cancelled()
+    assert not entered.is_set()
+    assert not is_listening(f"http://127.0.0.1:{free_port}")
+    ending = asyncio.create_task(enter())
+    await entered.wait()
+    ending.cancel()
+    await asyncio.wait([ending])
+    assert not is_listening(f"http://127.0.0.1:{free_port}")
+
+
+@pytest.mark.asyncio
+async def test_all_regions_share_the_tables_of_an_engine(make_engine):
+    with make_engine(models=[Note]) as engine:
+        async with engine.session(region="us-east-1") as session:
+            await session.put(Note(id="1", text="hi"))
+        async with engine.session(region="ap-southeast-2") as session:
+            assert (await session.get(Note, "1")).text == "hi"
+
+
+@pytest.mark.asyncio
+async def test_a_session_of_a_local_endpoint_needs_no_credentials(make_engine, monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with make_engine(models=[Note]) as engine:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.endpoint_url)
+        async with Session(region="eu-west-1") as session:
+            await session.put(Note(id="1", text="hi"))
+            assert (await session.get(Note, "1")).text == "hi"

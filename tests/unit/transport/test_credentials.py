@@ -7,9 +7,12 @@ from aiobotocore.credentials import AioRefreshableCredentials
 
 from dynamap_async.config import Credentials
 from dynamap_async.errors import ConfigurationError, CredentialsRejectedError
-from dynamap_async.transport import AioSession
+from dynamap_async.transport import AioSession, Connection
 from dynamap_async.transport.credentials import FixedCredentials
+from dynamap_async.transport.endpoint import to_endpoint
+from dynamap_async.transport.http import credential_source
 from dynamap_async.transport.session_credentials import SessionCredentials
+from dynamap_async.transport.settings import ConnectionSettings
 
 EXPIRED = orjson.dumps({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": "expired"})
 
@@ -77,6 +80,45 @@ async def test_credentials_that_were_read_with_their_line_break_are_refused(monk
 async def test_missing_credentials_name_the_remedies():
     with pytest.raises(ConfigurationError, match="credentials=Credentials"):
         await SessionCredentials(AioSession()).current()
+
+
+@pytest.mark.asyncio
+async def test_credentials_that_are_given_for_want_of_others_are_those_of_every_request():
+    anybody = Credentials(access_key_id="local", secret_access_key="local")
+    source = SessionCredentials(AioSession(), otherwise=anybody)
+    assert source.fixed is None
+    assert await source.current() == anybody
+    assert source.fixed == anybody
+
+
+@pytest.mark.asyncio
+async def test_credentials_that_are_found_come_before_those_for_want_of_others(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDENV")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    anybody = Credentials(access_key_id="local", secret_access_key="local")
+    source = SessionCredentials(AioSession(), otherwise=anybody)
+    assert (await source.current()).access_key_id == "AKIDENV"
+    assert source.fixed is None
+
+
+@pytest.mark.parametrize(
+    ("url", "given"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost:8000", True),
+        ("http://[::1]:8000", True),
+        ("https://127.0.0.2", True),
+        ("http://dynamodb:8000", False),
+        ("http://localhost.example.com", False),
+        ("http://10.0.0.1:8000", False),
+        ("https://dynamodb.eu-west-1.amazonaws.com", False),
+    ],
+)
+def test_only_an_engine_of_this_machine_is_asked_without_credentials(url, given):
+    settings = ConnectionSettings(endpoint=to_endpoint(url, "eu-west-1"), session=AioSession())
+    source = credential_source(Connection(), settings)
+    assert isinstance(source, SessionCredentials)
+    assert (source._otherwise is not None) is given
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,37 @@
+"""Ports of the loopback address, where engines listen."""
+
+import errno
+import socket
+
+from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing.probe import HOST
+
+_LAST_PORT = 65535
+
+
+def checked_port(port: object) -> int:
+    """Return a port as it is; 0 stands for any that is free.
+
+    Raises:
+        ConfigurationError: it is no port.
+    """
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST_PORT:
+        raise ConfigurationError(f"port={port!r} is no port: write a number up to {_LAST_PORT}, or 0 for a free one")
+    return port
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on the port, or on a free one for 0.
+
+    Raises:
+        ConfigurationError: another program listens there, or this one may not.
+    """
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigurationError(
+                f"port {port} of {HOST} is taken by another program: end that one, or choose another port, or 0 for a "
+                "free one"
+            ) from error
+        raise ConfigurationError(f"port {port} of {HOST} cannot be used: {error.strerror}") from error

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import GenericAlias
 from typing import Any, TypeAlias
 
-from pydantic import ConfigDict, create_model
+from pydantic import ConfigDict, ValidationError, create_model
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, definition_of
@@ -46,12 +46,14 @@ async def seed(session: Session, *seeds: Seed) -> list[Model]:
 def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
     """Return the items that a JSON file, or a JSON text, holds: ``{"Account": [{"owner": "ada"}], "Tweet": []}``.
 
+    A file that ends in ``.jsonl`` holds one item a line: ``{"Account": {"owner": "ada"}}``.
+
     Args:
         source: a text is JSON, a ``Path`` is a file.
         models: the models whose names may stand there. The items are validated by Pydantic as JSON is.
 
     Raises:
-        ConfigurationError: two of the models have the same name.
+        ConfigurationError: two of the models have the same name, or a line of a ``.jsonl`` file is wrong, and which.
         ValidationError: Pydantic's; the JSON is malformed, names another model, or an item is wrong, and which.
 
     Example:
@@ -61,12 +63,28 @@ def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
     names = [model.__name__ for model in models]
     if len(set(names)) < len(names):
         raise ConfigurationError(f"{', '.join(names)}: models of the same name cannot be told apart in JSON")
+    if isinstance(source, Path) and source.suffix == ".jsonl":
+        return _read_lines(source, models)
     # GenericAlias is what list[...] makes; a type checker wants a type known to it in there.
     fields: dict[str, Any] = {model.__name__: (GenericAlias(list, model), []) for model in models}
     title = source.name if isinstance(source, Path) else "JSON"
     file = create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
     read = file.model_validate_json(source.read_bytes() if isinstance(source, Path) else source)
     return [item for name in names for item in getattr(read, name)]
+
+
+def _read_lines(file: Path, models: Iterable[type[Model]]) -> list[Model]:
+    fields: dict[str, Any] = {model.__name__: (model | None, None) for model in models}
+    one = create_model("item", __config__=ConfigDict(extra="forbid"), **fields)
+    items: list[Model] = []
+    for number, line in enumerate(file.read_text("utf-8").split("\n"), 1):
+        if line.strip():
+            try:
+                read = one.model_validate_json(line)
+            except ValidationError as error:
+                raise ConfigurationError(f"{file.name}, line {number}: {error}") from error
+            items += [item for name in fields if (item := getattr(read, name)) is not None]
+    return items
 
 
 def items_of(seed: Seed) -> list[Model]:

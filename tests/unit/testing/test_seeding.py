@@ -41,6 +41,30 @@ def test_json_is_read_from_a_file(tmp_path):
     assert read_items(file, Account) == [Account(owner="ada")]
 
 
+def test_lines_of_json_hold_an_item_each_in_their_order(tmp_path):
+    file = tmp_path / "seed.jsonl"
+    lines = [
+        '{"Account": {"owner": "ada\u2028lovelace", "balance": 0.1}}',
+        '{"Visit": {"visitor": "ada", "at": "2026-01-01T00:00:00Z"}}',
+        "",
+        '{"Account": {"owner": "bob"}}',
+    ]
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    assert read_items(file, Account, Visit) == [
+        Account(owner="ada\u2028lovelace", balance=Decimal("0.1")),
+        Visit(visitor="ada", at=datetime(2026, 1, 1, tzinfo=UTC)),
+        Account(owner="bob"),
+    ]
+
+
+@pytest.mark.parametrize("line", ['{"Acount": {}}', '{"Account": {"balance": 1}}', "{", '["Account"]'])
+def test_line_of_json_that_is_wrong_is_named_by_its_number(tmp_path, line):
+    file = tmp_path / "seed.jsonl"
+    file.write_text('{"Account": {"owner": "ada"}}\n\n' + line, "utf-8")
+    with pytest.raises(ConfigurationError, match="seed.jsonl, line 3: "):
+        read_items(file, Account)
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

@@ -40,7 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("dynamap", "DynamoDB for tests (dynamap_async)").addoption(
         "--dynamap-engine",
         metavar="moto|native|URL",
-        help=f"the engine behind dynamap_session; otherwise the environment variable {ENGINE}, otherwise moto",
+        help=f"the engine behind dynamap_session; otherwise the environment variable {ENGINE}, otherwise the native "
+        "engine where it is installed, else moto",
     )
 
 
@@ -62,12 +63,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 @pytest.fixture(scope="session")
 def dynamodb_endpoint(pytestconfig: pytest.Config) -> Iterator[str]:
     """The URL of the engine that --dynamap-engine names, started once for each process. Override it with yours."""
-    from dynamap_async.testing.choice import chosen_engine
+    from dynamap_async.testing.choice import chosen_engine, find_engine
 
     chosen: str | None = pytestconfig.getoption("--dynamap-engine")
-    choice = chosen or os.environ.get(ENGINE) or "moto"
-    engine = chosen_engine(choice)
+    choice = chosen or os.environ.get(ENGINE)
+    engine = chosen_engine(choice) if choice else find_engine()
     if engine is None:
+        assert choice is not None  # noqa: S101 - a URL was chosen
         yield choice
         return
     with engine:

@@ -9,6 +9,7 @@ import typer
 import dynamap_async
 from dynamap_async.cli.capacity.command import capacity
 from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
+from dynamap_async.cli.engine_install import engine as engine_commands
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
 from dynamap_async.cli.what_holds import config
@@ -78,6 +79,7 @@ def demo(
 
 app.command()(config)
 app.command()(capacity)
+app.add_typer(engine_commands)
 app.add_typer(generate)
 app.command("check-items")(check_items)
 

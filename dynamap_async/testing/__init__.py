@@ -6,6 +6,7 @@ made of it are in ``dynamap_async.pytest_plugin``, which pytest finds by itself.
 ``dynamap_async.testing.slow_tables``.
 """
 
+from dynamap_async.testing.choice import find_engine
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.local import LocalEngine
@@ -21,6 +22,7 @@ __all__ = [
     "NativeEngine",
     "RequestLog",
     "VirtualClockLoop",
+    "find_engine",
     "read_items",
     "seed",
 ]

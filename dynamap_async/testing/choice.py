@@ -1,18 +1,29 @@
-"""Which engine the tests of a run use: one that is started here, or one that runs already."""
+"""Which engine is used: one that is started here, or one that runs already."""
 
-import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import Final
 from urllib.parse import urlsplit
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.models import Model, Table
 from dynamap_async.testing.engine import Engine
 from dynamap_async.testing.local import LocalEngine
 from dynamap_async.testing.native import NativeEngine
+from dynamap_async.testing.native_program import find_program
 
-NATIVE_EXECUTABLE: Final = "DYNAMAP_NATIVE_ENGINE"
-"""The environment variable with the path of the native engine's program."""
+
+def find_engine(*, models: Iterable[type[Model] | Table] = (), port: int = 0) -> Engine:
+    """Return the native engine where its program is installed here, and otherwise the embedded one; it does not run.
+
+    Args:
+        models: models with a table, or tables, that are created when the engine is entered, under their own names.
+        port: the port of the loopback address to listen on; 0 takes one that is free.
+
+    Raises:
+        ConfigurationError: neither is installed, or the port is none.
+    """
+    program = find_program()
+    return LocalEngine(models=models, port=port) if program is None else NativeEngine(program, models=models, port=port)
 
 
 @contextmanager
@@ -20,11 +31,11 @@ def running_engine(choice: str) -> Generator[str]:
     """Run the chosen engine for as long as the ``with`` block lasts, and give its URL.
 
     Args:
-        choice: ``moto`` is a ``LocalEngine``, ``native`` a ``NativeEngine`` of the program that the environment
-            variable ``DYNAMAP_NATIVE_ENGINE`` names; a URL is an engine that runs already and is left as it is.
+        choice: ``moto`` is a ``LocalEngine``, ``native`` a ``NativeEngine``; a URL is an engine that runs already and
+            is left as it is.
 
     Raises:
-        ConfigurationError: it is none of these, the variable is not set, or the engine cannot be started.
+        ConfigurationError: it is none of these, its program or packages are not installed, or it cannot be started.
     """
     engine = chosen_engine(choice)
     if engine is None:
@@ -42,11 +53,8 @@ def chosen_engine(choice: str) -> Engine | None:
     """
     if choice == "moto":
         return LocalEngine()
-    if choice != "native":
-        if urlsplit(choice).scheme in ("http", "https") and urlsplit(choice).hostname:
-            return None
-        raise ConfigurationError(f"{choice!r} is not an engine: choose moto, native, or a URL such as http://host:8000")
-    executable = os.environ.get(NATIVE_EXECUTABLE)
-    if not executable:
-        raise ConfigurationError(f"the native engine needs its program: set {NATIVE_EXECUTABLE} to dynoxide's path")
-    return NativeEngine(executable)
+    if choice == "native":
+        return NativeEngine()
+    if urlsplit(choice).scheme in ("http", "https") and urlsplit(choice).hostname:
+        return None
+    raise ConfigurationError(f"{choice!r} is not an engine: choose moto, native, or a URL such as http://host:8000")

@@ -11,6 +11,7 @@ from time import monotonic
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, Table
 from dynamap_async.testing.engine import Engine
+from dynamap_async.testing.native_program import EXECUTABLE, find_program
 from dynamap_async.testing.ports import listen
 from dynamap_async.testing.probe import HOST, answers
 
@@ -27,18 +28,19 @@ class NativeEngine(Engine):
     with several attributes per key fail, and ``SET list[99]`` or removing two elements at once go wrong.
 
     Args:
-        executable: path of the ``dynoxide`` program.
+        executable: path of the ``dynoxide`` program; otherwise the one that ``DYNAMAP_NATIVE_ENGINE`` names, or that
+            ``dynamap engine install`` has installed.
         models: models with a table, or tables, that are created when the engine is entered, under their own names.
         port: the port of the loopback address to listen on; 0 takes one that is free.
         start_timeout_seconds: how long starting may take.
 
     Raises:
-        ConfigurationError: there is no program at that path, or the port is none.
+        ConfigurationError: there is no program at that path, or none is installed; or the port is none.
     """
 
     def __init__(
         self,
-        executable: str | os.PathLike[str],
+        executable: str | os.PathLike[str] | None = None,
         *,
         models: Iterable[type[Model] | Table] = (),
         port: int = 0,
@@ -47,13 +49,19 @@ class NativeEngine(Engine):
         """Describe the engine; it is started when it is entered.
 
         Args:
-            executable: the path of dynoxide.
+            executable: the path of dynoxide; None for the one that is installed.
             models: models whose tables are there when the block begins.
             port: the port to listen on, from 1 to 65535, or 0.
             start_timeout_seconds: how long the engine may take to answer for the first time.
         """
         super().__init__(models=models, port=port)
-        self._executable = Path(executable)
+        program = find_program() if executable is None else Path(executable)
+        if program is None:
+            raise ConfigurationError(
+                f"the native engine is not installed: run `dynamap engine install`, or set {EXECUTABLE} to the path of "
+                "dynoxide"
+            )
+        self._executable = program
         if not os.access(self._executable, os.X_OK) or self._executable.is_dir():
             raise ConfigurationError(f"{self._executable}: no native engine there; name an executable file of dynoxide")
         self._start_timeout_seconds = start_timeout_seconds

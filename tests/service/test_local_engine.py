@@ -370,19 +370,21 @@ async def test_engine_in_an_async_block_starts_and_ends_beside_the_event_loop(ma
 @pytest.mark.asyncio
 async def test_error_inside_an_async_block_ends_the_engine_too(make_engine):
     endpoint_urls: list[str] = []
-    with pytest.raises(ZeroDivisionError):
+
+    async def fail() -> None:
         async with make_engine() as engine:
             endpoint_urls.append(engine.endpoint_url)
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
     assert not is_listening(*endpoint_urls)
 
 
 @pytest.mark.asyncio
 async def test_engine_that_cannot_start_says_so_in_an_async_block(make_engine):
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        with pytest.raises(ConfigurationError, match="is taken"):
-            async with make_engine(port=taken.getsockname()[1]):
-                pass
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken, pytest.raises(ConfigurationError, match="is taken"):
+        await make_engine(port=taken.getsockname()[1]).__aenter__()
 
 
 @pytest.mark.asyncio

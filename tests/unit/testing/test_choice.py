@@ -3,6 +3,7 @@
 import pytest
 
 from dynamap_async.errors import ConfigurationError
+from dynamap_async.testing import LocalEngine, NativeEngine, find_engine, native_program
 from dynamap_async.testing.choice import running_engine
 from dynamap_async.testing.probe import answers
 
@@ -26,7 +27,34 @@ def test_what_is_no_engine_is_refused(choice):
         pass
 
 
-def test_the_native_engine_needs_its_program(monkeypatch):
+@pytest.fixture
+def nothing_installed(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNAMAP_NATIVE_ENGINE", raising=False)
-    with pytest.raises(ConfigurationError, match="set DYNAMAP_NATIVE_ENGINE"), running_engine("native"):
+    monkeypatch.setattr(native_program, "_cache_folder", lambda: tmp_path)
+
+
+def test_the_native_engine_needs_its_program(nothing_installed):
+    expected = "run `dynamap engine install`, or set DYNAMAP_NATIVE_ENGINE"
+    with pytest.raises(ConfigurationError, match=expected), running_engine("native"):
         pass
+
+
+def test_the_embedded_engine_is_found_where_the_native_one_is_not_installed(nothing_installed):
+    assert isinstance(find_engine(), LocalEngine)
+
+
+@pytest.mark.parametrize("by_variable", [True, False], ids=["named", "installed"])
+def test_the_native_engine_is_found_where_it_is_installed(nothing_installed, monkeypatch, tmp_path, by_variable):
+    program = tmp_path / "dynoxide" if by_variable else native_program.installed_program()
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.touch(mode=0o755)
+    if by_variable:
+        monkeypatch.setenv("DYNAMAP_NATIVE_ENGINE", str(program))
+    found = find_engine()
+    assert isinstance(found, NativeEngine)
+    assert found._executable == program
+
+
+def test_a_port_and_models_reach_the_engine_that_is_found(nothing_installed):
+    with pytest.raises(ConfigurationError, match="is no port"):
+        find_engine(port=-1)

@@ -2,7 +2,7 @@
 
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
 from dynamap_async.cli.what_holds import config
 from dynamap_async.errors import TransportError
+
+if TYPE_CHECKING:
+    from dynamap_async.cli.demo.screen import Screen
 
 app: typer.Typer = typer.Typer(
     name="dynamap", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
@@ -48,8 +51,11 @@ def dynamap(
 @app.command()
 def demo(
     *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show published designs of tables instead, with 28 questions and their costs.")
+    ] = False,
     scenario: Annotated[
-        ScenarioName | None, typer.Option(metavar="NAME", help=f"Show only one of {', '.join(ScenarioName)}.")
+        ScenarioName | None, typer.Option(metavar="NAME", help=f"Of these, show only {', '.join(ScenarioName)}.")
     ] = None,
     engine: Annotated[
         str | None,
@@ -59,15 +65,20 @@ def demo(
             "are deleted at the end.",
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show each plan in full, with its request.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the plan of each of the questions in full, with its request.")
+    ] = False,
 ) -> None:
-    """Set up published table designs on an embedded DynamoDB, ask their questions, and show answers and costs.
+    """Show in five steps what one writes and what it does, live on an embedded DynamoDB.
 
     It needs no AWS account and leaves nothing behind.
     """
     with ending("Interrupted: everything is stopped, nothing is left running."):
         try:
-            _demo(scenario, engine=engine, explain=explain)
+            if everything or scenario or explain:
+                _tour(scenario, engine=engine, explain=explain)
+            else:
+                _story(engine)
         except ModuleNotFoundError as error:
             raise MissingExtraError.of(error) from error
         except (TransportError, ExceptionGroup) as error:
@@ -84,14 +95,24 @@ app.add_typer(generate)
 app.command("check-items")(check_items)
 
 
-def _demo(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:
-    from rich.console import Console
-
+def _tour(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:
     from dynamap_async.cli.demo.run import run_demo
     from dynamap_async.cli.demo.scenarios import SCENARIOS
+
+    run_demo([SCENARIOS[only]] if only else list(SCENARIOS.values()), _screen(), engine=engine, explain=explain)
+
+
+def _story(engine: str | None) -> None:
+    from dynamap_async.cli.demo.run import run_story
+
+    run_story(_screen(), engine=engine)
+
+
+def _screen() -> "Screen":
+    from rich.console import Console
+
     from dynamap_async.cli.demo.screen import Screen
 
     # A terminal may lack the characters that lines are drawn with. What stands in for stdout may lack the method.
     getattr(sys.stdout, "reconfigure", dict)(errors="replace")
-    scenarios = [SCENARIOS[only]] if only else list(SCENARIOS.values())
-    run_demo(scenarios, Screen(Console(highlight=False, markup=False)), engine=engine, explain=explain)
+    return Screen(Console(highlight=False, markup=False))

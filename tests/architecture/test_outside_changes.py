@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SET_FROM_OUTSIDE = {
+    ("cli/demo", "mine"): "what a user does with an item, shown as it is done",
     ("cli/demo", "os"): "environment variables are set so",
+    ("cli/demo", "yours"): "as `mine`",
     ("codec", "UNKNOWN_MEMBERS"): "a decoder has no other way to say that it left something out",
     ("executor", "account"): "a scope that was left; `leave` stands beside `Account`",
     (

@@ -1,5 +1,6 @@
 """`dynamap demo` as a user starts it: the console entry point, in a process of its own."""
 
+import ast
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from textwrap import indent
 
 import boto3
 import pytest
@@ -16,6 +18,7 @@ import pytest
 import dynamap_async
 from dynamap_async.cli.demo.scenario import words_of
 from dynamap_async.cli.demo.scenarios import SCENARIOS, chat, devices, forum, sessions
+from dynamap_async.cli.demo.story import STEPS
 from dynamap_async.cli.demo.work import put_all
 from dynamap_async.models import Model, definition_of
 from dynamap_async.testing import LocalEngine
@@ -143,7 +146,69 @@ def expected(question):
 
 @pytest.fixture(scope="module")
 def shown():
+    """Return what the tour shows."""
+    return run(DYNAMAP, "demo", "--all")
+
+
+@pytest.fixture(scope="module")
+def told():
+    """Return what the story shows on a pipe."""
     return run(DYNAMAP, "demo")
+
+
+def test_story_succeeds_and_says_nothing_on_stderr(told):
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_story_has_five_steps_on_one_screen(told):
+    assert re.findall(r"^(\d)  \w", told.stdout, re.MULTILINE) == list("12345")
+    assert len(told.stdout.splitlines()) <= 60
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        "-> Order(user='ada', number=7, city='Rome'); sent: 40 BatchWriteItem, 1 GetItem",
+        "-> 1,000 orders; sent: 10 BatchGetItem",
+        "-> 10 orders through by-city; sent: 1 Query",
+        "-> sent: nothing; NoIndexError: the query on Order has no equality condition",
+        "-> VersionConflictError: UpdateItem of Account with owner='ada' on table 'accounts': it is based on",
+        "-> sent: 10 GetItem; CapacityBudgetExceededError: GetItem on orders was not sent:",
+    ],
+)
+def test_story_shows_what_really_happened(told, seen):
+    assert seen in " ".join(told.stdout.split())
+
+
+def test_story_shows_the_code_that_runs(told):
+    lines = {line.strip() for line in told.stdout.splitlines()}
+    for piece in (piece for step in STEPS for piece in step.pieces):
+        ast.parse(piece.source if isinstance(piece.code, type) else f"async def f():\n{indent(piece.source, ' ')}")
+        assert {line.strip() for line in piece.source.splitlines() if line} <= lines
+    assert 'await session.get(Order, "ada", 7)' in lines
+
+
+@pytest.mark.parametrize("width", ["40", "80", "120", "200"])
+def test_story_fits_the_width_and_has_no_control_codes_on_a_pipe(width):
+    shown = run(DYNAMAP, "demo", COLUMNS=width)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert ESCAPE not in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= min(int(width), 140)
+    assert int(width) < 80 or re.findall(r"[ \t]$", shown.stdout, re.MULTILINE) == []
+
+
+def test_story_has_its_results_beside_the_code_on_a_wide_terminal():
+    shown = run(DYNAMAP, "demo", COLUMNS="120").stdout
+    [line] = (line for line in shown.splitlines() if "session.gather" in line)
+    assert line.endswith("-> 1,000 orders; sent: 10 BatchGetItem")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals on Windows")
+@pytest.mark.parametrize(("more", "colors"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_story_has_colors_on_a_terminal_unless_they_are_declined(more, colors):
+    status, shown = on_a_terminal("demo", **more)
+    assert status == 0
+    assert bool(re.search(rb"\x1b\[(3\d|9\d)m", shown)) is colors
 
 
 def questions_of(*scenarios):
@@ -202,7 +267,7 @@ def test_output_is_the_same_each_time_apart_from_timings(shown):
     def timeless(text):
         return re.sub(r"\d+\.\d\d s *$", "", text, flags=re.MULTILINE)
 
-    assert timeless(run(DYNAMAP, "demo").stdout) == timeless(shown.stdout)
+    assert timeless(run(DYNAMAP, "demo", "--all").stdout) == timeless(shown.stdout)
 
 
 @pytest.mark.parametrize("width", ["", "20", "120"])
@@ -233,14 +298,13 @@ def test_reader_that_leaves_early_ends_the_demo_quietly():
         assert demo.wait(TIMEOUT_SECONDS) == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals on Windows")
-@pytest.mark.parametrize(("more", "colors"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_terminal_shows_progress_and_colors_unless_they_are_declined(more, colors):
+def on_a_terminal(*arguments, **more):
+    """Run `dynamap` on a terminal of 80 columns, and return its exit status and what it wrote."""
     import pty
 
     terminal, end = pty.openpty()
     process = subprocess.Popen(
-        [DYNAMAP, "demo", "--scenario", "chat"],
+        [DYNAMAP, *arguments],
         stdin=end,
         stdout=end,
         stderr=end,
@@ -255,7 +319,14 @@ def test_terminal_shows_progress_and_colors_unless_they_are_declined(more, color
         pass
     finally:
         os.close(terminal)
-    assert process.wait(TIMEOUT_SECONDS) == 0
+    return process.wait(TIMEOUT_SECONDS), shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals on Windows")
+@pytest.mark.parametrize(("more", "colors"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_terminal_shows_progress_and_colors_unless_they_are_declined(more, colors):
+    status, shown = on_a_terminal("demo", "--scenario", "chat", **more)
+    assert status == 0
     assert b"8/8" in shown
     assert bool(re.search(rb"\x1b\[(3\d|9\d)m", shown)) is colors
 
@@ -288,7 +359,13 @@ def test_explain_shows_each_plan_with_its_request():
 
 @pytest.mark.parametrize("place", ["engine", "CreateTable", "BatchWriteItem", "Query"])
 def test_interrupt_stops_everything_with_one_line(place):
-    status, output, errors = interrupted(place, "demo")
+    status, output, errors = interrupted(place, "demo", "--all")
+    assert (status, errors) == (130, "Interrupted: everything is stopped, nothing is left running.\n")
+    assert output.splitlines()[-1] == "THREADS MainThread"
+
+
+def test_interrupt_stops_the_story_with_one_line():
+    status, output, errors = interrupted("BatchGetItem", "demo")
     assert (status, errors) == (130, "Interrupted: everything is stopped, nothing is left running.\n")
     assert output.splitlines()[-1] == "THREADS MainThread"
 
@@ -306,9 +383,10 @@ def tables_of(endpoint_url):
     return names
 
 
-def test_named_engine_is_used_and_left_without_the_demo_s_tables():
+@pytest.mark.parametrize("which", [[], ["--all"]], ids=["story", "tour"])
+def test_named_engine_is_used_and_left_without_the_demo_s_tables(which):
     with LocalEngine() as engine:
-        shown = run(DYNAMAP, "demo", "--engine", engine.endpoint_url)
+        shown = run(DYNAMAP, "demo", *which, "--engine", engine.endpoint_url)
         assert (shown.returncode, shown.stderr) == (0, "")
         assert engine.endpoint_url in shown.stdout
         assert tables_of(engine.endpoint_url) == []
@@ -317,7 +395,7 @@ def test_named_engine_is_used_and_left_without_the_demo_s_tables():
 @pytest.mark.parametrize("place", ["CreateTable", "BatchWriteItem", "Query"])
 def test_interrupt_deletes_the_tables_on_a_named_engine(place):
     with LocalEngine() as engine:
-        status, _, errors = interrupted(place, "demo", "--engine", engine.endpoint_url)
+        status, _, errors = interrupted(place, "demo", "--all", "--engine", engine.endpoint_url)
         assert (status, errors.count("\n")) == (130, 1)
         assert tables_of(engine.endpoint_url) == []
 
@@ -357,7 +435,7 @@ def test_named_engine_needs_no_embedded_one():
     [
         (["--version"], 0, [f"dynamap_async {dynamap_async.__version__}"]),
         (["--help"], 0, ["demo", "--version"]),
-        (["demo", "--help"], 0, ["--scenario", "--engine", "--explain", *SCENARIOS]),
+        (["demo", "--help"], 0, ["--all", "--scenario", "--engine", "--explain", *SCENARIOS]),
         (["demo", "--scenario", "nonsense"], 2, ["'nonsense'", *SCENARIOS]),
         (["nonsense"], 2, ["nonsense"]),
     ],

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 from dynamap_async import Credentials, Session
 from dynamap_async.cli.demo.scenario import Scenario
 from dynamap_async.cli.demo.screen import Screen, number_of
+from dynamap_async.cli.demo.story import MODELS, STEPS
 from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, AnsweredQuestion, ask_all, put_all, tables_of
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.testing import LocalEngine
+from dynamap_async.testing import LocalEngine, RequestLog
 from dynamap_async.transport import AioConfig, Connection, WireTransport
 
 _REGION: Final = "eu-west-1"
@@ -67,7 +68,7 @@ def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | Non
         KeyboardInterrupt: Ctrl-C was pressed.
     """
     where = _embedded() if engine is None else engine
-    screen.opening()
+    screen.opening("Published designs of DynamoDB tables, as Pydantic models that answer questions.")
     with _place(where, screen) as place:
         answers = asyncio.run(_work(scenarios, place, screen))
     numbered = iter(enumerate(answers, 1))
@@ -77,6 +78,25 @@ def run_demo(scenarios: Sequence[Scenario], screen: Screen, *, engine: str | Non
             number, answer = next(numbered)
             screen.answer(number, answer, explain=explain)
     screen.closing(answers)
+
+
+def run_story(screen: Screen, *, engine: str | None) -> None:
+    """Run the story, and show each step when it is done.
+
+    Args:
+        screen: where to show it.
+        engine: the URL of an engine to use instead of the embedded one.
+
+    Raises:
+        DynamapError: something did not work; errors of concurrent work arrive in an exception group.
+        MissingExtraError: the embedded engine is not installed.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    where = _embedded() if engine is None else engine
+    screen.opening("Five steps: what you write, and what it does. It runs here, without AWS.")
+    with _place(where, screen) as place:
+        asyncio.run(_tell(place, screen))
+    screen.end_of_story()
 
 
 @contextmanager
@@ -127,6 +147,19 @@ async def _work(scenarios: Sequence[Scenario], place: DemoEndpoint, screen: Scre
             await put_all(session, items, done)
         with screen.step("asked", f"{number_of(len(questions), 'question')}, all at once", len(questions)) as done:
             return await ask_all(questions, wire, table_prefix, done)
+
+
+async def _tell(place: DemoEndpoint, screen: Screen) -> None:
+    log = RequestLog()
+    transport = WireTransport(place.connection())
+    async with (
+        Session(transport=transport, table_prefix=place.table_prefix(), retry=RETRY, observer=log) as session,
+        tables_of(MODELS, session, kept=place.own),
+    ):
+        for number, step in enumerate(STEPS, 1):
+            with screen.waiting(step.title):
+                outcomes = [await piece.run(session, log) for piece in step.pieces]
+            screen.told(number, step, outcomes)
 
 
 def _is_aws(url: str) -> bool:

@@ -1,8 +1,9 @@
 """What the demo shows, on a terminal of any width or in a file."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -10,17 +11,28 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.rule import Rule
+from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from dynamap_async import Plan, __version__
 from dynamap_async.cli.demo.scenario import Scenario, words_of
+from dynamap_async.cli.demo.story import Outcome, Piece, Step
 from dynamap_async.cli.demo.tables import table_of
 from dynamap_async.cli.demo.work import AnsweredQuestion
 
 _INDENT: Final = 4
 _LABEL: Final = 8
 _GAP: Final = 2
+_MARGIN: Final = 3
+"""How far the code of the story is indented: as far as its titles."""
+_CODE: Final = 78
+"""As wide is that code, with what keeps it apart from what stands beside it."""
+_BESIDE: Final = 115
+"""On a terminal as wide, what became of code stands beside it, otherwise below."""
+_WIDEST: Final = 140
+_BECAME: Final = "-> "
+_MORE: Final = (("dynamap demo --all", "published designs of tables, 28 questions, what they cost"),)
 _PAGES: Final = (
     ("docs/tutorials/first-table.md", "a table of your own, step by step"),
     ("docs/how-to/query.md", "what a query can ask"),
@@ -35,10 +47,14 @@ class Screen:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def opening(self) -> None:
-        """Say what is about to happen."""
+    def opening(self, what: str) -> None:
+        """Say what is about to happen.
+
+        Args:
+            what: what will be shown.
+        """
         self._console.print(Text(f"dynamap demo, dynamap_async {__version__}", style="bold"))
-        self._console.print("Published designs of DynamoDB tables, as Pydantic models that answer questions.")
+        self._console.print(what)
         self._console.print()
 
     def fact(self, label: str, text: str, seconds: float | None = None) -> None:
@@ -70,6 +86,71 @@ class Screen:
             task = progress.add_task(label, total=total)
             yield lambda: progress.advance(task)
         self.fact(label, text, time.perf_counter() - since)
+
+    @contextmanager
+    def waiting(self, what: str) -> Generator[None]:
+        """Show on a terminal that something is going on, and nothing afterwards.
+
+        Args:
+            what: what is going on.
+        """
+        with Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_interactive,
+        ) as progress:
+            progress.add_task(what)
+            yield
+
+    def told(self, number: int, step: Step, outcomes: Sequence[Outcome]) -> None:
+        """Print a step of the story: its code, and what became of it.
+
+        Args:
+            number: which step it is.
+            step: the step.
+            outcomes: one for each piece of its code.
+        """
+        self._console.print()
+        self._console.print(Text(f"{number}  {step.title}", style="bold"))
+        for piece, outcome in zip(step.pieces, outcomes, strict=True):
+            self._piece(piece, outcome)
+
+    def _piece(self, piece: Piece, outcome: Outcome) -> None:
+        code = Syntax(piece.source, "python", theme="ansi_dark").highlight(piece.source).split("\n")
+        told = Text("" if piece.tell is None else piece.tell(outcome), "yellow" if piece.is_refused else "green")
+        width = min(self._console.width, _WIDEST) - _MARGIN
+        became = self._became(told, width - _CODE)
+        beside = self._console.width >= _BESIDE and len(became) <= len(code) + 1
+        lines: Iterable[tuple[Text, Text]]
+        if beside:
+            lines = zip_longest(code, became, fillvalue=Text())
+        else:
+            lines = ((line, Text()) for line in (*code, *self._became(told, width)))
+        for left, right in lines:
+            line = Text(" " * _MARGIN).append_text(left)
+            if right:
+                line.pad_right(_MARGIN + _CODE - len(line))
+            line.append_text(right).rstrip()
+            self._console.print(line, overflow="fold")
+
+    def _became(self, told: Text, width: int) -> list[Text]:
+        """Return a text as lines that fit a width, after an arrow."""
+        if not told:
+            return []
+        wrapped = told.wrap(self._console, max(width - len(_BECAME), 1))
+        for line in wrapped:
+            line.rstrip()
+        return [
+            Text(" " * len(_BECAME) if number else _BECAME).append_text(line) for number, line in enumerate(wrapped)
+        ]
+
+    def end_of_story(self) -> None:
+        """Print what else there is."""
+        self._console.print()
+        for command, content in _MORE:
+            self._console.print(Text.assemble((command, "cyan"), f": {content}"))
 
     def scenario(self, scenario: Scenario) -> None:
         """Print the heading of a scenario."""

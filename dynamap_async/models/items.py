@@ -117,6 +117,8 @@ class ItemCodec(Generic[M]):
         self.snapshots: Snapshots = Snapshots(model, fields)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
+        self._met_older = False
+        """Whether the page that was decoded last held items of older versions, and so the next one may."""
         self._kept = {*self._key_names, *(stored for stored, _, _ in self._key_checks)}
 
     @cached_property
@@ -228,7 +230,9 @@ class ItemCodec(Generic[M]):
         present = items
         try:
             unknown = UNKNOWN_MEMBERS.count
-            values = self.decoders.values(items)
+            if self.upgrades is not None and self._met_older:  # so that older items are not decoded first
+                present = [self.upgrades.upgraded(plain(item)) for item in items]
+            values = self.decoders.values(present)
             if self.upgrades is not None and not self.upgrades.takes(values):
                 present = [self.upgrades.upgraded(plain(item)) for item in items]
                 values = self.decoders.values(present)
@@ -240,16 +244,28 @@ class ItemCodec(Generic[M]):
             return self._one_by_one(items, partial=partial)
         if partial:
             self.snapshots.mark_partial(page)
-        elif self._remembers:
+        elif self._remembers and present is items:
             self.snapshots.take(page, values, present, whole=whole)
-            if present is not items:
-                self._remember_older(page, items, present)
+        elif self._remembers:
+            self._remember_older(page, values, items, present, whole=whole)
         return page
 
-    def _remember_older(self, page: Sequence[M], items: Sequence[WireItem], present: Sequence[WireItem]) -> None:
-        """Record of upgraded items what is stored: the older version."""
-        for made, item, upgraded in zip(page, items, present, strict=True):
-            if upgraded is not plain(item):
+    def _remember_older(
+        self,
+        page: Sequence[M],
+        values: list[dict[str, Any]],
+        items: Sequence[WireItem],
+        present: Sequence[WireItem],
+        *,
+        whole: bool,
+    ) -> None:
+        """Record of a page with older items what is stored: of upgraded ones, the older version."""
+        older = [upgraded is not plain(item) for item, upgraded in zip(items, present, strict=True)]
+        self._met_older = True in older
+        if False in older:
+            self.snapshots.take(page, values, present, whole=whole)
+        for made, item, is_older in zip(page, items, older, strict=True):
+            if is_older:
                 remember(made, json_of(item))
 
     def _page_maker(self) -> Callable[[list[dict[str, Any]]], list[M]]:

@@ -41,11 +41,15 @@ class StoredItem(MutableMapping[str, Any]):
         """What was set, and what was looked at and can be changed in place."""
 
     def __getitem__(self, name: str) -> Any:
-        if name in self._values:
-            return self._values[name]
-        value = decode_any(self._wire[name])
+        values = self._values
+        if name in values:
+            return values[name]
+        stored = self._wire[name]
+        if len(stored) == 1 and type(text := stored.get("S")) is str:  # as most attributes are, at a third of the cost
+            return text
+        value = decode_any(stored)
         if type(value) in (list, dict, set):
-            self._values[name] = value
+            values[name] = value
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -73,11 +77,11 @@ class StoredItem(MutableMapping[str, Any]):
         """
         stored = dict(self._wire)
         for name, value in self._values.items():
-            if type(value) in (set, frozenset) and not value:
+            if not value and type(value) in (set, frozenset):
                 del stored[name]
                 continue
-            new, old = _encoded(value, name), stored[name]
-            if old is _NEW or not _is_same(old, new):
+            new = _encoded(value, name)
+            if (old := stored[name]) is _NEW or not _is_same(old, new):
                 stored[name] = new
         return stored
 
@@ -109,7 +113,8 @@ class WatchedItem(StoredItem):
 
 
 def _encoded(value: object, name: str) -> AttributeValue:
-    _refuse_floats(value, name)
+    if type(value) is not str:
+        _refuse_floats(value, name)
     try:
         return encode_any(value)
     except EncodeError as error:
@@ -208,6 +213,8 @@ class Upgrades:
         self.marker: Final[WireItem] = {self.attribute: {"N": str(self.version)}}
         """What every item is written with, unless an older version is."""
         self._accepted: Final = max(self.version, settings.accepts or 0)
+        self._older: Final = {str(each): each for each in range(FIRST, self.version)}
+        """Older versions, as they are stored."""
         self.readable: Final = frozenset(str(each) for each in range(self.version, self._accepted + 1))
         """The versions that are read as they are, as they are stored."""
         self._steps: Final = tuple(steps)
@@ -259,6 +266,8 @@ class Upgrades:
         if found is None:
             return FIRST
         text = found.get("N", "")
+        if text in self._older:
+            return self._older[text]
         if not (text.isdecimal() and int(text) >= FIRST):
             raise DecodeError(f"{found} is no version; versions are whole numbers from 1 on").at(self.attribute)
         return int(text)
@@ -330,25 +339,28 @@ class Upgrades:
     def _brought_up(self, item: WireItem, version: int, view: StoredItem) -> WireItem:
         """Return an older item after its upgrades, which change the view of it; errors are those of ``upgraded``."""
         for number, step in enumerate(self._steps[version - 1 :], version + 1):
-            by = f"the upgrade to version {number}, {step.__name__},"
             try:
                 given = step(view)
             except Exception as error:
-                message = f"{by} raised {type(error).__name__}: {error}"
+                message = f"{_named(number, step)} raised {type(error).__name__}: {error}"
                 raise self._error(ItemUpgradeError, message, item, DecodeError(message)) from error
             if given is not None:
-                message = f"{by} returned {type(given).__name__}; it has to change the item in place, and return None"
+                message = (
+                    f"{_named(number, step)} returned {type(given).__name__}; it has to change the item in place, and "
+                    "return None"
+                )
                 raise self._error(ItemUpgradeError, message, item, DecodeError(message))
         try:
             made = view.wire()
         except EncodeError as error:
             message = f"an upgrade left what cannot be stored: {error}"
             raise self._error(ItemUpgradeError, message, item, error) from error
-        moved = [name for name in self._keys if made.get(name) != item.get(name)]
-        if moved:
-            message = f"an upgrade changed {moved[0]!r}, which is part of the key; reading an item does not move it"
-            raise self._error(ItemUpgradeError, message, item, DecodeError(message))
-        return {**made, **self.marker}
+        for name in self._keys:
+            if made.get(name) != item.get(name):
+                message = f"an upgrade changed {name!r}, which is part of the key; reading an item does not move it"
+                raise self._error(ItemUpgradeError, message, item, DecodeError(message))
+        made.update(self.marker)
+        return made
 
     def _error(
         self, kind: type[ItemVersionError | ItemUpgradeError], message: str, item: WireItem, cause: ValueError
@@ -361,6 +373,10 @@ class Upgrades:
             item=item,
             validation_error=cause,
         )
+
+
+def _named(number: int, step: FunctionType) -> str:
+    return f"the upgrade to version {number}, {step.__name__},"
 
 
 def _texts(code: Any) -> Iterator[str]:

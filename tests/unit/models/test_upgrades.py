@@ -73,6 +73,16 @@ def test_older_items_are_read_as_present_ones_each_from_its_version() -> None:
     ]
 
 
+def test_pages_of_older_and_of_present_items_may_come_in_any_order() -> None:
+    pages = [[OLD], [PRESENT], [OLD, PRESENT], [PRESENT, MIDDLE], [PRESENT], [MIDDLE]]
+    alone = {each["customer_id"]["S"]: read(Customer, each)[0] for each in (OLD, MIDDLE, PRESENT)}
+    for page in [*pages, *reversed(pages)]:
+        found = read(Customer, *page)
+        assert found == [alone[each["customer_id"]["S"]] for each in page]
+        behind = [changes(each, definition_of(Customer)) != {} for each in found]
+        assert behind == [each is not PRESENT for each in page]
+
+
 def test_every_item_is_written_with_the_present_version() -> None:
     stored = definition_of(Customer).items.encode(Customer(customer_id="1", name="x"))
     assert stored["schema_version"] == {"N": "3"}

@@ -1,0 +1,54 @@
+"""The keys of the library's own table are those of decision 27: what is stored under them cannot be renamed."""
+
+import hashlib
+
+from dynamap_async import Attr, Model, PartitionKey, SortKey, Unique, attr
+from dynamap_async.models import definition_of
+from dynamap_async.operations import counter_of, own_table
+from dynamap_async.operations.library_table import own_target
+from dynamap_async.schema import TableSchema
+
+
+class Ticket(Model, table="tickets"):
+    number: PartitionKey[int] = attr(autoincrement=True, name="no")
+    email: Attr[str] = attr(name="e")
+    size: Attr[int]
+    by_both = Unique("email", "size")
+
+
+class Line(Model, table="lines"):
+    order: PartitionKey[str]
+    number: SortKey[int] = attr(autoincrement=True)
+
+
+def guard(**values: object) -> str | None:
+    [unique] = definition_of(Ticket).uniques
+    return unique.guard(definition_of(Ticket).items.encode_values({"number": 1, **values}))
+
+
+def test_the_table_is_named_behind_the_prefix_and_has_a_text_for_a_key() -> None:
+    table: TableSchema = own_table("shop-")
+    assert (table.name, table.indexes, table.throughput) == ("shop-dynamap", (), None)
+    assert [(each.name, each.type) for each in table.keys.attributes] == [("pk", "S")]
+    assert own_target("shop-", "counter#a#b").key == {"pk": {"S": "counter#a#b"}}
+
+
+def test_a_counter_is_named_by_table_and_attribute_and_the_partition_that_it_counts_for() -> None:
+    assert counter_of(definition_of(Ticket), ()) == "counter#tickets#no"
+    assert counter_of(definition_of(Line), ("a#1",)) == "counter#lines#number#4:Sa#1"
+
+
+def test_a_partition_over_1_kb_is_hashed() -> None:
+    long = "x" * 1100
+    digest = hashlib.sha256(f"1101:S{long}".encode()).hexdigest()
+    assert counter_of(definition_of(Line), (long,)) == f"counter#lines#number#sha256:{digest}"
+
+
+def test_a_guard_is_named_by_table_and_attributes_and_values_with_their_lengths() -> None:
+    assert guard(email="a@b", size=10) == "unique#tickets#1:e,4:size#4:Sa@b,3:N10"
+
+
+def test_a_guard_over_2_kb_is_hashed() -> None:
+    long = "x" * 3000
+    digest = hashlib.sha256(f"unique#tickets#1:e,4:size#3001:S{long},2:N1".encode()).hexdigest()
+    assert guard(email=long, size=1) == f"unique#tickets#1:e,4:size#sha256:{digest}"

@@ -5,6 +5,7 @@ whenever the loop has nothing to do, and fails if it leaves a task behind.
 """
 
 import asyncio
+import gc
 import inspect
 import os
 import random
@@ -45,6 +46,12 @@ settings.load_profile("dynamap")
 # Hypothesis also draws constants out of the source of modules that happen to be imported. Which ones are depends on the
 # tests that ran before in the same worker, so that neither CI nor a seed would try the same examples twice.
 providers._get_local_constants = lambda: providers._local_constants  # none, since nothing collects them
+
+# In debug mode, each task, future and callback records where it was made: a walk through the whole stack and its files,
+# which takes most of the time. Only a reader needs that, who sets PYTHONASYNCIODEBUG=1; what fails a test is the rest
+# of the mode, its checks of threads, callbacks and sockets.
+if not os.environ.get("PYTHONASYNCIODEBUG"):
+    asyncio.BaseEventLoop.get_debug = lambda loop: False
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at the option; xdist hands it to its workers
@@ -103,6 +110,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if parameters.get("engine") == engine:
                 raises = fault.kwargs.get("raises", AssertionError)
                 item.add_marker(pytest.mark.xfail(reason=f"{engine}: {reason}", raises=raises, strict=True))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of the garbage collector's sight: it lives as long as the run.
+
+    Dozens of tests ask for a full collection, which would go through all tests that there are, for half a second.
+    """
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

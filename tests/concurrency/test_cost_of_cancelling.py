@@ -128,7 +128,6 @@ async def cost(steps, model, number, case, order):
 @pytest.mark.parametrize("order", ["first", "last"])
 @pytest.mark.parametrize("case", CALLERS)
 async def test_giving_up_costs_each_caller_the_same_however_many_there_are(monkeypatch, model, case, order):
-    asyncio.get_running_loop().set_debug(False)  # it looks at the stack of each caller, which is all that would be seen
     steps = Steps(monkeypatch)
     some = await cost(steps, model, NUMBER, case, order)
     twice = await cost(steps, model, 2 * NUMBER, case, order)
@@ -137,7 +136,6 @@ async def test_giving_up_costs_each_caller_the_same_however_many_there_are(monke
 
 
 async def test_joining_a_read_in_a_scope_costs_each_caller_the_same(monkeypatch, model):
-    asyncio.get_running_loop().set_debug(False)
     steps = Steps(monkeypatch)
 
     async def cost_of_joining(number):

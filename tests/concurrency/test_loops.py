@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
@@ -212,3 +213,9 @@ def test_closing_tells_reads_and_writes_what_is_known(run, transport, model):
     assert isinstance(read, SessionClosedError)
     assert isinstance(write, ConnectionFailedError)
     assert write.outcome is Outcome.UNKNOWN
+
+
+async def test_a_call_from_another_thread_is_no_part_of_a_test_that_passes():
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor() as threads, pytest.raises(RuntimeError, match="Non-thread-safe operation"):
+        threads.submit(loop.call_soon, print).result()

@@ -5,12 +5,11 @@ A scenario's test module gives ``SCENARIO``, the folder of its data; ``MODELS``,
 scan.
 """
 
-import asyncio
 import json
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,18 +128,6 @@ def items(
 @pytest.fixture(scope="module")
 def prefix() -> str:
     return f"s{uuid4().hex[:12]}-"
-
-
-@contextmanager
-def _without_debug_mode() -> Iterator[None]:
-    """Keep the event loop from recording a traceback for every callback: thousands of puts take eight times as long."""
-    loop = asyncio.get_running_loop()
-    debug = loop.get_debug()
-    loop.set_debug(False)
-    try:
-        yield
-    finally:
-        loop.set_debug(debug)
 
 
 class Audited:
@@ -314,10 +301,9 @@ async def filled(
                 await session.put(item)
 
         await session.tables.create(*request.module.MODELS.values(), timeout_seconds=30)
-        with _without_debug_mode():
-            async with anyio.create_task_group() as tasks:
-                for item in items:
-                    tasks.start_soon(put, item)
+        async with anyio.create_task_group() as tasks:
+            for item in items:
+                tasks.start_soon(put, item)
         yield session
 
 

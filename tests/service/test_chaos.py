@@ -1,6 +1,5 @@
 """One answer in five is faulty, and nothing is lost and nothing is there twice."""
 
-import asyncio
 from collections import Counter
 
 import pytest
@@ -24,7 +23,6 @@ class Reading(Model, table="readings"):
 @pytest.mark.parametrize(("count", "capacity"), [UNPACED, PACED])
 async def test_all_items_survive_a_network_that_fails_every_fifth_time(native_executable, count, capacity):
     # Thousands of callbacks that each record a traceback take minutes.
-    asyncio.get_running_loop().set_debug(False)
     items = [Reading(sensor=f"s{number % 97}", at=number, value=f"v{number}") for number in range(count)]
     faults = Faults.random(share=0.2, seed=7)
     with NativeEngine(native_executable) as engine:

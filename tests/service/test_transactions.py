@@ -81,7 +81,6 @@ def knows_tokens(engine, request):
 async def tables(engine, prefix):
     """Return a session whose tables hold three accounts and one entry."""
     accounts = [Account(owner="ada", balance=10), Account(owner="bob"), Account(owner="eve", active=False)]
-    asyncio.get_running_loop().set_debug(False)  # hundreds of transactions that record tracebacks take half a minute
     async with engine.session(table_prefix=prefix) as session:
         await session.tables.create(Account, Entry)
         await session.put_many(accounts)

@@ -44,7 +44,7 @@ def make():
 def nothing_frozen() -> Iterator[None]:
     gc.unfreeze()  # Python 3.12 starts with some objects frozen
     yield
-    gc.unfreeze()
+    gc.freeze()  # as tests/conftest.py has done
 
 
 @pytest.fixture(params=[lifespan, session_context], ids=["fastapi", "aiohttp"])

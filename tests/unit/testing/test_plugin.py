@@ -1,8 +1,14 @@
 """The plugin in runs of its own: under pytest-asyncio in both modes, under anyio's plugin, and with pytest-xdist."""
 
+from functools import partial
 from importlib.metadata import entry_points
 
 import pytest
+
+# A run inside this one forgets the modules that it is the first to import.
+import dynamap_async.testing.choice
+import dynamap_async.testing.faults
+import dynamap_async.testing.prepared  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
@@ -54,15 +60,21 @@ UNUSED = ["-p", "no:hypothesispytest", "-p", "no:xdist"]
 
 @pytest.fixture
 def run(pytester, dynamodb_endpoint, monkeypatch):
-    """Run pytest in a process of its own, on this run's engine, with warnings as errors."""
+    """Run pytest inside this run, on its engine, with warnings as errors."""
     monkeypatch.setenv("DYNAMAP_ENGINE", dynamodb_endpoint)
 
-    def in_process(*arguments):
+    def run_with(*arguments, start=pytester.runpytest_inprocess):
         loop = [] if "no:asyncio" in arguments else ["-o", "asyncio_default_fixture_loop_scope=function"]
         unused = [] if "-n" in arguments else UNUSED
-        return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-W", "error", "-rs", *unused, *loop, *arguments)
+        return start("-p", "no:cacheprovider", "-W", "error", "-rs", *unused, *loop, *arguments)
 
-    return in_process
+    return run_with
+
+
+@pytest.fixture
+def run_apart(run, pytester):
+    """Run pytest in the same way in a process of its own, which takes two seconds to start."""
+    return partial(run, start=pytester.runpytest_subprocess)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -99,10 +111,10 @@ def test_a_session_opens_on_the_loop_that_the_settings_name(run, pytester):
     run("--asyncio-mode=auto", "-o", settings[0], "-o", settings[1]).assert_outcomes(passed=4, failed=1)
 
 
-def test_workers_of_xdist_do_not_disturb_each_other(run, pytester, tables_at, dynamodb_endpoint):
+def test_workers_of_xdist_do_not_disturb_each_other(run_apart, pytester, tables_at, dynamodb_endpoint):
     pytester.makepyfile(ACCOUNTS.format(imports="", mark="") + TESTS.format(fixture="pytest.fixture"))
     before = tables_at(dynamodb_endpoint)
-    run("--asyncio-mode=auto", "-n", "2").assert_outcomes(passed=4, failed=1)
+    run_apart("--asyncio-mode=auto", "-n", "2").assert_outcomes(passed=4, failed=1)
     assert tables_at(dynamodb_endpoint) == before
 
 
@@ -221,9 +233,9 @@ def test_it():
 """
 
 
-def test_a_run_that_does_not_use_the_plugin_imports_nothing_but_the_plugin(run, pytester):
+def test_a_run_that_does_not_use_the_plugin_imports_nothing_but_the_plugin(run_apart, pytester):
     pytester.makepyfile(IDLE)
-    result = run("--strict-markers", "--strict-config")
+    result = run_apart("--strict-markers", "--strict-config")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["plugins: *dynamap*"])
 

@@ -120,7 +120,8 @@ async def test_what_is_chosen_after_the_first_click_stays_in_the_basket(client):
     form = await button(client)
     await client.post("/orders", data=form)
     await choose(client, dark=1)
-    await client.post("/orders", data=form)
+    answer = await client.post("/orders", data=form)
+    assert answer.headers["Location"] == f"/orders/{form['order_id']}"
     assert await basket(client) == {"Dark": 1}
 
 

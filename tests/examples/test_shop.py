@@ -144,6 +144,16 @@ async def test_an_order_that_is_sent_twice_is_placed_once(client):
     assert (await product(client, "ceylon"))["stock"] == 10
 
 
+async def test_an_order_that_was_placed_is_answered_though_it_could_not_be_placed_now(client):
+    wanted = {"order_id": str(uuid4()), "customer_id": "bob", "counts": {"assam": 2}, "total": "13.00"}
+    first = await client.post("/api/orders", json=wanted)
+    seen = await product(client, "assam")
+    await client.patch("/api/products/assam", json={"price": "7.00", "version": seen["version"]})
+    second = await client.post("/api/orders", json=wanted)
+    assert (seen["stock"], second.status_code) == (0, 201)
+    assert second.json() == first.json()
+
+
 async def test_an_order_takes_two_requests(client, faults):
     await client.post("/api/orders", json={"customer_id": "bob", "counts": {"ceylon": 2, "java": 1, "white": 1}})
     assert [entry.operation for entry in faults.log] == ["BatchGetItem", "TransactWriteItems"]
@@ -191,6 +201,7 @@ ERRORS = [
     ("PATCH", "/api/products/nothing", {"price": "1.00", "version": 1}, 404),
     ("POST", "/api/orders", {"customer_id": "zed", "counts": {"assam": 1}}, 404),
     ("POST", "/api/orders", {"customer_id": "ada", "counts": {"nothing": 1}}, 409),
+    ("POST", "/api/orders", {"customer_id": "ada", "counts": {"assam": 1}, "total": "6.00"}, 409),
     ("POST", "/api/orders", {"customer_id": "ada", "counts": {}}, 422),
     ("POST", "/api/orders", {"customer_id": "ada", "counts": {"assam": 0}}, 422),
     ("PATCH", "/api/products/assam", {"price": "0.001", "version": 1}, 422),

@@ -39,6 +39,8 @@ class UnavailableError(Exception):
 async def place_order(session: Session, wanted: NewOrder, *, basket: Sequence[BasketLine] = ()) -> Order:
     """Place an order: take its products from the stock, and what is ordered out of the basket.
 
+    If this order was placed before, it is returned as it is, and nothing is changed.
+
     Args:
         session: an open session.
         wanted: what is ordered.
@@ -52,10 +54,13 @@ async def place_order(session: Session, wanted: NewOrder, *, basket: Sequence[Ba
     Cost: one BatchGetItem and one TransactWriteItems.
     """
     # Awaited together, these reads are one request.
-    _, found = await session.gather(
+    placed, _, found = await session.gather(
+        session.find(Order, Parts(order_id=wanted.order_id)),
         session.get(Customer, Parts(customer_id=wanted.customer_id)),
         session.get_many(Product, [Parts(product_id=product_id) for product_id in wanted.counts]),
     )
+    if placed is not None and placed.customer_id == wanted.customer_id:
+        return placed
     products = [product for product in found if product is not None]
     if len(products) < len(found):
         raise UnavailableError(sorted(wanted.counts.keys() - {product.product_id for product in products}))
@@ -81,7 +86,7 @@ async def place_order(session: Session, wanted: NewOrder, *, basket: Sequence[Ba
 
 
 def placed_before(order: Order, error: TransactionCanceledError) -> Order:
-    """Return the stored order, if the same one was sent before; otherwise raise why nothing was ordered."""
+    """Return the stored order, if the same one was placed at the same time; otherwise raise why nothing was ordered."""
     for reason in error.failures:  # each has the stored item whose condition failed
         if isinstance(reason.item, Order) and reason.item.customer_id == order.customer_id:
             return reason.item

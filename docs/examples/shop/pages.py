@@ -29,7 +29,9 @@ ON_A_PAGE: Final = 6
 class Visitor:
     """Who asks for a page. The cookie stands where your own sign-in would be."""
 
-    def __init__(self, request: Request, session: OpenSession, customer: Annotated[str, Cookie()] = "ada") -> None:
+    def __init__(
+        self, request: Request, session: OpenSession, customer: Annotated[str, Cookie(min_length=1)] = "ada"
+    ) -> None:
         self.customer_id = customer
         self.session = session
         self._request = request
@@ -40,7 +42,7 @@ class Visitor:
         return templates.TemplateResponse(self._request, template, context, status_code=409 if refusal else 200)
 
 
-Asking = Annotated[Visitor, Depends()]
+CurrentVisitor = Annotated[Visitor, Depends()]
 
 
 class Choice(BaseModel):
@@ -66,13 +68,15 @@ class Repricing(BaseModel):
 
 
 @router.get("/")
-async def browse(visitor: Asking, category: Category = Category.TEA, after: str | None = None) -> Response:
+async def browse(visitor: CurrentVisitor, category: Category = Category.TEA, after: str | None = None) -> Response:
     """Show a category, and what the customer has ordered."""
     return await category_page(visitor, category, after=after)
 
 
 @router.post("/price")
-async def reprice(visitor: Asking, change: Annotated[Repricing, Form()], category: Category = Category.TEA) -> Response:
+async def reprice(
+    visitor: CurrentVisitor, change: Annotated[Repricing, Form()], category: Category = Category.TEA
+) -> Response:
     """Change a price, and return to the category."""
     update = visitor.session.update(Product, Parts(product_id=change.product_id)).set(Product.price, change.price)
     try:
@@ -84,20 +88,20 @@ async def reprice(visitor: Asking, change: Annotated[Repricing, Form()], categor
 
 
 @router.get("/basket")
-async def basket(visitor: Asking) -> Response:
+async def basket(visitor: CurrentVisitor) -> Response:
     """Show the basket."""
     return await basket_page(visitor)
 
 
 @router.post("/basket")
-async def choose(visitor: Asking, choice: Annotated[Choice, Form()]) -> Response:
+async def choose(visitor: CurrentVisitor, choice: Annotated[Choice, Form()]) -> Response:
     """Change the basket, and show it. A second click changes nothing more."""
     await put_in_basket(visitor.session, visitor.customer_id, choice.product_id, choice.count)
     return RedirectResponse("/basket", status_code=303)
 
 
 @router.post("/orders")
-async def order(visitor: Asking, purchase: Annotated[Purchase, Form()]) -> Response:
+async def order(visitor: CurrentVisitor, purchase: Annotated[Purchase, Form()]) -> Response:
     """Order what is in the basket, and show the order."""
     lines = await read_basket(visitor.session, visitor.customer_id)
     if lines:  # otherwise the first click has emptied it
@@ -113,7 +117,7 @@ async def order(visitor: Asking, purchase: Annotated[Purchase, Form()]) -> Respo
 
 
 @router.get("/orders/{order_id}")
-async def read_order(visitor: Asking, order_id: UUID) -> Response:
+async def read_order(visitor: CurrentVisitor, order_id: UUID) -> Response:
     """Show an order of the customer."""
     session, customer_id = visitor.session, visitor.customer_id
     found, lines = await session.gather(find_order(session, order_id), read_basket(session, customer_id))

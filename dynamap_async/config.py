@@ -157,4 +157,4 @@ class CapacityPolicy:
                 f"CapacityPolicy(limits={self.limits!r}): give {names}, or Throughput(read=..., write=...)"
             )
         if not 0 < self.share <= 1:
-            raise ValueError(f"CapacityPolicy(share={self.share}): it is a part, above 0 and up to 1")
+            raise ValueError(f"CapacityPolicy(share={self.share}): a share is above 0 and at most 1")

@@ -70,7 +70,7 @@ def map_parts(key: MapKey, member: Converter, label: str) -> Decode:
             try:
                 read = key.decode(name)
             except MISFITS:
-                raise DecodeError(f"{name!r} is no key of {label}") from None
+                raise DecodeError(f"{name!r} is not a key of {label}") from None
             try:
                 members[read] = member.decode_or_plain(stored)
             except DecodeError as error:

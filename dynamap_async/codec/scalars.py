@@ -127,7 +127,8 @@ class _Instant(Converter):
         """Return a datetime with a time zone: its text never equals, nor orders with, that of one without."""
         if isinstance(value, datetime.datetime) and is_naive(value):
             raise _without_zone(
-                value, "stored ones have one: add tzinfo=UTC, or annotate the field NaiveDatetime if they have none"
+                value,
+                "the stored times have one: add tzinfo=UTC, or annotate the field NaiveDatetime if they have none",
             )
         return self.encode(value)
 

@@ -56,10 +56,10 @@ class TimePattern:
                 found.append((piece["text"] or "%", 0))
             else:
                 known = ", ".join(f"%{each}" for each in _DIRECTIVES)
-                raise ValueError(f"{piece[0]!r} in the pattern {self.text!r} is none of {known} and %%")
+                raise ValueError(f"{piece[0]!r} in the pattern {self.text!r} is not one of {known} or %%")
         names = [name for name, width in found if width]
         if not names or len(set(names)) < len(names) or {"microsecond", "millisecond"} <= set(names):
-            raise ValueError(f"the pattern {self.text!r} has to have a directive such as %Y, and each part once")
+            raise ValueError(f"the pattern {self.text!r} needs a directive such as %Y, and has each part only once")
         return tuple(found)
 
     @property

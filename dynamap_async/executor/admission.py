@@ -114,7 +114,9 @@ class Describing:
             self._know(table, None)
             self._missing(table)
         except (DynamapError, LookupError, TypeError, ValueError, AttributeError) as error:
-            logger.warning("the limits of %s are learned, for DescribeTable failed: %s", table, type(error).__name__)
+            logger.warning(
+                "the limits of %s are learned, because DescribeTable failed: %s", table, type(error).__name__
+            )
             self._know(table, None)
         else:
             self._described[table] = asyncio.get_running_loop().time()

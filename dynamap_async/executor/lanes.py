@@ -760,7 +760,7 @@ class Lane:
         except UNREADABLE as error:
             raise damaged(request, "the answer to its batch has entries of no known form") from error
         if not (parts.keys() | leftovers.all) <= {call.identity for call in batch}:
-            raise damaged(request, "the answer to its batch speaks of items that were not asked for")
+            raise damaged(request, "the answer to its batch has items that were not asked for")
         self._rules.learn(batch, parts)
         return parts, leftovers
 

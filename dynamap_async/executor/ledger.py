@@ -77,7 +77,7 @@ class Observers:
             if not callable(observer) or is_async(observer):
                 raise ConfigurationError(
                     f"Session(observer=...) got {name_of(observer)}: an observer is a plain function of one event, or "
-                    "an object that can be called like one; it cannot be async, for no request waits for it"
+                    "an object that can be called like one; it cannot be async, because no request waits for it"
                 )
 
     def __bool__(self) -> bool:

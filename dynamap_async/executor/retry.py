@@ -45,7 +45,7 @@ from dynamap_async.wire import Body
 
 Failure = tuple[Call, ServiceError | TransportError]
 
-TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would do it twice"
+TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would then do it twice"
 """The note of an error after which nothing is sent again, for a token holds for ten minutes."""
 
 

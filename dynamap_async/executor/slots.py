@@ -46,7 +46,7 @@ class Slots:
         """
         if total < 1:
             raise ConfigurationError(
-                f"max_pool_connections={total}: requests need connections to be sent over; write a number from 1 on"
+                f"max_pool_connections={total}: requests need at least one connection; write a number from 1 on"
             )
         self._free = total
         for priority, part in _KEPT.items():

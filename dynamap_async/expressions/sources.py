@@ -179,7 +179,7 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
         case Start(path=path, value=value):
             found = list_at(path, value)
         case _:
-            raise ExpressionError(f"({made}) is no list, so nothing can be appended to it")
+            raise ExpressionError(f"({made}) is not a list, so nothing can be appended to it")
     if before:
         return replace(found, before=(*elements, *found.before))
     return replace(found, after=(*found.after, *elements))

@@ -135,7 +135,7 @@ def _time_to_live(guessed: GuessedType) -> tuple[str, GuessedType, tuple[str, ..
     if guessed.text == "datetime" and guessed.stored_as == "EPOCH_SECONDS":
         return "TimeToLive", replace(guessed, stored_as=None), ()
     if guessed.text == "int":
-        return "TimeToLive", guessed, ("some numbers are no epoch seconds of this century: DynamoDB ignores them",)
+        return "TimeToLive", guessed, ("some numbers are not epoch seconds of this century: DynamoDB ignores them",)
     doubt = "the table's time to live, but not stored as whole seconds: DynamoDB ignores such values"
     return "Attr", guessed, (doubt,)
 

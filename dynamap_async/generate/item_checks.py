@@ -96,7 +96,7 @@ def _problems(definition: Definition[Any], item: WireItem) -> Iterator[tuple[str
     stored = {plan.stored: plan for plan in definition.fields.values() if plan.is_stored}
     marker = definition.kinds.table.attribute if definition.kinds is not None else None
     for attribute in sorted(item.keys() - stored.keys() - {marker}):
-        yield name, attribute, "is no field of the model"
+        yield name, attribute, "is not a field of the model"
     try:
         values = definition.items.values(item)
         instance = definition.items.validated(values)
@@ -125,7 +125,7 @@ def _written_otherwise(
         old, new = decode_any(item[attribute]), decode_any(written[attribute]) if attribute in written else None
         if old != new:
             numbers = isinstance(old, int | Decimal) and isinstance(new, int | Decimal)
-            problem = "loses digits of numbers" if numbers else "is written back otherwise than it is stored"
+            problem = "loses digits of numbers" if numbers else "is written back in another form than it is stored"
             yield name, stored[attribute].name, problem
 
 

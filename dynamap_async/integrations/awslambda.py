@@ -108,7 +108,7 @@ class LambdaSession:
         def handle(event: E, context: C) -> R:
             if not all(hasattr(context, name) for name in _OF_CONTEXT):
                 raise ConfigurationError(
-                    f"{context!r} is no context of Lambda: pass an object with function_name and "
+                    f"{context!r} is not a Lambda context: pass an object with function_name and "
                     "get_remaining_time_in_millis()"
                 )
 

@@ -110,7 +110,7 @@ def batch_item_failures(*changes: ItemChange[Model]) -> BatchItemFailures:
     for change in changes:
         given: object = change  # whatever the checkers say
         if not isinstance(given, ItemChange):
-            raise OperationError(f"{given!r} is no ItemChange; of a list write batch_item_failures(*failed)")
+            raise OperationError(f"{given!r} is not an ItemChange; of a list write batch_item_failures(*failed)")
     return {"batchItemFailures": [{"itemIdentifier": change.sequence_number} for change in changes]}
 
 
@@ -141,12 +141,12 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
     given: Any = event
     whole: Any = given
     if not isinstance(given, Mapping) or not isinstance(whole.get("Records"), list):
-        raise OperationError("this is no event of a stream's trigger: it has no list of Records")
+        raise OperationError("this is not an event of a stream's trigger: it has no list of Records")
     changes: list[ItemChange[Any]] = []
     for record in whole["Records"]:
         if not isinstance(record, Mapping) or "dynamodb" not in record or "eventName" not in record:
             raise OperationError(
-                "this is no event of a DynamoDB stream's trigger: a record has no eventName, or no dynamodb"
+                "this is not an event of a DynamoDB stream's trigger: a record has no eventName, or no dynamodb"
             )
         made = _change(cast("Mapping[str, Any]", record), models)
         if _concerns(made.wire_record["dynamodb"], models):
@@ -177,7 +177,9 @@ def _check_models(models: tuple[type[Model], ...]) -> None:
         each.require_table("found in a stream")
     if len(tables) > 1:
         names = " and ".join(model.__name__ for model in models)
-        raise OperationError(f"{names} are of several tables, and a stream is that of one; name the models of one")
+        raise OperationError(
+            f"{names} are of several tables, and a stream belongs to one table; name models of one table"
+        )
 
 
 def _concerns(change: Mapping[str, Any], models: tuple[type[Model], ...]) -> bool:

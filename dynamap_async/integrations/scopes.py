@@ -24,7 +24,7 @@ def checked_ended(ended: ScopeEnded | None) -> ScopeEnded | None:
     """
     if ended is not None and (not callable(ended) or is_async(ended)):
         raise ConfigurationError(
-            f"ended={name_of(ended)}: write a plain function of one scope; it cannot be async, for no answer waits "
+            f"ended={name_of(ended)}: write a plain function of one scope; it cannot be async, because no answer waits "
             "for it"
         )
     return ended

@@ -21,8 +21,8 @@ def checked_make(make: Callable[[], Session], where: str) -> Callable[[], Sessio
     """
     if not callable(make) or is_async(make):
         raise ConfigurationError(
-            f"{where} got {name_of(make)}: it takes a plain function that makes a session, for a session is used once; "
-            f"write {where}(lambda: Session(...))"
+            f"{where} got {name_of(make)}: it takes a plain function that makes a session, because a session is "
+            f"used once; write {where}(lambda: Session(...))"
         )
     return make
 

@@ -68,8 +68,8 @@ def _problem(model: type[BaseModel], plan: FieldPlan, assigned: Assigned) -> str
     argument = ", ".join(assigned.arguments)
     if assigned.has_default:
         return (
-            f"has {argument} and a default, so the default would never be used; drop one of them (default=... with "
-            "three dots says to type checkers that the constructor takes the field)"
+            f"has {argument} and a default, so the default would never be used; drop one of them (default=..., "
+            "with three dots, tells type checkers that the constructor takes the field)"
         )
     settings: Settings = getattr(model, SETTINGS)
     if settings.table is None and not settings.abstract:
@@ -92,19 +92,22 @@ def _identifying(plan: FieldPlan) -> str | None:
     if plan.role is not Role.ATTRIBUTE:
         return f"has write_id=True but is a {plan.role.value}; give the write id an Attr[str | None] of its own"
     if not plan.is_stored:
-        return "has write_id=True and stored=False, so no item would show it; drop stored=False"
+        return "has write_id=True and stored=False, so no item would have it; drop stored=False"
     if bare(without_none(bare(plan.annotation))) is not str or plan.converter.tags != frozenset(("S",)):
         return f"has write_id=True but is {name_of(plan.annotation)}; ids are text: write Attr[str | None]"
     if not plan.nullable:
-        return "has write_id=True but cannot be None, as which items of other programs read: write Attr[str | None]"
+        return (
+            "has write_id=True but cannot be None, and items of other programs have no id, so they read as None: write "
+            "Attr[str | None]"
+        )
     return None
 
 
 def _numbering(plan: FieldPlan) -> str | None:
     if plan.role not in _KEYS:
         return (
-            "has autoincrement=True but is no key, so nothing could keep its numbers apart; make it the PartitionKey "
-            "or the SortKey, or count with session.increment"
+            "has autoincrement=True but is not a key, so nothing would keep its numbers unique; make it the "
+            "PartitionKey or the SortKey, or count with session.increment"
         )
     kind = bare(plan.annotation)
     if kind is not int or plan.converter.tags != frozenset(("N",)):
@@ -194,7 +197,7 @@ def check_attr(model: type[BaseModel]) -> None:
             if wrong:
                 raise fault(
                     model.__name__,
-                    f"attr(also_stored_as={wrong[0]!r}) is no stored form; take a StoredForm, or a stored type: "
+                    f"attr(also_stored_as={wrong[0]!r}) is not a stored form; take a StoredForm, or a stored type: "
                     f"{', '.join(sorted(ALL_TAGS))}",
                     name,
                 )

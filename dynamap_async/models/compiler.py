@@ -356,8 +356,8 @@ class TypeCompiler:
         found = usual if form in usual.tags else codec.in_type(usual, form)
         if found is None:
             raise UnstorableTypeError(
-                f"has also_stored_as={form!r}, and nobody knows how {usual.label} is written as {form}; make a "
-                "StoredForm that says it"
+                f"has also_stored_as={form!r}, and it is not known how {usual.label} is written as {form}; make a "
+                "StoredForm that says how"
             )
         return found
 

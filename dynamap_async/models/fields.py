@@ -161,7 +161,7 @@ def _check_forms(model: type[BaseModel], plans: Mapping[str, FieldPlan], key_fie
         if plan.name in key_fields or plan.role in (Role.PARTITION_KEY, Role.SORT_KEY):
             problem = "is part of a key, whose values have one type"
         elif keys:
-            problem = f"is a part of the key {keys[0]}, which is made of it in one way"
+            problem = f"is a part of the key {keys[0]}, which can hold only one form of it"
         elif plan.role in (Role.TIME_TO_LIVE, Role.VERSION) or (plan.assigned is not None and plan.assigned.write_id):
             problem = f"is a {plan.role.value}" if plan.assigned is None else "is a write id"
         else:
@@ -283,9 +283,9 @@ def _with_typed_values(declared: DeclaredTemplate, key: str, fields: Mapping[str
         said = f"has when={{{name!r}: ...}}, "
         if name not in fields or name == key or declared_template(fields[name]) is not None:
             known = ", ".join(each for each, info in fields.items() if declared_template(info) is None)
-            raise PatternError(f"{said}which is no field that tells whether there is a key; take one of {known}")
+            raise PatternError(f"{said}which is not a field that can say whether there is a key; use one of {known}")
         if not values:
-            raise PatternError(f"{said}which names no value, so that there would never be a key")
+            raise PatternError(f"{said}which names no value, so there would never be a key")
         annotation: Any = fields[name].annotation
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         try:
@@ -305,7 +305,7 @@ def _check_part(fields: Mapping[str, FieldInfo], field: str, name: str) -> None:
         raise PatternError(f"names {name}, which is the key itself; name the fields that it is made of")
     if name not in fields:
         known = ", ".join(each for each, info in fields.items() if declared_template(info) is None)
-        raise PatternError(f"names {name!r}, which is no field; the fields are {known}")
+        raise PatternError(f"names {name!r}, which is not a field; the fields are {known}")
     inner = declared_template(fields[name])
     if inner is not None:
         raise PatternError(f"names {name}, which is computed itself; write out its own template {inner.pattern!r}")

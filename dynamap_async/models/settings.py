@@ -122,7 +122,9 @@ def checked_distinct(name: str, given: DistinctFrom) -> tuple[type[Any], ...]:
     models = (given,) if isinstance(given, type | str) else tuple(given)
     for each in models:
         if not (isinstance(each, type) and SETTINGS in each.__dict__):
-            raise fault(name, f"distinct_from={each!r} is no model; name the models that share the Table with {name}")
+            raise fault(
+                name, f"distinct_from={each!r} is not a model; name the models that share the Table with {name}"
+            )
     return models
 
 
@@ -190,9 +192,9 @@ def check_versions(
     }
     for keyword, number in numbers.items():
         if number is not None and (type(number) is not int or number < 1):
-            raise fault(name, f"{keyword}={number!r} is no version; give a whole number from 1 on")
+            raise fault(name, f"{keyword}={number!r} is not a version; give a whole number from 1 on")
     if schema_attribute is not None and (not isinstance(schema_attribute, str) or not schema_attribute):
-        raise fault(name, f"schema_attribute={schema_attribute!r} is no name of an attribute; give a text")
+        raise fault(name, f"schema_attribute={schema_attribute!r} is not a name of an attribute; give a text")
 
 
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:
@@ -210,12 +212,12 @@ def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, An
         if "ClassVar" in str(annotation):
             continue
         if attribute in indexes:
-            raise fault(name, "an index is no field; drop its annotation, or write ClassVar[GlobalIndex]", attribute)
+            raise fault(name, "an index is not a field; drop its annotation, or write ClassVar[GlobalIndex]", attribute)
         if attribute in _RESERVED:
             raise fault(
                 name,
                 f"{attribute!r} is a name of Pydantic's BaseModel, so {name}.{attribute} could never be an expression; "
-                f"name the field otherwise and store it as attr(name={attribute!r})",
+                f"give the field another name and store it as attr(name={attribute!r})",
                 attribute,
             )
 

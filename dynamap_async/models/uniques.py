@@ -156,21 +156,20 @@ def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, Fie
     if plan.unsharded is not None:
         raise fault(
             model.__name__,
-            f"names {name!r}, which has shards: what no two items share needs no shards; drop one of the two",
+            f"names {name!r}, which has shards: a unique value needs no shards; drop one of the two",
             unique,
         )
     if not plan.converter.in_one_form:
         raise fault(
             model.__name__,
-            f"names {name!r}, which has also_stored_as: what no two items share has one stored form; drop one of the "
-            "two",
+            f"names {name!r}, which has also_stored_as: a unique value has one stored form; drop one of the two",
             unique,
         )
     if not plan.converter.tags <= _KEY_TAGS:
         stored = "/".join(sorted(plan.converter.tags))
         raise fault(
             model.__name__,
-            f"names {name!r}, which holds {plan.converter.label}, stored as {stored}; what is unique is text, a number "
+            f"names {name!r}, which holds {plan.converter.label}, stored as {stored}; a unique value is text, a number "
             "or binary data (S, N or B)",
             unique,
         )

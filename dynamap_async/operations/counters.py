@@ -83,7 +83,7 @@ class Reserve(SingleRequest[range]):
         try:
             last = int(counted["N"])
         except MISFITS as error:
-            raise DecodeError(f"the counter of {self._definition.model.__name__} is no whole number") from error
+            raise DecodeError(f"the counter of {self._definition.model.__name__} is not a whole number") from error
         return range(last - self._count + 1, last + 1)
 
     def failed(self, error: ServiceError) -> Exception:

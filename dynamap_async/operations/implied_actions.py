@@ -107,8 +107,8 @@ def _marker(definition: Definition[Any]) -> WireItem:
         name = definition.model.__name__
         members = " or ".join(each.__name__ for each in kinds.family.values()) or f"a subclass of {name}"
         raise OperationError(
-            f"upsert() may make a new item, and none is of {name} alone, which is abstract; update it as {members}, or "
-            "drop upsert()"
+            f"upsert() may make a new item, and no item is of {name} alone, which is abstract; update it as {members}, "
+            "or drop upsert()"
         )
     return kinds.marker
 

@@ -195,7 +195,7 @@ def _path_at(owner: type[Model], spelled: str) -> Path:
             case ast.Subscript(value=inner, slice=index):
                 parts.append(ast.literal_eval(index))
             case _:
-                raise ValueError(f"{spelled!r} is no path")
+                raise ValueError(f"{spelled!r} is not a path")
         node = inner
     path = definition_of(owner).path(node.id)
     for part in reversed(parts):

@@ -370,8 +370,9 @@ class ExecuteTransaction(Statements[ItemT]):
 
 def _check_part(position: int, statement: object) -> None:
     if not isinstance(statement, Statement):
-        raise OperationError(f"number {position}, {statement!r}, is no statement; write Statement(text, parameters)")
+        raise OperationError(f"number {position}, {statement!r}, is not a statement; write Statement(text, parameters)")
     if statement.limit is not None or statement.page_size is not None:
         raise OperationError(
-            f"statement {position} has a limit or a page_size; among others a statement is about one item: drop it"
+            f"statement {position} has a limit or a page_size; a statement that travels with others is about one item: "
+            "drop it"
         )

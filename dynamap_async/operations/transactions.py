@@ -198,7 +198,7 @@ def _remedy(error: TransactionCanceledError) -> str:
         return "It was tried until the session's retries were spent; try again later."
     if any(isinstance(reason.error, ConditionalCheckFailedError) for reason in error.failures):
         return _REMEDY
-    return "`reasons` tells of each action."
+    return "`reasons` has one for each action."
 
 
 GetOf: TypeAlias = Get[M] | tuple[type[M], KeyValue] | tuple[type[M], KeyValue, KeyValue]
@@ -597,7 +597,7 @@ def check_action(position: int, action: object) -> None:
     """
     if not isinstance(action, Write):
         raise OperationError(
-            f"action {position} of the transaction, {action!r}, is no write; give Put(item), Update(Model, key), "
+            f"action {position} of the transaction, {action!r}, is not a write; give Put(item), Update(Model, key), "
             "Delete(item), Check(Model, key, where=...) and so on"
         )
 

@@ -283,7 +283,7 @@ def _violation(error: ConditionalCheckFailedError, taking: Taking) -> UniqueViol
     values = constraint.shown(taking.stored)
     spelled = ", ".join(f"{name}={value!r}" for name, value in values.items())
     owner = _owner(definition, error.item)
-    whose = "" if owner is None else f", by the one with {', '.join(f'{n}={v!r}' for n, v in owner.items())}"
+    whose = "" if owner is None else f" by the item with {', '.join(f'{n}={v!r}' for n, v in owner.items())}"
     violation = UniqueViolationError(
         f"{definition.model.__name__}.{constraint.name}: {spelled} is taken{whose}. Nothing was written; choose "
         "another value.",

@@ -512,7 +512,8 @@ def _setting_named(name: str, value: object, definition: Definition[Any]) -> Act
     if name not in definition.fields:
         model = definition.model.__name__
         raise ExpressionError(
-            f"set_fields() names {name!r}, which is no field of {model}; its fields are {', '.join(definition.fields)}"
+            f"set_fields() names {name!r}, which is not a field of {model}; its fields are "
+            f"{', '.join(definition.fields)}"
         )
     return setting(definition, at(definition.path(name)), value)
 

@@ -65,9 +65,9 @@ def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceE
     if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
         first = paths[0]
         error.add_note(
-            "where absence would read back as something else, None is stored as NULL, and an empty set as NULL or as a "
-            "list: DynamoDB adds nothing to these, nor takes anything from them; if that is what "
-            f"{' or '.join(map(str, paths))} holds, give it a value first: .set({first}, value)"
+            "if absence would read back as another value, None is stored as NULL, and an empty set as NULL or as a "
+            "list; DynamoDB adds nothing to these, and takes nothing from them. If "
+            f"{' or '.join(map(str, paths))} holds one, give it a value first: .set({first}, value)"
         )
     return error
 

@@ -239,7 +239,7 @@ def _conflict(
     found = "there is no such item" if error.wire_item is None else f"the stored one has version {stored}"
     if error.wire_item is not None and stored is None:
         found = "the stored one has no version"
-    wanted = f"it is based on version {expected}" if expected else "it is that of a new item, of version 0"
+    wanted = f"it is based on version {expected}" if expected else "it is for a new item, of version 0"
     conflict = VersionConflictError(
         f"{write}: {wanted}, but {found}. {_written(error)}; read the item again, decide, and write then "
         "(session.retry_on_conflict does so).",

@@ -40,7 +40,7 @@ def write_id_of_update(spec: UpdateSpec, actions: Sequence[Action]) -> WriteId |
     if field is None or spec.returns == "old":
         return None
     [value] = [each.source for each in actions if isinstance(each, Set) and each.path.attribute == field.stored]
-    assert isinstance(value, Value), f"{value} is no write id"  # noqa: S101 - no update can set it
+    assert isinstance(value, Value), f"{value} is not a write id"  # noqa: S101 - no update can set it
     if spec.returns != "changed":
         return WriteId(field.stored, value.stored)
     if any(isinstance(each, Remove) and isinstance(each.path.steps[-1], int) for each in actions):

@@ -105,7 +105,7 @@ def encode_positions(
     text, limits = _text_of(body, binding, secret), _CHECKPOINT if checkpoint else _POSITIONS
     if len(text) > limits.length or len(body) > limits.inflated:
         raise OperationError(
-            f"the {len(at)} positions would take {len(body):,} bytes, and {len(text):,} of text, where a "
+            f"the {len(at)} positions would take {len(body):,} bytes, and {len(text):,} of text; a "
             f"{'checkpoint' if checkpoint else 'cursor'} has at most {limits.inflated:,} and {limits.length:,}; "
             f"{limits.remedy}"
         )

@@ -159,7 +159,7 @@ def path_and_constants(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
             found = [path_and_constants(part) for part in parts]
             return found[0][0], tuple(constant for _, constants in found for constant in constants)
         case _:
-            raise TypeError(f"{condition} is no key condition")
+            raise TypeError(f"{condition} is not a key condition")
 
 
 def implies_prefix(condition: Condition, prefix: str) -> bool:

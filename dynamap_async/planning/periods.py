@@ -141,14 +141,14 @@ def _unbounded(periods: Periods, spelled: str, bounds: _Bounds) -> OperationErro
     name = periods.template.pattern
     if not periods.is_ordered:
         return OperationError(
-            f"{spelled} tells the table of an item ({name!r}), and as its values are stored no range of them tells "
+            f"{spelled} says which table an item is in ({name!r}), but a range of its stored values does not say "
             f"which tables: add {spelled} == value, {spelled}.is_in(...), or .period(...)"
         )
     one_end = (bounds.low is None) != (bounds.high is None)
     given = "bound it at one end only" if one_end else "leave it open"
     return OperationError(
-        f"{spelled} tells the table of an item ({name!r}), one for each {_each(periods)}, and the conditions {given}: "
-        f"give both ends, such as {spelled}.between(first, last), or choose the tables with .period(...)"
+        f"{spelled} says which table an item is in ({name!r}), one for each {_each(periods)}, and the conditions "
+        f"{given}: give both ends, such as {spelled}.between(first, last), or choose the tables with .period(...)"
     )
 
 

@@ -238,7 +238,7 @@ def checked_target(model: type[Model], target: object) -> type[BaseModel]:
     for name, info in target.model_fields.items():
         if name not in fields:
             raise OperationError(
-                f"{target.__name__}.{name} is no field of {model.__name__}, so it would never be read; name it like "
+                f"{target.__name__}.{name} is not a field of {model.__name__}, so it would never be read; name it like "
                 "one, or compute it with @computed_field"
             )
         if not fits(info, fields[name]):

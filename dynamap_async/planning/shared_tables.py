@@ -360,7 +360,7 @@ def _text(namespace: Condition) -> str:
         case Comparison(right=Value(stored={"S": str(text)})) | Function(arguments=(Value(stored={"S": str(text)}),)):
             return text
         case _:
-            raise TypeError(f"{namespace} is no namespace")
+            raise TypeError(f"{namespace} is not a namespace")
 
 
 def _other_models(definitions: Sequence[Definition[Any]]) -> list[Definition[Any] | None]:

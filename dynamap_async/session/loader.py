@@ -339,12 +339,12 @@ class _ByField(Generic[M]):
 
     def ask(self, key: object, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, list[M]]]]:
         if key is None and None in self._path.reads_as_none:  # to a query it means absence, of which no key is made
-            raise EncodeError("None is no value of a key, so no item has it; load only what is not None").at(
+            raise EncodeError("None is not a value of a key, so no item has it; load only what is not None").at(
                 self._path.spelled, model=self._path.owner.__name__
             )
         query = self._query.where(self._by == key)
         try:
             hash(key)
         except TypeError:
-            raise OperationError(f"{key!r} cannot be a key of a loader: it can be changed") from None
+            raise OperationError(f"{key!r} cannot be a key of a loader, because it can be changed") from None
         return (type(key), key), partial(self._runner.execute, query)

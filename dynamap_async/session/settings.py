@@ -48,10 +48,10 @@ def to_context(
         ConfigurationError: one of them cannot work.
     """
     if not isinstance(table_prefix, str):
-        raise ConfigurationError(f'table_prefix={table_prefix!r} is no text; write table_prefix="shop-dev-"')
+        raise ConfigurationError(f'table_prefix={table_prefix!r} is not text; write table_prefix="shop-dev-"')
     if not callable(clock) or is_async(clock):
         raise ConfigurationError(
-            f"clock={clock!r} is no plain function that returns epoch seconds; write clock=time.time, or lambda: 0.0"
+            f"clock={clock!r} is not a plain function that returns epoch seconds; write clock=time.time, or lambda: 0.0"
         )
     splices = type(transport) is WireTransport  # what is derived from it may look at bodies, and at answers
     if type(transport) is WireTransport:

@@ -68,7 +68,7 @@ def check_plan(plan: TablePlan, allow: Collection[str]) -> None:
         PlanHazardError: it has hazards that are not allowed.
     """
     if isinstance(allow, str) or not isinstance(allow, Collection):
-        raise OperationError(f'allow={allow!r} is no set of codes of hazards; write allow={{"index-deleted"}}')
+        raise OperationError(f'allow={allow!r} is not a set of hazard codes; write allow={{"index-deleted"}}')
     blocked = [step for step in plan.steps if step.kind == "blocked"]
     if blocked:
         raise TableMismatchError(NEVER_CHANGES, differences=[difference_of(step) for step in blocked])

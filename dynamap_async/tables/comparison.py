@@ -157,7 +157,10 @@ def not_managed(
         told.append(f"{declared.name}: its throughput of {_billed(found.schema.throughput)}")
     active = ttl_attribute_of(found)
     if found.ttl_status not in TTL_KNOWN:
-        told.append(f"{declared.name}: time to live, which is unknown: DynamoDB denies, or the engine lacks, to say it")
+        told.append(
+            f"{declared.name}: time to live, which is unknown: the policy does not allow to ask for it, or the engine "
+            "does not know it"
+        )
     elif declared.ttl_attribute is None and active is not None:
         told.append(f"{declared.name}: time to live on {active}")
     return tuple(told)

@@ -149,7 +149,7 @@ class TablePlan:
             return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
         except (ValueError, LookupError, TypeError) as error:
             raise OperationError(
-                "the text is no plan that TablePlan.to_json() of this version wrote; make the plan anew with "
+                "the text is not a plan that TablePlan.to_json() of this version wrote; make the plan anew with "
                 "session.tables.plan(...)"
             ) from error
 

@@ -107,7 +107,7 @@ def _get(request: Request, answer: Body) -> str | None:
 def _fault_of_item(name: str, item: Any, key: Mapping[str, Any]) -> str | None:
     """Return what is wrong with an item that must have this key."""
     if not _is_object(item):
-        return f"its {name} is no JSON object"
+        return f"its {name} is not a JSON object"
     # At one go, as it is on the way of every get; nearly all are right (benchmarks: get_one).
     covered = item.holds(key) if type(item) is JSON_ITEM else item.items() >= key.items()
     if covered or all(_same_value(item.get(each), value) for each, value in key.items()):
@@ -131,7 +131,7 @@ def _write(request: Request, answer: Body) -> str | None:
     if attributes is None:
         return "it has no Attributes" if request.required or returned == "ALL_NEW" else None
     if not _is_object(attributes):
-        return "its Attributes are no JSON object"
+        return "its Attributes are not a JSON object"
     if not attributes.keys() >= request.required:
         return f"its Attributes lack {_listed(request.required - attributes.keys())}"
     if returned == "ALL_NEW" or (returned == "ALL_OLD" and attributes):  # of no item some engines return an empty one
@@ -142,7 +142,7 @@ def _write(request: Request, answer: Body) -> str | None:
 def _page(request: Request, answer: Body) -> str | None:
     count = answer.get("Count")
     if count is not None and (type(count) is not int or count < 0):
-        return "its Count is no number of items"
+        return "its Count is not a number of items"
     items, counting = answer.get("Items"), request.body.get("Select") == "COUNT"
     if counting and count is None:
         return "it has no Count"
@@ -152,7 +152,7 @@ def _page(request: Request, answer: Body) -> str | None:
     if position is None or position == {}:
         return None
     if not _is_object(position) or not all(map(_is_key_value, position.values())):
-        return "its LastEvaluatedKey is no key"
+        return "its LastEvaluatedKey is not a key"
     if not position.keys() >= request.required:
         return f"its LastEvaluatedKey lacks {_listed(request.required - position.keys())}"
     start: Mapping[str, Any] | None = request.body.get("ExclusiveStartKey")
@@ -165,7 +165,7 @@ def _fault_of_items(request: Request, items: Any, count: int | None) -> str | No
     if not _is_list(items):
         return "it has no list of Items"
     if not _are_objects(items):
-        return "one of its Items is no JSON object"
+        return "one of its Items is not a JSON object"
     if count is not None and count != len(items):
         return f"its Count is {count}, and it has {len(items)} Items"
     # What lacks its key lacks a field, as its reader finds out, unless only some are selected. The last one tells where
@@ -195,7 +195,7 @@ def _statement(request: Request, answer: Body) -> str | None:
     if (items is not None or not request.writes) and not _are_objects(items):
         return "it has no list of Items"
     if token is not None and type(token) is not str:
-        return "its NextToken is no text"
+        return "its NextToken is not text"
     if token and token == request.body.get("NextToken"):
         return "its NextToken is the one that was asked from, so the read does not advance"
     return None
@@ -208,7 +208,7 @@ def _batch_get(request: Request, answer: Body) -> str | None:
     if not _is_object(responses) or not all(map(_are_objects, responses.values())):
         return "it has no Responses"
     if left is not None and not _is_object(left):
-        return "its UnprocessedKeys are no JSON object"
+        return "its UnprocessedKeys are not a JSON object"
     asked = request.body["RequestItems"].keys()
     return None if asked >= responses.keys() | (left or {}).keys() else "it is about a table that was not asked for"
 
@@ -218,7 +218,7 @@ def _batch_write(request: Request, answer: Body) -> str | None:
     if left is None:
         return None
     if not _is_object(left):
-        return "its UnprocessedItems are no JSON object"
+        return "its UnprocessedItems are not a JSON object"
     return None if request.body["RequestItems"].keys() >= left.keys() else "it is about a table that was not asked for"
 
 
@@ -240,10 +240,10 @@ def _statements(request: Request, answer: Body) -> str | None:
     for response in answer["Responses"]:
         failure: Any = response.get("Error") or {}
         if not _is_object(failure):
-            return "the Error of one of its Responses is no JSON object"
+            return "the Error of one of its Responses is not a JSON object"
         for item in filter(None, (response.get("Item"), stored := failure.get("Item"))):
             if not _is_object(item):
-                return "the Item of one of its Responses is no JSON object"
+                return "the Item of one of its Responses is not a JSON object"
         if stored and (fault := _fault_of_values((stored,))) is not None:
             return fault
     return None
@@ -261,7 +261,7 @@ def _described(member: str, *, needed: bool) -> Judge:
         described = answer.get(member)
         if described is None:
             return f"it has no {member}" if needed else None
-        return None if _is_object(described) else f"its {member} is no JSON object"
+        return None if _is_object(described) else f"its {member} is not a JSON object"
 
     return judge
 

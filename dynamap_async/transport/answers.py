@@ -97,7 +97,7 @@ def _failure(request: Request, answer: Answer, content: Body | None) -> DynamapE
     else:
         # What is cut off on its way from DynamoDB still says that it is JSON.
         foreign = "json" not in answer.headers.get("content-type", "")
-        return damaged(request, f"the answer (status {answer.status}) is no JSON object", foreign=foreign)
+        return damaged(request, f"the answer (status {answer.status}) is not a JSON object", foreign=foreign)
     return service_error(
         request,
         code=error_code(facts, answer.headers.get("x-amzn-errortype"), answer.status),

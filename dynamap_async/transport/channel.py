@@ -48,7 +48,7 @@ class NoHostChannel:
     Resolvers look such names up, or raise an error of their own; neither need be found out anew for each request.
     """
 
-    name = "nothing, for no host can have its name"
+    name = "nothing, because no host can have its name"
     errors: tuple[type[BaseException], ...] = (UnicodeError,)
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -56,7 +56,7 @@ class NoHostChannel:
 
     async def post(self, headers: dict[str, str], body: bytes) -> Answer:
         """Raise UnicodeError."""
-        raise UnicodeError(f"{self._host!r} is no name that a host can have")
+        raise UnicodeError(f"{self._host!r} is not a name that a host can have")
 
     async def close(self) -> None:
         """Do nothing."""

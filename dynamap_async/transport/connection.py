@@ -66,7 +66,7 @@ class Connection:
                 "so make it with AioSession(profile=...)"
             )
         if self.profile is not None and self.credentials is not None:
-            raise ConfigurationError("profile and credentials both say who asks: pass one of them")
+            raise ConfigurationError("profile and credentials both say who you are: pass one of them")
         config: Any = self.aio_config
         if config is not None and not _is_pool(config.max_pool_connections):
             raise ConfigurationError(

@@ -101,7 +101,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.Onl
 _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ConditionalCheckFailedError: "Nothing was written; read the item again before deciding what to do.",
     DuplicateItemError: "Nothing was written; UPDATE the item, or DELETE it first.",
-    TransactionCanceledError: "Nothing was written; `reasons` tells for each action what it met with.",
+    TransactionCanceledError: "Nothing was written; `reasons` says for each action what it met.",
     IdempotentParameterMismatchError: "Nothing was written; use a client request token for one transaction only.",
     ThrottledError: "Ask for less at a time, or raise the capacity of the table or index.",
     ProvisionedThroughputExceededError: "Ask for less at a time, or raise the capacity of the table or index.",

@@ -381,7 +381,7 @@ async def test_one_key_in_the_place_of_several_is_refused_with_what_to_write(ope
 @pytest.mark.parametrize(
     ("by", "problem"),
     [
-        (Tweet.city, "Tweet.city: None is no value of a key, so no item has it; load only what is not None"),
+        (Tweet.city, "Tweet.city: None is not a value of a key, so no item has it; load only what is not None"),
         (Tweet.user, "Tweet.user: str expected, got None"),
     ],
     ids=["optional", "always there"],

@@ -67,7 +67,7 @@ async def test_an_item_from_before_its_model_had_a_version_is_refused_by_put_and
     prefix = session._runner.context.table_prefix
     await session.execute_statement(f"INSERT INTO \"{prefix}open\" VALUE {{'id': 'a', 'label': 'old'}}")
     found = await session.get(Open, "a")
-    with pytest.raises(VersionConflictError, match="it is that of a new item, of version 0, but the stored one has no"):
+    with pytest.raises(VersionConflictError, match="it is for a new item, of version 0, but the stored one has no"):
         await session.put(found)
     found.label = "new"
     await session.save(found)

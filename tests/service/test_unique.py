@@ -105,7 +105,7 @@ async def test_a_value_has_one_owner_and_the_error_names_model_field_value_and_o
     error = refused.value
     assert (error.model, error.constraint, error.fields) == ("User", "by_email", ("email",))
     assert (error.values, error.owner) == ({"email": "ann@x"}, {"id": "ann", "at": 1})
-    assert "User.by_email: email='ann@x' is taken, by the one with id='ann', at=1" in str(error)
+    assert "User.by_email: email='ann@x' is taken by the item with id='ann', at=1" in str(error)
     assert await users.find(User, "bob", 1) is None
 
 

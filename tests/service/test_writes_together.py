@@ -379,7 +379,7 @@ REFUSALS = {
     ),
     "unique": (
         lambda session: session.create(Order(shop="bob", reference="r1")),
-        f"Order.by_reference: reference='r1' is taken, by the one with {ADA[11:]}. {CHOOSE}",
+        f"Order.by_reference: reference='r1' is taken by the item with {ADA[11:]}. {CHOOSE}",
     ),
 }
 

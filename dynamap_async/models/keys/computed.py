@@ -279,15 +279,15 @@ def _key_problem(model: type[BaseModel], key: FieldPlan, template: KeyTemplate) 
         )
     if settings.table is None and not settings.abstract:
         return (
-            "has a template, but the model has no table, so it is no key of anything; use a computed_field, or add "
+            "has a template, but the model has no table, so it is not a key; use a computed_field, or add "
             f'table="..." to class {model.__name__}'
         )
     if key.role not in (Role.ATTRIBUTE, *_KEYS):
-        return f"is a {key.role.value}, which is no text; drop its template"
+        return f"is a {key.role.value}, which is not text; drop its template"
     if template.when and key.role in _KEYS:
         return "has a template with when=..., and every item needs its key; drop the condition"
     if template.when and not key.nullable:
-        return f"has a template with when=..., and otherwise there is no key; declare {key.name} as Attr[str | None]"
+        return f"has a template with when=..., so there may be no key; declare {key.name} as Attr[str | None]"
     return None
 
 
@@ -319,7 +319,7 @@ def _coarser(part: Part, field: FieldPlan) -> str | None:
     units = (unit for unit in UNITS_OF_TIMES if _text(field, unit, kept) == _text(field, unit, _TIME))
     unit = next(units, "year")
     return (
-        f"which is stored without what follows its {unit}, so that conditions would not find what the key holds; write "
+        f"which is stored without what follows its {unit}, so conditions would not find what the key holds; write "
         f"{{{part.name}:{unit}}}"
     )
 
@@ -334,7 +334,7 @@ def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: Field
     None for a part that an abstract base declares for the templates of its subclasses.
     """
     if part.role is not Role.ATTRIBUTE or part.template is not None or part.assigned is not None:
-        raise fault(model.__name__, "is a key or a field of the session, which has to be stored; drop stored=False")
+        raise fault(model.__name__, "is a key or a field of the session, which must be stored; drop stored=False")
     holding = [plan for plan in fields.values() if plan.template is not None and part.name in plan.template.names]
     for plan in sorted(holding, key=lambda each: each.role not in _KEYS):
         if not plan.nullable and plan.template is not None and part.name in plan.template.readable:
@@ -345,7 +345,7 @@ def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: Field
     if not holding:
         problem = "is not stored and stands in no template, so it would be lost; drop stored=False"
     elif part.nullable:
-        problem = "is not stored and may be None, when there is no key to read it back from; drop one of the two"
+        problem = "is not stored and may be None, and then there is no key to read it back from; drop one of the two"
     else:
         names = " and ".join(plan.name for plan in holding)
         problem = (

@@ -73,11 +73,11 @@ def _told(model: str, fields: Sequence[FieldPlan], parts: Parts) -> list[Any]:
     known = dict.fromkeys(name for field in fields for name in (*_names(field), field.name))
     unknown = [name for name in parts.values if name not in known]
     if unknown:
-        raise OperationError(f"{unknown[0]!r} is no part of the key of {model}, which is made of {_listed(fields)}")
+        raise OperationError(f"{unknown[0]!r} is not a part of the key of {model}, which is made of {_listed(fields)}")
     found = [_value(model, field, parts.values) for field in fields]
     if any(value is _UNTOLD for value in found):
         told = ", ".join(name for name, value in parts.values.items() if value is not None) or "nothing"
-        raise OperationError(f"the key of {model} is made of {_listed(fields)}; {parts!r} tells only {told}")
+        raise OperationError(f"the key of {model} is made of {_listed(fields)}; {parts!r} gives only {told}")
     return found
 
 

@@ -216,9 +216,9 @@ def periods_of(
     try:
         names = names_in(pattern)
         if len(names) != 1:
-            raise PatternError("has to name one field, which tells the period, and no other")  # noqa: TRY301
+            raise PatternError("must name exactly one field, which tells the period")  # noqa: TRY301
         if names[0] not in fields:
-            raise PatternError(f"names {names[0]!r}, which is no field; the fields are {', '.join(fields)}")  # noqa: TRY301
+            raise PatternError(f"names {names[0]!r}, which is not a field; the fields are {', '.join(fields)}")  # noqa: TRY301
         made = make_template(DeclaredTemplate(pattern), {each.name: each.annotation for each in fields.values()})
         calendar = _calendar(made, fields[names[0]])
     except PatternError as error:
@@ -249,12 +249,12 @@ def _calendar(made: KeyTemplate, field: FieldPlan) -> Calendar | None:
     constant = part.before + made.tail
     if not _LEGAL.fullmatch(constant) or len(constant) + (form.width or 1) > TABLE_NAME_MAX:
         raise PatternError(
-            f"makes no names of tables: DynamoDB takes at most {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
+            f"cannot make names of tables: DynamoDB takes at most {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
         )
     if form.texts is not None:
         wrong = sorted(text for text in form.texts if not _LEGAL.fullmatch(text))
         if wrong:
-            raise PatternError(f"names {field.name}, whose value {wrong[0]!r} cannot stand in the name of a table")
+            raise PatternError(f"names {field.name}, whose value {wrong[0]!r} cannot be part of the name of a table")
         return None
     if form.label in ("datetime", "date"):
         unit = _UNITS.get(form.width or 0)
@@ -289,8 +289,8 @@ def _key(model: str, pattern: str, field: FieldPlan, fields: Mapping[str, FieldP
         )
     raise fault(
         model,
-        f"tells the table of an item ({pattern!r}), but is no part of its key, so that an item could not be found by "
-        f"its key; make it the sort key, {field.name}: SortKey[...], or a part of one: "
+        f"tells the table of an item ({pattern!r}), but is not a part of its key, so no key would find the item; "
+        f"make it the sort key, {field.name}: SortKey[...], or a part of one: "
         f'SortKey[str] = template("...{{{field.name}}}")',
         field.name,
     )

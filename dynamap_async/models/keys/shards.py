@@ -300,7 +300,7 @@ def _counts(declared: Shards) -> tuple[int, ...] | str:
 def _problem(key: FieldPlan, table: TableSchema | None, settings: Settings) -> str | None:
     """Return why a field cannot have shards."""
     if table is None:
-        return 'has shards, but the model has no table, so it is no key of anything; add table="..."'
+        return 'has shards, but the model has no table, so it is not a key; add table="..."'
     of_table, stored = key.role is Role.PARTITION_KEY, key.stored
     indexes = [index for index in table.indexes if stored in (each.name for each in index.keys.partition)]
     sorting = [index.name for index in table.indexes if stored in (each.name for each in index.keys.sort)]
@@ -335,7 +335,7 @@ def _source(
     if found is None:
         raise fault(
             model.__name__,
-            f"by={by!r} is no field; name one of {', '.join(n for n in fields if n != key.name)}",
+            f"by={by!r} is not a field; name one of {', '.join(n for n in fields if n != key.name)}",
             key.name,
         )
     problem = _source_problem(key, found)
@@ -354,7 +354,7 @@ def _source(
     if sort.template is None or found.name not in sort.template.readable:
         raise fault(
             model.__name__,
-            f"by={by!r} is not told by the sort key {sort.name}, so an item could not be found by its key; name "
+            f"by={by!r} does not follow from the sort key {sort.name}, so an item could not be found by its key; name "
             f"{sort.name}, or a field that its template holds as it is",
             key.name,
         )

@@ -132,7 +132,7 @@ def kind_error(table: Table, item: WireItem, key: dict[str, Any], wanted: Sequen
         problem = f"is of the model {model.__name__}, not {names} (it {told}); read it as {model.__name__}"
     else:
         problem = (
-            f"is of no model that is known, wanted was {names}: it {told}, and {table!r} knows the kinds "
+            f"is of no known model, and not of {names}: it {told}, and {table!r} knows the kinds "
             f"{', '.join(map(_spelled, table.models))}; import the model of that kind, or define one"
         )
     kind = table.kind_of(item)

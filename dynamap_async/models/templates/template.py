@@ -214,7 +214,7 @@ class KeyTemplate(NamedTuple):
             try:
                 value = part.value(found)
             except (ValueError, LookupError, ArithmeticError) as error:
-                raise self._foreign(text, f"{found!r} is no {part.format.label} for {part.name}") from error
+                raise self._foreign(text, f"{found!r} is not a valid {part.format.label} for {part.name}") from error
             if not part.format.lossy:
                 values[part.name] = value
         if rest != self.tail:
@@ -235,7 +235,7 @@ class KeyTemplate(NamedTuple):
         return rest[start:end], rest[end:]
 
     def _foreign(self, text: str, why: str) -> DecodeError:
-        return DecodeError(f"{text!r} is no key of the template {self.pattern!r}: {why}")
+        return DecodeError(f"{text!r} is not a key of the template {self.pattern!r}: {why}")
 
     def prefix(self, values: Mapping[str, Any]) -> str:
         """Return what all keys with these leading parts begin with, and no others: closed by what follows them.
@@ -341,7 +341,7 @@ def _part(
     declared: DeclaredTemplate, pieces: Sequence[str | Slot], place: int, form: PartFormat, *, last: bool
 ) -> Part:
     slot, previous = pieces[place], pieces[place - 1] if place else ""
-    assert isinstance(slot, Slot), f"{slot} is no slot"  # noqa: S101 - the caller asks for slots
+    assert isinstance(slot, Slot), f"{slot} is not a slot"  # noqa: S101 - the caller asks for slots
     following = pieces[place + 1] if place + 1 < len(pieces) else ""
     closing = following if isinstance(following, str) else ""
     _check_end(slot.name, form, closing, last=last)

@@ -21,7 +21,7 @@ class Break(Enum):
 class Damage(Enum):
     """What is wrong with an answer that arrives."""
 
-    MALFORMED = "its body is no JSON"
+    MALFORMED = "its body is not JSON"
     TRUNCATED = "fewer bytes come than were promised"
     WRONG_LENGTH = "more bytes come than were promised"
     WRONG_CHECKSUM = "its checksum is another body's"

@@ -51,7 +51,7 @@ class Match:
         if self.nth is not None and self.nth < 1:
             raise ConfigurationError(f"nth={self.nth}: requests are counted from 1")
         if self.times is not None and self.times < 1:
-            raise ConfigurationError(f"times={self.times}: a rule that never applies is no rule; leave it out")
+            raise ConfigurationError(f"times={self.times}: a rule that never applies is not a rule; leave it out")
         if self.share is not None:
             check_share(self.share)
 
@@ -104,7 +104,7 @@ class Rule:
             ConfigurationError: it is none of these.
         """
         if code not in THROTTLING_CODES:
-            raise ConfigurationError(f"{code!r} is no throttling: choose one of {', '.join(THROTTLING_CODES)}")
+            raise ConfigurationError(f"{code!r} is not a throttling code: choose one of {', '.join(THROTTLING_CODES)}")
         self._add(Replaced("throttle", lambda call: throttled(call, code)))
 
     def deny_access(self) -> None:
@@ -216,7 +216,7 @@ class Rule:
         operation = self._match.operation
         if operation is not None and operation not in UNPROCESSED:
             raise ConfigurationError(
-                f"{operation} is no batch: only {' and '.join(UNPROCESSED)} leave items unprocessed"
+                f"{operation} is not a batch: only {' and '.join(UNPROCESSED)} leave items unprocessed"
             )
         self._add(LeftOver(count))
 

@@ -198,7 +198,7 @@ def test_member_with_unexpected_content_is_given_plain_beside_the_others(convert
         (codec.set_of(codec.integer()), {"SS": ["2"]}, "set[int] is stored as L or NS, not as SS"),
         (codec.tuple_of([codec.integer()] * 2), {"L": [{"S": "2"}]}, "[0]: int is stored as N, not as S"),
         (codec.map_of(codec.map_key(str), codec.integer()), {"M": {"a": {"S": "2"}}}, "a: int is stored as N"),
-        (codec.map_of(codec.map_key(int), codec.integer()), {"M": {"07": {"N": "2"}}}, "'07' is no key of dict[int"),
+        (codec.map_of(codec.map_key(int), codec.integer()), {"M": {"07": {"N": "2"}}}, "'07' is not a key of dict[int"),
     ],
 )
 def test_member_of_another_stored_type_is_refused_by_its_place(converter, stored, message):

@@ -203,7 +203,7 @@ REFUSED = [
         EncodeError,
         r"Thing\.history\[0\]: str expected, got int 1",
     ),
-    (lambda u, t: u.set(t.price, (t.price + 1).append([1])), ExpressionError, "is no list"),
+    (lambda u, t: u.set(t.price, (t.price + 1).append([1])), ExpressionError, "is not a list"),
     (lambda u, t: u.add(t.name, 1), ExpressionError, r"Thing\.name holds str; only numbers"),
     (lambda u, t: u.add(t.price, "x"), EncodeError, r"Thing\.price"),
     (

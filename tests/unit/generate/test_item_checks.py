@@ -29,7 +29,7 @@ def order(number, /, **changed):
 
 FAULTS = {
     "validates": (order(1, number={"S": "one"}), "Order.number: does not fit"),
-    "unknown": (order(2, colour={"S": "red"}), "Order.colour: is no field of the model"),
+    "unknown": (order(2, colour={"S": "red"}), "Order.colour: is not a field of the model"),
     "kind": (order(3, type={"S": "refund"}), "items: no model takes this kind of item"),
     "template": (order(4, sk={"S": "O#0005"}), "Order.sk: differs from what its template makes"),
     "present": (order(5), "Order.never: was never present"),

@@ -197,7 +197,7 @@ MISTAKES = {
         "names the field 'qqq', which Tweet does not have; the fields are user, number, city, day",
         "by",
     ),
-    "field of an index that is no text": Mistake(
+    "field of an index that is not text": Mistake(
         keyed(by=GlobalIndex("by-x", partition_key=5)),  # type: ignore[arg-type]
         "names fields as text, such as 'user', not 5",
         "by",
@@ -271,7 +271,7 @@ MISTAKES = {
     ),
     "index that is annotated as a field": Mistake(
         keyed(by=(GlobalIndex, GlobalIndex("by-x", partition_key="city"))),
-        "an index is no field; drop its annotation, or write ClassVar\\[GlobalIndex\\]",
+        "an index is not a field; drop its annotation, or write ClassVar\\[GlobalIndex\\]",
         "by",
     ),
 }

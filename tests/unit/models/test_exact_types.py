@@ -114,10 +114,18 @@ CASES: list[Any] = [
     pytest.param(Mapping[str, int], {"M": {"a": ONE}}, "value.a: int is stored as N, not as S", id="Mapping"),
     pytest.param(OrderedDict[str, int], {"M": {"a": ONE}}, "value.a: int is stored as N, not as S", id="OrderedDict"),
     pytest.param(dict[str, list[int]], {"M": {"a": ONES}}, "value.a[1]: int is stored as N", id="list in a dict"),
-    pytest.param(dict[int, int], {"M": {"1.0": {"N": "1"}}}, "value: '1.0' is no key of dict[int, int]", id="int key"),
-    pytest.param(dict[int, int], {"M": {"01": {"N": "1"}}}, "value: '01' is no key of dict[int, int]", id="padded key"),
-    pytest.param(dict[bool, int], {"M": {"1": {"N": "1"}}}, "value: '1' is no key of dict[bool, int]", id="bool key"),
-    pytest.param(dict[Level, int], {"M": {"2": {"N": "1"}}}, "value: '2' is no key of dict[Level, int]", id="Enum key"),
+    pytest.param(
+        dict[int, int], {"M": {"1.0": {"N": "1"}}}, "value: '1.0' is not a key of dict[int, int]", id="int key"
+    ),
+    pytest.param(
+        dict[int, int], {"M": {"01": {"N": "1"}}}, "value: '01' is not a key of dict[int, int]", id="padded key"
+    ),
+    pytest.param(
+        dict[bool, int], {"M": {"1": {"N": "1"}}}, "value: '1' is not a key of dict[bool, int]", id="bool key"
+    ),
+    pytest.param(
+        dict[Level, int], {"M": {"2": {"N": "1"}}}, "value: '2' is not a key of dict[Level, int]", id="Enum key"
+    ),
     pytest.param(
         dict[Decimal, int],
         {"M": {"1.5": {"N": "1"}, "1.50": {"N": "2"}}},

@@ -46,7 +46,7 @@ def test_parts_follow_the_stored_form_of_their_field_and_are_read_back():
 
 def test_a_key_of_another_form_does_not_fit():
     wire = {**stored(Log(day="d", at=NOON, seen=NOON)), "sk": {"S": "E#2021-08-01T12:00:00Z#1627819200#007"}}
-    with pytest.raises(ItemValidationError, match="is no key of the template") as caught:
+    with pytest.raises(ItemValidationError, match="is not a key of the template") as caught:
         definition_of(Log).items.decode([wire])
     assert isinstance(caught.value.validation_error, DecodeError)
 

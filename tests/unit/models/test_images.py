@@ -77,7 +77,7 @@ def test_a_model_gives_its_own_family_only() -> None:
     assert type(Order.from_wire(to_wire(Gift(name="ada", number=2)))) is Gift
     with pytest.raises(ItemKindError, match="is of the model Customer, not Order"):
         Order.from_wire(to_wire(Customer(name="ada")))
-    with pytest.raises(ItemKindError, match="is of no model that is known"):
+    with pytest.raises(ItemKindError, match="is of no known model"):
         SHOP.from_wire({**to_wire(Customer(name="ada")), "kind": {"S": "parcel"}})
     with pytest.raises(OperationError, match="no model shares"):
         Table("empty", partition_key="pk").from_wire({"pk": {"S": "a"}})

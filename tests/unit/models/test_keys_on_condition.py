@@ -177,11 +177,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no field": (
         {"pk": (PartitionKey[str], ...), "k": (Attr[str | None], template("x", when={"b": 1}))},
-        "when={'b': ...}, which is no field",
+        "when={'b': ...}, which is not a field",
     ),
     "no value": (
         {"pk": (PartitionKey[str], ...), "k": (Attr[str | None], template("x", when={"a": []}))},
-        "names no value, so that there would never be a key",
+        "names no value, so there would never be a key",
     ),
     "a value of another type": (
         {"pk": (PartitionKey[str], ...), "k": (Attr[str | None], template("x", when={"a": "one"}))},

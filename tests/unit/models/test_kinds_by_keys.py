@@ -195,7 +195,7 @@ def test_derived_marked_and_unmarked_kinds_are_told_in_one_table() -> None:
     assert [type(each[0]) for each in map(read, (order, session, cart, rest), items)] == [order, session, cart, rest]
     with pytest.raises(EncodeError, match="Rest: the key pk 'p' and sk 'CART' is that of a Cart"):
         stored(rest, pk="p", sk="CART")
-    with pytest.raises(ItemKindError, match="is of no model that is known, .*it has 'type' 'gift'"):
+    with pytest.raises(ItemKindError, match="is of no known model, .*it has 'type' 'gift'"):
         read(cart, {**items[2], "type": {"S": "gift"}})
 
 
@@ -250,9 +250,9 @@ def test_an_item_that_fits_no_template_is_of_no_model_and_the_error_says_what_is
 def test_what_is_no_kind_of_such_a_table_is_refused() -> None:
     with pytest.raises(ModelDefinitionError, match="has the kind 'game', and .* has no attribute that would hold it"):
         keyed(games(), "Game", "GAME#{id}", "META", kind="game")
-    with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is no model"):
+    with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is not a model"):
         keyed(games(), "Game", "GAME#{id}", "META", distinct_from=("Game",))
-    with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is no model"):
+    with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is not a model"):
         keyed(games(), "Game", "GAME#{id}", "META", distinct_from="Game")
 
 

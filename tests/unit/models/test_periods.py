@@ -89,7 +89,11 @@ def test_the_key_tells_the_table(model, key, name):
         (Tenant, ("a/b", "1"), r"Tenant.tenant: 'a/b' makes no name of a table, which has 3 to 255 characters"),
         (Tenant, ("a" * 250, "1"), "makes no name of a table"),
         (Season, (12345,), "Season.year: "),
-        (Log, ("h", "another text"), r"Log.sk: 'another text' is no key of the template .* which table the item is in"),
+        (
+            Log,
+            ("h", "another text"),
+            r"Log.sk: 'another text' is not a key of the template .* which table the item is in",
+        ),
     ],
 )
 def test_a_key_that_makes_no_name_is_refused(model, key, problem):
@@ -121,14 +125,14 @@ def test_a_subclass_has_the_tables_of_its_base():
     [
         ("r_{at}", r"needs a unit: \{at:year\}, \{at:month\}, \{at:day\} or \{at:hour\}"),
         ("r_{at:minute}", "needs a unit"),
-        ("r_{when:day}", "names 'when', which is no field; the fields are device_id, at, value, note"),
-        ("r_{at:day}_{device_id}", "has to name one field"),
-        ("r_{{at}}", "has to name one field"),
+        ("r_{when:day}", "names 'when', which is not a field; the fields are device_id, at, value, note"),
+        ("r_{at:day}_{device_id}", "must name exactly one field"),
+        ("r_{{at}}", "must name exactly one field"),
         ("r_{at:day", "has a single '{' at position 2"),
-        ("r {at:day}", "makes no names of tables"),
-        ("r" * 254 + "{at:day}", "makes no names of tables"),
+        ("r {at:day}", "cannot make names of tables"),
+        ("r" * 254 + "{at:day}", "cannot make names of tables"),
         ("r_{value}", "names value, which is float; take a datetime, a date, an int, text or an enum"),
-        ("r_{note}", r"Odd.note: tells the table .* but is no part of its key.*SortKey"),
+        ("r_{note}", r"Odd.note: tells the table .* but is not a part of its key.*SortKey"),
         ("r_{raw}", "names 'raw'"),
     ],
 )
@@ -152,7 +156,9 @@ def test_a_key_that_cuts_the_period_off_is_a_definition_error():
 
 
 def test_values_that_make_no_name_are_a_definition_error():
-    with pytest.raises(ModelDefinitionError, match="names kind, whose value 'a b' cannot stand in the name of a table"):
+    with pytest.raises(
+        ModelDefinitionError, match="names kind, whose value 'a b' cannot be part of the name of a table"
+    ):
 
         class Spaced(Model, table="kinds_{kind}"):
             kind: PartitionKey[Literal["a b", "c"]]

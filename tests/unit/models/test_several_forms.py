@@ -204,11 +204,15 @@ WRONG: list[Any] = [
     (
         {"pk": (PartitionKey[str], template("a#{n}")), "n": (Attr[int], ALSO)},
         {},
-        "is a part of the key pk, which is made of it in one way",
+        "is a part of the key pk, which can hold only one form of it",
     ),
     ({"id": PartitionKey[str], "n": (Attr[int], ALSO)}, {"one": Unique("n")}, "which has also_stored_as"),
     ({"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="N"))}, {}, "which is how it is stored anyway"),
-    ({"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="M"))}, {}, "nobody knows how int is written as M"),
+    (
+        {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="M"))},
+        {},
+        "it is not known how int is written as M",
+    ),
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as=("S", "S")))},
         {},
@@ -225,12 +229,12 @@ WRONG: list[Any] = [
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="text"))},  # type: ignore[call-overload]
         {},
-        r"attr\(also_stored_as='text'\) is no stored form; take a StoredForm, or a stored type: B, BOOL",
+        r"attr\(also_stored_as='text'\) is not a stored form; take a StoredForm, or a stored type: B, BOOL",
     ),
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as=["S"]))},  # type: ignore[call-overload]
         {},
-        "is no stored form",
+        "is not a stored form",
     ),
 ]
 

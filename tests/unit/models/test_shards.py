@@ -111,7 +111,7 @@ def test_a_key_is_made_in_its_shard():
 
 
 def test_a_key_whose_sort_key_does_not_tell_the_source_is_refused():
-    with pytest.raises(EncodeError, match=r"Line\.pk: .*'o1' is no key of the template .*calculated from order"):
+    with pytest.raises(EncodeError, match=r"Line\.pk: .*'o1' is not a key of the template .*calculated from order"):
         definition_of(Line).key(("kind:book", "o1"))
 
 
@@ -232,7 +232,7 @@ WRONG = {
         {"id": (PartitionKey[str], attr(shards=Shards(5, before=3))), "sk": SORT},
         "has before=3, but an item is looked for where its own key says",
     ),
-    "by no field": (state(Shards(5, by="att")), "by='att' is no field; name one of id, at"),
+    "by no field": (state(Shards(5, by="att")), "by='att' is not a field; name one of id, at"),
     "by itself": (state(Shards(5, by="state")), "is the key itself"),
     "by what may be None": (
         {**state(Shards(5, by="lane")), "lane": (Attr[str | None], attr(default=None))},
@@ -257,7 +257,7 @@ WRONG = {
     ),
     "a table key by what its sort key does not tell": (
         {"id": (PartitionKey[str], attr(shards=Shards(5, by="lane"))), "sk": SORT, "lane": (Attr[str],)},
-        "by='lane' is not told by the sort key sk, so an item could not be found by its key",
+        "by='lane' does not follow from the sort key sk, so an item could not be found by its key",
     ),
     "a table key by what its sort key holds cut off": (
         {
@@ -265,7 +265,7 @@ WRONG = {
             "id": (PartitionKey[str], attr(shards=Shards(5, by="lane"))),
             "sk": (SortKey[str], template("{lane:lower}")),
         },
-        "is not told by the sort key",
+        "does not follow from the sort key",
     ),
     "what is unique": ({**state(5), "one": Unique("state")}, "names 'state', which has shards"),
     "a time to live": ({"id": ID, "ends": (TimeToLive[int], attr(shards=5))}, "partition key of neither"),

@@ -260,7 +260,7 @@ WRONG_MODELS: dict[str, tuple[Callable[[], type[Model]], str]] = {
         of(shop(), **KEY, kind="order", type=(Attr[str], attr(name="kind"))),
         "Order.type: is stored as 'kind', where .* keeps the kind .*Literal\\['order'\\]",
     ),
-    "a kind that is no text": (of(shop(), **KEY, kind=5), "kind=5 is not text"),
+    "a kind that is not text": (of(shop(), **KEY, kind=5), "kind=5 is not text"),
     "an empty kind": (of(shop(), **KEY, kind=""), "kind='' is not text"),
     "a kind of an abstract base": (
         of(shop(), **KEY, kind="x", abstract=True),
@@ -333,7 +333,7 @@ WRONG_TABLES: dict[str, tuple[dict[str, Any], str]] = {
         "needs a table with a sort key",
     ),
     "six local indexes": ({"indexes": [LocalIndex(f"lsi{n}", sort_key="a") for n in range(6)]}, "DynamoDB allows 5"),
-    "a type of what is no key": ({"types": {"name": "S"}}, "name a key attribute"),
+    "a type of what is not a key": ({"types": {"name": "S"}}, "name a key attribute"),
     "a type that is none of a key": ({"types": {"pk": "BOOL"}}, '"S", "N" or "B"'),
     "a kind in the key": ({"discriminator": "sk"}, "discriminator=Prefix\\('sk'\\)"),
     "a prefix of a number": ({"discriminator": Prefix("sk"), "types": {"sk": "N"}}, "which is not text"),
@@ -381,7 +381,7 @@ def test_models_whose_keys_are_made_alike_are_refused(pk: str, sk: str, alike: b
     table = shop()
     keyed(table, "First", "customer#{id}", sk if sk == "profile" else "{number:06d}")
     if alike:
-        with pytest.raises(ModelDefinitionError, match='Second.sk: makes keys .* as First.*"second#'):
+        with pytest.raises(ModelDefinitionError, match='Second.sk: makes keys .* of First.*"second#'):
             keyed(table, "Second", pk, sk)
     keyed(table, "Third", pk, "third#{id}" if alike else sk)
     assert [*table.models] == ["First", "Third"]

@@ -37,7 +37,7 @@ KEY = (PartitionKey[str],)
 WRONG = {
     "a field that there is not": (
         {"country": COUNTRY, "pk": (PartitionKey[str], template("{contry}"))},
-        r"Store\.pk: the template '\{contry\}' names 'contry', which is no field; the fields are country",
+        r"Store\.pk: the template '\{contry\}' names 'contry', which is not a field; the fields are country",
     ),
     "itself": ({"pk": (PartitionKey[str], template("{pk}"))}, "which is the key itself"),
     "another computed field": (
@@ -61,7 +61,7 @@ WRONG = {
         {"a": COUNTRY, "b": COUNTRY, "pk": (PartitionKey[str], template("{a}{b}"))},
         "does not say where a ends",
     ),
-    "a pattern that is no text": ({"pk": (PartitionKey[str], template(7))}, "write it as text"),
+    "a pattern that is not text": ({"pk": (PartitionKey[str], template(7))}, "write it as text"),
     "an optional part of the table's key": (
         {"city": CITY, "pk": (PartitionKey[str], template("{city}"))},
         "names city, which may be None, and every item needs its key; declare it without None",
@@ -70,7 +70,7 @@ WRONG = {
         {"id": KEY, "city": CITY, "place": (Attr[str], template("{city}"))},
         r"declare place as Attr\[str \| None\]",
     ),
-    "a key that is no text": (
+    "a key that is not text": (
         {"number": (Attr[int],), "pk": (PartitionKey[int], template("{number}"))},
         "a template makes text, and this is int",
     ),
@@ -116,9 +116,9 @@ WRONG = {
     ),
     "an unstored field that may be None": (
         {"id": KEY, "city": (Attr[str | None], attr(stored=False)), "place": (Attr[str | None], template("{city}"))},
-        "may be None, when there is no key to read it back from",
+        "may be None, and then there is no key to read it back from",
     ),
-    "an unstored key": ({"pk": (PartitionKey[str], attr(stored=False))}, "which has to be stored"),
+    "an unstored key": ({"pk": (PartitionKey[str], attr(stored=False))}, "which must be stored"),
     "an index of an unstored field": (
         {
             "country": (Attr[str], attr(stored=False)),

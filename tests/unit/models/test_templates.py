@@ -262,7 +262,7 @@ def test_parts_that_are_not_stored_are_read_back_from_the_key():
 
 
 def test_an_item_whose_key_is_not_of_the_template_does_not_fit():
-    with pytest.raises(ItemValidationError, match=r"is no key of the template 'store#\{country\}") as caught:
+    with pytest.raises(ItemValidationError, match=r"is not a key of the template 'store#\{country\}") as caught:
         read(Short, {"pk": {"S": "shop#GB"}})
     assert isinstance(caught.value.validation_error, DecodeError)
 
@@ -283,10 +283,10 @@ def test_a_key_is_told_by_its_parts_or_ready_made(model, values, key):
 
 
 WRONG_KEYS = [
-    ((Parts(country="GB"),), OperationError, r"made of country, region, number; Parts\(country='GB'\) tells only"),
-    ((Parts(country="GB", region="x", number=None),), OperationError, "tells only country, region$"),
-    ((Parts(country="GB", town="x"),), OperationError, "'town' is no part of the key of Store"),
-    ((Parts(country="GB"), Parts(country="GB")), OperationError, "'country' is no part of the key"),
+    ((Parts(country="GB"),), OperationError, r"made of country, region, number; Parts\(country='GB'\) gives only"),
+    ((Parts(country="GB", region="x", number=None),), OperationError, "gives only country, region$"),
+    ((Parts(country="GB", town="x"),), OperationError, "'town' is not a part of the key of Store"),
+    ((Parts(country="GB"), Parts(country="GB")), OperationError, "'country' is not a part of the key"),
     ((Parts(country="GB"), "a", "b"), OperationError, "Store's key is"),
     ((Parts(country="G#B", region="x#", number=1),), EncodeError, r"Store\.region: 'x#' contains"),
     ((Parts(country="GB", region="x", number="1"),), EncodeError, r"Store\.number: int"),

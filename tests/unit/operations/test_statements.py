@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "into": (lambda: Statement(SELECT, into=dict), "is not a model"),  # type: ignore[type-var]
     "26 in a batch": (lambda: BatchExecuteStatement([Statement(SELECT)] * 26), "26 statements, and one BatchExecute"),
     "101 in one": (lambda: ExecuteTransaction([Statement(INSERT)] * 101), "101 statements, and one ExecuteTransaction"),
-    "a batch of texts": (lambda: BatchExecuteStatement([SELECT]), "number 0, 'SELECT.*is no statement"),
+    "a batch of texts": (lambda: BatchExecuteStatement([SELECT]), "number 0, 'SELECT.*is not a statement"),
     "reads and writes": (
         lambda: BatchExecuteStatement([Statement(SELECT), Statement(INSERT)]),
         "all read or all write",

@@ -171,7 +171,7 @@ TAKEN = {"pk": {"S": guard("email", "ann@x")}, "owner": {"S": "1:Sbob"}, "key": 
 
 def test_a_value_that_another_item_has_is_refused_with_the_item_that_has_it(answered):
     with pytest.raises(
-        UniqueViolationError, match="User.by_email: email='ann@x' is taken, by the one with id='bob'"
+        UniqueViolationError, match="User.by_email: email='ann@x' is taken by the item with id='bob'"
     ) as caught:
         answered(lambda session: session.create(User(id="ann", email="ann@x")), cancelled(None, TAKEN))
     error = caught.value

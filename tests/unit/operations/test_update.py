@@ -340,7 +340,9 @@ def test_an_upsert_makes_no_item_of_an_abstract_base(discriminator, kinds):
     update = Update(Animal, "rex", "DOG#1").set(Animal.keeper, "ada")
     assert update.request(CONTEXT).operation == "UpdateItem"
     for build in (lambda: update.upsert().request(CONTEXT), lambda: TransactWrite([update.upsert()]).request(CONTEXT)):
-        with pytest.raises(OperationError, match="none is of Animal alone, which is abstract; update it as Dog or Cat"):
+        with pytest.raises(
+            OperationError, match="no item is of Animal alone, which is abstract; update it as Dog or Cat"
+        ):
             build()
     assert Update(Dog, "rex", "DOG#1").set(Dog.keeper, "ada").upsert().request(CONTEXT).operation == "UpdateItem"
 
@@ -479,7 +481,7 @@ def test_what_cannot_be_added_to_what_is_stored_comes_with_the_remedy(executed):
     with pytest.raises(RequestRejectedError, match=WRONG_TYPE) as caught:
         executed(note().add(Note.tags, {"y"}), rejected(WRONG_TYPE))
     [remedy] = caught.value.__notes__
-    assert remedy.endswith("if that is what Note.tags holds, give it a value first: .set(Note.tags, value)")
+    assert remedy.endswith("If Note.tags holds one, give it a value first: .set(Note.tags, value)")
 
 
 @pytest.mark.parametrize(
@@ -521,9 +523,9 @@ def test_fields_by_name_are_set_as_single_ones_are() -> None:
     ("values", "kind", "problem"),
     [
         ({"count": "many"}, EncodeError, "Patched.count"),
-        ({"nope": 1}, ExpressionError, "names 'nope', which is no field of Patched; its fields are id, text, count"),
+        ({"nope": 1}, ExpressionError, "names 'nope', which is not a field of Patched; its fields are id, text, count"),
         ({"id": "b"}, ExpressionError, "is part of the item's key"),
-        ({"body": "x"}, ExpressionError, "names 'body', which is no field"),
+        ({"body": "x"}, ExpressionError, "names 'body', which is not a field"),
     ],
 )
 def test_fields_by_name_are_checked_as_single_ones_are(values, kind, problem) -> None:

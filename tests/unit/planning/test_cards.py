@@ -159,7 +159,7 @@ def test_fields_are_filled_by_name_in_the_form_that_the_model_gives_them(fields,
 
 
 UNFIT = {
-    "unknown": ({"nothing": str}, r"Card\.nothing is no field of Tweet.*computed_field"),
+    "unknown": ({"nothing": str}, r"Card\.nothing is not a field of Tweet.*computed_field"),
     "text for a number": ({"number": str}, r"Card\.number is str, and Tweet\.number is int.*same type"),
     "a number for text": ({"text": int}, r"Card\.text is int, and Tweet\.text is str"),
     "a date for a time": ({"posted_at": date}, r"Card\.posted_at is date, and Tweet\.posted_at is datetime"),

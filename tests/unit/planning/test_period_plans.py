@@ -144,14 +144,14 @@ def test_a_plan_names_the_tables_and_says_that_they_are_read_in_turn():
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        (READINGS, r"Reading.at tells the table of an item .*, one for each day, and the conditions leave it open"),
+        (READINGS, r"Reading.at says which table an item is in .*, one for each day, and the conditions leave it open"),
         (READINGS.where(Reading.at >= DAY), r"bound it at one end only: give both ends, such as Reading.at.between"),
         (Scan(Reading), r"choose the tables with .period\(...\)"),
         (READINGS.where(Reading.at.between(DAY, DAY + timedelta(days=100))), "takes 101 queries.* at most 100"),
         (Scan(Season).where(Season.year.between(0, 10**30)), "takes 1,0[0,]*1 queries"),
         (Scan(Reading).where(Reading.at >= DAY, Reading.at < DAY), "no item can satisfy the conditions on Reading.at"),
         (Scan(Reading).where(Reading.at == DAY, Reading.at == DAY + timedelta(days=1)), "no item can satisfy"),
-        (Scan(Order).where(Order.tenant.between("a", "b")), "no range of them tells which tables"),
+        (Scan(Order).where(Order.tenant.between("a", "b")), "a range of its stored values does not say which tables"),
         (Scan(Reading).period(DAY, DAY + timedelta(days=1)).segments(2), "a scan in segments reads one table"),
         (Scan(Season).where(Season.year == 2025), None),
     ],

@@ -302,7 +302,7 @@ PLANNED: dict[str, tuple[Any, list[str], list[str]]] = {
         ["page == 'p'"],
         [],
     ),
-    "what is absent is no part of a key": (
+    "what is absent is not a part of a key": (
         Query(Store).where(S.country == "GB", S.manager.is_(None)),
         ["pk == 'country:GB'"],
         ["(manager.missing()) | (manager == None)"],

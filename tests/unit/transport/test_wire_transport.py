@@ -238,7 +238,7 @@ async def test_an_answer_of_another_server_says_to_check_the_endpoint(server, co
     transport = await connect()
     with pytest.raises(DamagedResponseError) as raised:
         await transport.send(replace(get_item, writes=writes))
-    what = f"the answer (status {reply.get('status', 200)}) is no JSON object"
+    what = f"the answer (status {reply.get('status', 200)}) is not a JSON object"
     unknown = ", so whether it was carried out is unknown" if writes else ""
     assert str(raised.value) == f"GetItem on table 'tweets': {what}{unknown}{end}"
 

@@ -111,9 +111,9 @@ def test_a_separator_that_escaped_text_is_made_of_is_refused():
         ("{country}#{region}", "GB", "country does not end"),
         ("{words:03d}", "7", "words does not end"),
         ("{words:03d}", "007x", "it ends with 'x'"),
-        ("{words:03d}", "+07", "is no int for words"),
-        ("{words}", "07", "is no int for words"),
-        ("{short}", "abc", "is no Short for short"),
+        ("{words:03d}", "+07", "is not a valid int for words"),
+        ("{words}", "07", "is not a valid int for words"),
+        ("{short}", "abc", "is not a valid Short for short"),
         ("PROFILE", "PROFIL", "it ends with 'PROFIL'"),
     ],
 )
@@ -123,7 +123,7 @@ def test_a_text_that_is_no_such_key_is_refused(pattern, text, problem):
 
 
 def test_an_escaped_key_that_nobody_would_write_is_refused():
-    with pytest.raises(DecodeError, match="is no str for country"):
+    with pytest.raises(DecodeError, match="is not a valid str for country"):
         template("{country}#{region}", escape=True).parse("a%41#b")
 
 

@@ -86,7 +86,7 @@ def test_differences_are_named_and_end_with_status_3(ask, table, tmp_path):
     for command in (("generate", "models", "--table", table, "--check", out), ("check-items", model, "--models", out)):
         result = ask(*command)
         assert result.exit_code == 3, result.output
-        assert f"{model}.secret: is no field of the model (30 items, such as " in result.stdout
+        assert f"{model}.secret: is not a field of the model (30 items, such as " in result.stdout
         assert f"{model}.owner: was never present (30 items read)" in result.stdout
 
 

@@ -111,7 +111,8 @@ def test_the_error_names_the_model_the_field_the_key_and_the_remedy():
     assert caught.value.key == {"author": "ada", "number": 1}
     assert str(caught.value) == (
         "Note.title: String should have at least 1 character. The Note with author='ada', number=1 was changed "
-        "since it was validated, and what it holds now could not be read back; nothing was written. Set a value that the field "
+        "since it was validated, and what it holds now could not be read back; nothing was written. Set a "
+        "value that the field "
         "takes, or change what it takes."
     )
 

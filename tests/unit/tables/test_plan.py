@@ -20,5 +20,5 @@ def test_a_plan_is_read_back_as_it_was_written():
     ],
 )
 def test_text_that_is_no_plan_is_refused_with_the_remedy(text):
-    with pytest.raises(OperationError, match=r"no plan that TablePlan.to_json\(\) .*session.tables.plan"):
+    with pytest.raises(OperationError, match=r"not a plan that TablePlan.to_json\(\) .*session.tables.plan"):
         TablePlan.from_json(text)

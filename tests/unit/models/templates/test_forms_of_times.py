@@ -146,7 +146,7 @@ WRONG = [
     (datetime, "%Y-%q", r"'%q' in the pattern '%Y-%q' is none of %Y"),
     (datetime, "%Y%Y", "each part once"),
     (datetime, "%f%3f", "each part once"),
-    (datetime, "%%", "has to have a directive"),
+    (datetime, "%%", "needs a directive"),
     (datetime, "%Y-%", "'%' in the pattern"),
     (date, "%H", "a date does not have all of that; take %Y%m%d"),
     (date, "%Y%3f", "a date does not have all of that"),

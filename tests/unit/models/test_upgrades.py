@@ -494,7 +494,7 @@ def test_writing_an_older_version_needs_every_downgrade_to_it() -> None:
     ("settings", "problem"),
     [
         ({"writes": 2}, "writes=2 is not older than schema_version=2"),
-        ({"writes": 0}, "writes=0 is no version"),
+        ({"writes": 0}, "writes=0 is not a version"),
         ({"writes": 1, "complete_since": 2}, "complete_since=2 is later than writes=1"),
         ({"schema_version": 1}, "leads to version 1; Wrong has only one version"),
     ],

@@ -143,9 +143,9 @@ def test_a_form_of_the_program_stands_in_the_key_as_the_field_is_stored():
 
 
 WRONG = [
-    (datetime, "%Y-%q", r"'%q' in the pattern '%Y-%q' is none of %Y"),
-    (datetime, "%Y%Y", "each part once"),
-    (datetime, "%f%3f", "each part once"),
+    (datetime, "%Y-%q", r"'%q' in the pattern '%Y-%q' is not one of %Y"),
+    (datetime, "%Y%Y", "each part only once"),
+    (datetime, "%f%3f", "each part only once"),
     (datetime, "%%", "needs a directive"),
     (datetime, "%Y-%", "'%' in the pattern"),
     (date, "%H", "a date does not have all of that; take %Y%m%d"),

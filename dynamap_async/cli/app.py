@@ -12,6 +12,7 @@ from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
 from dynamap_async.cli.engine_install import engine as engine_commands
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
+from dynamap_async.cli.upgrade import upgrade
 from dynamap_async.cli.what_holds import config
 from dynamap_async.errors import TransportError
 
@@ -93,6 +94,7 @@ app.command()(capacity)
 app.add_typer(engine_commands)
 app.add_typer(generate)
 app.command("check-items")(check_items)
+app.command()(upgrade)
 
 
 def _tour(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dynamap_async.codec.anything import anything, through
 from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Decode, Part, deepest
+from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Decode, FieldEncoding, deepest
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.forms import (
     EPOCH_MILLISECONDS,
@@ -71,12 +71,12 @@ __all__ = [
     "Decode",
     "Deferred",
     "Field",
+    "FieldEncoding",
     "KeyRole",
     "MapKey",
     "NativeDecode",
     "NativeEncode",
     "Nested",
-    "Part",
     "SeveralForms",
     "StoredForm",
     "StraightEncoder",

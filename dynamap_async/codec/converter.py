@@ -61,7 +61,7 @@ class Usual(NamedTuple):
     """The converter of the members, of the alternative to None, or of an enum's values; the alternatives of ``either``.
     """
 
-    parts: Sequence[Part] = ()
+    parts: Sequence[FieldEncoding] = ()
     """The members of ``fields``, which the value's ``__dict__`` holds."""
 
     among: frozenset[str] | None = None
@@ -187,8 +187,8 @@ class Converter:
         return False
 
 
-class Part(NamedTuple):
-    """One part of a value that is encoded with all others at once."""
+class FieldEncoding(NamedTuple):
+    """How one field is encoded by a function that encodes all of them at once."""
 
     name: str
     """Its name in Python."""

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from dynamap_async.codec.converter import Converter, Part, UsualKind
+from dynamap_async.codec.converter import Converter, FieldEncoding, UsualKind
 from dynamap_async.codec.deferred import target_of
 from dynamap_async.codec.refusals import abbreviate
 from dynamap_async.codec.sizes import item_size, text_size
@@ -31,7 +31,7 @@ _TAKES_ALL: Final = ("optional", "any")
 """What takes values of every type, so that none comes after it."""
 
 
-def native_encoder(parts: Sequence[Part], *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
+def native_encoder(parts: Sequence[FieldEncoding], *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
     """Return what encodes the items of a model to their JSON; None where there is no native codec.
 
     It gives None for an item that is unusual or cannot be stored, which is left to the converters.
@@ -60,7 +60,7 @@ class _Types:
         self._within: list[Converter] = []
         self._number = 0
 
-    def part(self, part: Part) -> tuple[Any, ...]:
+    def part(self, part: FieldEncoding) -> tuple[Any, ...]:
         """Return (name, stored name, that as JSON, its size, type, whether None is not asked about, what that is).
 
         Raises:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Converter, Decode, Part, Usual, one_deeper
+from dynamap_async.codec.converter import Converter, Decode, FieldEncoding, Usual, one_deeper
 from dynamap_async.codec.decoder_forms import Form, described
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
@@ -221,7 +221,7 @@ def _of_dict(
 
 def _usual(fields: Sequence[Field], kind: type) -> Usual:
     parts = [
-        Part(
+        FieldEncoding(
             field.name,
             field.stored,
             field.converter,

@@ -26,7 +26,7 @@ from uuid import UUID
 import orjson
 
 from dynamap_async.codec.containers import only_text
-from dynamap_async.codec.converter import Converter, Part, Usual, UsualKind
+from dynamap_async.codec.converter import Converter, FieldEncoding, Usual, UsualKind
 from dynamap_async.codec.deferred import target_of
 from dynamap_async.codec.instants import utc_text
 from dynamap_async.codec.numbers import USUAL_INTEGER, decimal_text
@@ -83,7 +83,7 @@ _WITHOUT_PARTS: Final[Mapping[UsualKind, _Expression]] = {
 """How values without parts are encoded; ``$`` stands for the value."""
 
 
-def straight_encoder(label: str, parts: Sequence[Part]) -> StraightEncoder:
+def straight_encoder(label: str, parts: Sequence[FieldEncoding]) -> StraightEncoder:
     """Return the function that encodes the parts of a value at once.
 
     Args:
@@ -102,7 +102,7 @@ class _FunctionWriter:
     def __init__(self) -> None:
         self.names: dict[str, Any] = dict(_USED)
         self._named: dict[int, str] = {}  # by id(): what has a name is kept
-        self._functions: list[tuple[str, Sequence[Part]]] = []
+        self._functions: list[tuple[str, Sequence[FieldEncoding]]] = []
         self._depth = self._parts = 0
 
     def name(self, thing: Any) -> str:
@@ -111,7 +111,7 @@ class _FunctionWriter:
         self.names[name] = thing
         return name
 
-    def function(self, parts: Sequence[Part]) -> str:
+    def function(self, parts: Sequence[FieldEncoding]) -> str:
         """Return the name of the function that encodes the parts of a value; it is written once."""
         name = self._named.get(id(parts))
         if name is None:
@@ -145,11 +145,11 @@ class _FunctionWriter:
         self._depth += 1
         self._parts += 1
         try:
-            alone = _WITHOUT_PARTS.get(usual.kind)
-            if alone is None:
+            expression = _WITHOUT_PARTS.get(usual.kind)
+            if expression is None:
                 write = _WRITERS.get(usual.kind)
                 return None if write is None else write(self, usual, value)
-            made, test = (text.replace("$", value) for text in alone)
+            made, test = (text.replace("$", value) for text in expression)
             return _Expression(made, test if usual.among is None else f"{test} and {value} in {self.name(usual.among)}")
         finally:
             self._depth -= 1
@@ -159,7 +159,7 @@ class _FunctionWriter:
         texts = [self._text(name, parts) for name, parts in self._functions]
         return "\n".join(texts)
 
-    def _text(self, name: str, parts: Sequence[Part]) -> str:
+    def _text(self, name: str, parts: Sequence[FieldEncoding]) -> str:
         before: list[str] = []
         members: list[tuple[str, str]] = []
         after: list[str] = []
@@ -179,14 +179,19 @@ class _FunctionWriter:
         return "\n    ".join([f"def {name}(values):", *before, f"stored = {{{first}}}", *rest, *after, "return stored"])
 
 
+def _is_type(writer: _FunctionWriter, usual: Usual, value: str) -> str:
+    """Return the expression that is true for a value of exactly the type that usual values have."""
+    return f"type({value}) is {writer.name(usual.of)}"
+
+
 def _list(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
     each = writer.variable()
     elements = f"[{writer.of(usual.inner[0], each)} for {each} in {value}]"
-    return _Expression(f"{{'L': {elements}}}", f"type({value}) is {writer.name(usual.of)}")
+    return _Expression(f"{{'L': {elements}}}", _is_type(writer, usual, value))
 
 
 def _texts(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
-    test = f"type({value}) is {writer.name(usual.of)} and {value} and only_text({value})"
+    test = f"{_is_type(writer, usual, value)} and {value} and only_text({value})"
     return _Expression(f"{{'SS': sorted({value})}}", test)
 
 
@@ -195,7 +200,7 @@ def _set(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
     [tag] = member.tags
     each = writer.variable()
     members = f"{{({writer.of(member, each)})[{tag!r}] for {each} in {value}}}"
-    return _Expression(f"{{'{tag}S': sorted({members})}}", f"type({value}) is {writer.name(usual.of)} and {value}")
+    return _Expression(f"{{'{tag}S': sorted({members})}}", f"{_is_type(writer, usual, value)} and {value}")
 
 
 def _map(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
@@ -206,7 +211,7 @@ def _map(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
 
 def _fields(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
     members = f"{writer.function(usual.parts)}({value}.__dict__)"
-    return _Expression(f"{{'M': {members}}}", f"type({value}) is {writer.name(usual.of)}")
+    return _Expression(f"{{'M': {members}}}", _is_type(writer, usual, value))
 
 
 def _optional(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression:
@@ -227,7 +232,7 @@ def _enum(writer: _FunctionWriter, usual: Usual, value: str) -> _Expression | No
     found = writer.usual(usual.inner[0], f"{value}._value_")  # a third of the time of .value
     if found is None:
         return None
-    return _Expression(found.made, f"type({value}) is {writer.name(usual.of)} and {found.test}")
+    return _Expression(found.made, f"{_is_type(writer, usual, value)} and {found.test}")
 
 
 _WRITERS: Final[Mapping[UsualKind, Callable[[_FunctionWriter, Usual, str], _Expression | None]]] = {

@@ -30,11 +30,11 @@ from dynamap_async.executor.pages import (
     MergedPages,
     Missing,
     Pages,
-    Part,
-    Parts,
+    PagedRead,
+    SeparateReads,
     SegmentPages,
     Sieve,
-    SortedParts,
+    SortedReads,
     sifting,
 )
 from dynamap_async.executor.retry import Retries
@@ -226,7 +226,7 @@ class Executor:
 
     def merged_pages(
         self,
-        parts: SortedParts,
+        parts: SortedReads,
         *,
         want: int | None,
         begin: Positions | None,
@@ -237,14 +237,14 @@ class Executor:
         """Return the pages of several sorted reads as one; see ``MergedPages``."""
         self.check_open()
 
-        def pages(part: Part, start: WireKey | None) -> Pages:
+        def pages(part: PagedRead, start: WireKey | None) -> Pages:
             return self.pages(part.request, part.position, want=want, start=start, sieve=sieve, missing=missing)
 
         return MergedPages(parts, pages, want=want, begin=begin, in_turn=in_turn)
 
     def segment_pages(
         self,
-        parts: Parts,
+        parts: SeparateReads,
         *,
         want: int | None,
         begin: Positions | None,

@@ -250,7 +250,7 @@ class Sealing:
             self._seal()
 
 
-Parts = dict[str, Body]
+AnswersByIdentity = dict[str, Body]
 """What an answer says of each identity."""
 
 
@@ -684,7 +684,7 @@ class Lane:
         if not batch:
             return
         first = batch[0]
-        read: tuple[Parts, Leftovers] | None = None
+        read: tuple[AnswersByIdentity, Leftovers] | None = None
         try:
             request = self._request_of(batch)
             exchange = self._ledger.sent(request, batch)
@@ -743,7 +743,7 @@ class Lane:
 
     # What becomes of it
 
-    def _read(self, batch: list[Call], answer: Body, exchange: Exchange | None) -> tuple[Parts, Leftovers] | None:
+    def _read(self, batch: list[Call], answer: Body, exchange: Exchange | None) -> tuple[AnswersByIdentity, Leftovers] | None:
         """Return what the answer to a batch says of each identity, and what it left over; None of one call.
 
         Raises:
@@ -775,7 +775,7 @@ class Lane:
         call.answer(answer)
         self._close((call,))
 
-    def _answered_in_parts(self, batch: Sequence[Call], parts: Parts, leftovers: Leftovers) -> None:
+    def _answered_in_parts(self, batch: Sequence[Call], parts: AnswersByIdentity, leftovers: Leftovers) -> None:
         """Give each call of a batch its part of the answer, and send again what was left over."""
         self._retries.succeeded(max([call.attempts for call in batch]))
         cut: list[Call] = []
@@ -798,7 +798,7 @@ class Lane:
         if throttled:
             self._backoffs.begin([(each, own_failure(self._retries, each, unprocessed(each))) for each in throttled])
 
-    def _give_out(self, answered: deque[Call], parts: Parts) -> None:
+    def _give_out(self, answered: deque[Call], parts: AnswersByIdentity) -> None:
         """Give every call its part of an answer: at once, or where they are large, with a turn for others between.
 
         The waiters decode their items as soon as they have them, all of a turn in the next one, and together where they

@@ -222,7 +222,7 @@ _DROPPED_ITEMS: Final = 256
 """After how many items, of a page that is let go, the clock is looked at."""
 
 
-class Part(Protocol):
+class PagedRead(Protocol):
     """One of the reads: a segment, or the query of one partition."""
 
     def request(self, start: WireKey | None, remaining: int | None) -> Request:
@@ -234,7 +234,7 @@ class Part(Protocol):
         raise NotImplementedError
 
 
-class Parts(Protocol):
+class SeparateReads(Protocol):
     """All reads, in order of their numbers."""
 
     @property
@@ -242,7 +242,7 @@ class Parts(Protocol):
         """How many there are."""
         raise NotImplementedError
 
-    def part(self, number: int) -> Part:
+    def part(self, number: int) -> PagedRead:
         """Return one of them."""
         raise NotImplementedError
 
@@ -253,7 +253,7 @@ class SegmentPages:
     def __init__(
         self,
         send: Send,
-        parts: Parts,
+        parts: SeparateReads,
         *,
         want: int | None,
         begin: Positions | None,
@@ -406,7 +406,7 @@ _LOOK_ITEMS: Final = 100
 """After how many items the clock is looked at."""
 
 
-class SortedParts(Parts, Protocol):
+class SortedReads(SeparateReads, Protocol):
     """Reads whose items come in one order."""
 
     @property
@@ -430,7 +430,7 @@ class _Descending:
 class _OpenRead:
     """One read: its items that were fetched and not given out, and where it stands."""
 
-    def __init__(self, part: Part, pages: Pages, start: WireKey | None) -> None:
+    def __init__(self, part: PagedRead, pages: Pages, start: WireKey | None) -> None:
         self.items: Final[deque[WireItem]] = deque()
         self.pages: Final = pages
         self.begun = False
@@ -474,8 +474,8 @@ class MergedPages:
 
     def __init__(
         self,
-        parts: SortedParts,
-        pages: Callable[[Part, WireKey | None], Pages],
+        parts: SortedReads,
+        pages: Callable[[PagedRead, WireKey | None], Pages],
         *,
         want: int | None,
         begin: Positions | None,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, TypeAlias, cast
 
-from dynamap_async.codec import NativeEncode, Part, StraightEncoder, native_encoder, straight_encoder
+from dynamap_async.codec import FieldEncoding, NativeEncode, StraightEncoder, native_encoder, straight_encoder
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.wire import AttributeValue, WireItem
@@ -31,7 +31,7 @@ class FieldEncoders:
         self._model = model
         stored = [field for field in fields if field.is_stored]
         self._members = [(field.name, field.stored, _encoder(field)) for field in stored]
-        self._parts = [_part(field, encode) for field, (_, _, encode) in zip(stored, self._members, strict=True)]
+        self._encodings = [_encoding(field, encode) for field, (_, _, encode) in zip(stored, self._members, strict=True)]
 
     @cached_property
     def _by_name(self) -> Mapping[str, tuple[str, Encode]]:
@@ -39,11 +39,11 @@ class FieldEncoders:
 
     @cached_property
     def _straight(self) -> StraightEncoder:
-        return straight_encoder(self._model, self._parts)
+        return straight_encoder(self._model, self._encodings)
 
     def native(self, *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
         """Return what encodes all fields to JSON; see ``native_encoder``."""
-        return native_encoder(self._parts, marker=marker, kept=kept)
+        return native_encoder(self._encodings, marker=marker, kept=kept)
 
     def encode(self, values: Mapping[str, Any]) -> WireItem:
         """Return the attributes of all fields.
@@ -130,10 +130,10 @@ def stored_empty(field: FieldPlan, value: object) -> AttributeValue | None:
     return _NULL if field.null_reads_as_empty_set else {"L": []}
 
 
-def _part(field: FieldPlan, encode: Encode) -> Part:
+def _encoding(field: FieldPlan, encode: Encode) -> FieldEncoding:
     """Return how a field is encoded together with all others."""
     may_be_left_out = encode is not field.converter.encode
-    return Part(
+    return FieldEncoding(
         field.name,
         field.stored,
         field.converter,

@@ -18,7 +18,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.expressions import Between, Comparison, Condition, Function, In, Path, Value
 from dynamap_async.models import Definition, FieldPlan, bare, definition_of, without_none
-from dynamap_async.models.templates import KeyTemplate, OnlyWhen, Part, after_all
+from dynamap_async.models.templates import KeyTemplate, OnlyWhen, TemplatePart, after_all
 from dynamap_async.planning.key_conditions import (
     MAX_QUERIES,
     attribute_of,
@@ -58,11 +58,11 @@ class ModelTemplate:
         stored = [(field.stored, field.annotation, field.converter.label, field.converter.tags) for field in fields]
         return self.template.pattern, [part.escaping for part in self.template.parts], stored
 
-    def field(self, part: Part) -> FieldPlan:
+    def field(self, part: TemplatePart) -> FieldPlan:
         """Return the field that a part is."""
         return self.definition.fields[part.name]
 
-    def conditions_on(self, part: Part, conditions: Sequence[Condition]) -> list[Condition]:
+    def conditions_on(self, part: TemplatePart, conditions: Sequence[Condition]) -> list[Condition]:
         """Return the conditions that compare a part with constants other than NULL.
 
         They name it, or what another model has in the same place of the key.
@@ -70,7 +70,7 @@ class ModelTemplate:
         names = {self.field(part).stored, *self._names_elsewhere(part)}
         return [each for each in conditions if attribute_of(each) in names and not _is_null(each)]
 
-    def _names_elsewhere(self, part: Part) -> Iterator[str]:
+    def _names_elsewhere(self, part: TemplatePart) -> Iterator[str]:
         """Yield the stored names of what other models have in the place of a part, and this one under no such name."""
         for other in self.others:
             for mine, theirs in parts_in_place(self, other):
@@ -78,12 +78,12 @@ class ModelTemplate:
                 if mine is part and stored not in self.definition.field_names:
                     yield stored
 
-    def value(self, part: Part, constant: Value) -> Any:
+    def value(self, part: TemplatePart, constant: Value) -> Any:
         """Return the Python value of a constant that a part is compared with."""
         return self.field(part).converter.decode(constant.stored)
 
 
-def parts_in_place(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[Part, Part]]:
+def parts_in_place(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[TemplatePart, TemplatePart]]:
     """Yield the parts that stand in the same place of a key that two models make, from the left.
 
     Nothing but such parts stands before them, between the same constants, and they have the same form.
@@ -242,7 +242,7 @@ def _key_range(
 
 def _closed(
     model: ModelTemplate,
-    fixed: Sequence[tuple[Part, Condition]],
+    fixed: Sequence[tuple[TemplatePart, Condition]],
     texts: Sequence[Mapping[str, Any]],
     next_part: _NextPart | None,
 ) -> tuple[_Closed, ...]:
@@ -277,7 +277,7 @@ def _leading_equalities(
     return found
 
 
-def _texts_of_values(model: ModelTemplate, part: Part, condition: Comparison | In) -> dict[str, Any]:
+def _texts_of_values(model: ModelTemplate, part: TemplatePart, condition: Comparison | In) -> dict[str, Any]:
     """Return text in the key -> value, for each distinct text."""
     constants = condition.values if isinstance(condition, In) else (condition.right,)
     texts: dict[str, Any] = {}
@@ -288,12 +288,12 @@ def _texts_of_values(model: ModelTemplate, part: Part, condition: Comparison | I
     return texts
 
 
-def _next_part_range(model: ModelTemplate, part: Part, conditions: Sequence[Condition]) -> _NextPart | None:
+def _next_part_range(model: ModelTemplate, part: TemplatePart, conditions: Sequence[Condition]) -> _NextPart | None:
     found = model.conditions_on(part, conditions)
     return _range(model, part, found) or _begins_with_range(model, part, found)
 
 
-def _range(model: ModelTemplate, part: Part, found: Sequence[Condition]) -> _NextPart | None:
+def _range(model: ModelTemplate, part: TemplatePart, found: Sequence[Condition]) -> _NextPart | None:
     """Return the tightest range that comparisons on a part select; None where its text does not sort as its values."""
     ends = [(condition, _range_ends(condition)) for condition in distinct(found)]
     asked = tuple(condition for condition, (low, high) in ends if low or high)
@@ -331,7 +331,7 @@ def _around(model: ModelTemplate, leading: Leading) -> Condition:
 
 def _rough_range(
     model: ModelTemplate,
-    part: Part,
+    part: TemplatePart,
     asked: tuple[Condition, ...],
     ends: Sequence[tuple[Condition, tuple[_End | None, _End | None]]],
 ) -> _NextPart | None:
@@ -375,7 +375,7 @@ def _range_ends(condition: Condition) -> tuple[_End | None, _End | None]:
             return None, None
 
 
-def _bound(model: ModelTemplate, part: Part, end: _End, *, up: bool) -> _Bound:
+def _bound(model: ModelTemplate, part: TemplatePart, end: _End, *, up: bool) -> _Bound:
     """Return an end of a range, moved to the next value that the part has a form for where it has none for its own."""
     constant, inclusive = end
     value = model.value(part, constant)
@@ -396,7 +396,7 @@ def _between(path: Path, first: str | None, last: str | None, asked: Sequence[Co
     return Between(path, Value({"S": first}), Value({"S": last}))
 
 
-def _begins_with_range(model: ModelTemplate, part: Part, found: Sequence[Condition]) -> _NextPart | None:
+def _begins_with_range(model: ModelTemplate, part: TemplatePart, found: Sequence[Condition]) -> _NextPart | None:
     """Return what the first ``begins_with`` on a text part selects; None without one."""
     for condition in found:
         match condition:
@@ -407,7 +407,7 @@ def _begins_with_range(model: ModelTemplate, part: Part, found: Sequence[Conditi
     return None
 
 
-def _prefix_range(model: ModelTemplate, part: Part, condition: Condition, text: str | None) -> _NextPart | None:
+def _prefix_range(model: ModelTemplate, part: TemplatePart, condition: Condition, text: str | None) -> _NextPart | None:
     if text is None or not (text or part.before or part is not model.template.parts[0]):
         return None  # nothing is known of the keys, or they all begin with no text at all
 
@@ -418,7 +418,7 @@ def _prefix_range(model: ModelTemplate, part: Part, condition: Condition, text: 
     return _NextPart(make, (condition,), (condition,) if exact else ())
 
 
-def _prefix_in_key(model: ModelTemplate, part: Part, prefix: str) -> str | None:
+def _prefix_in_key(model: ModelTemplate, part: TemplatePart, prefix: str) -> str | None:
     """Return how the texts of values with a prefix begin in the key; None where nothing is known of that."""
     form = part.format
     plain = form.label == "str" and form.texts is None

@@ -217,7 +217,7 @@ def outcome(encode, value):
 @settings(deadline=None, max_examples=100)
 def test_straight_encoding_gives_what_the_converter_gives_or_fails_too(data):
     case, other = data.draw(CASES), data.draw(CASES)
-    straight = codec.straight_encoder("Thing", [codec.Part("value", "value", case.converter)])
+    straight = codec.straight_encoder("Thing", [codec.FieldEncoding("value", "value", case.converter)])
     for value in (data.draw(case.values), data.draw(other.values), data.draw(PLAIN), data.draw(st.floats())):
         expected = outcome(case.converter.encode, value)
         assert outcome(lambda value: straight({"value": value})["value"], value) == expected
@@ -228,7 +228,7 @@ def test_straight_encoding_gives_what_the_converter_gives_or_fails_too(data):
 @settings(deadline=None, max_examples=100)
 def test_native_encoding_gives_what_the_converter_gives_or_nothing(data):
     case, other = data.draw(CASES), data.draw(CASES)
-    encode = codec.native_encoder([codec.Part("value", "value", case.converter)], marker={}, kept=["value"])
+    encode = codec.native_encoder([codec.FieldEncoding("value", "value", case.converter)], marker={}, kept=["value"])
     for value in (data.draw(case.values), data.draw(other.values), data.draw(PLAIN), data.draw(st.floats())):
         expected, found = outcome(case.converter.encode, value), encode({"value": value})
         if found is not None:

@@ -20,7 +20,7 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import Role, declared_template
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.templates import UNITS_OF_TIMES, KeyTemplate, Part, format_of
+from dynamap_async.models.templates import UNITS_OF_TIMES, KeyTemplate, TemplatePart, format_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ def _part_problem(key: FieldPlan, part: FieldPlan, *, whether: bool) -> str | No
     return None
 
 
-def _coarser(part: Part, field: FieldPlan) -> str | None:
+def _coarser(part: TemplatePart, field: FieldPlan) -> str | None:
     """Return what is wrong if the key has more of a time than its attribute, so that no condition would meet it."""
     if part.format.label != "datetime":
         return None

@@ -14,7 +14,7 @@ from dynamap_async.models.settings import SETTINGS, Settings, fault
 from dynamap_async.models.sharing.key_shapes import Overlap, overlap_of, prefix_shapes
 from dynamap_async.models.sharing.kinds import Kinds
 from dynamap_async.models.sharing.table import ByKeys, Prefix, Table
-from dynamap_async.models.templates import KeyTemplate, Part
+from dynamap_async.models.templates import KeyTemplate, TemplatePart
 
 KnownModel: TypeAlias = tuple[Kinds, Sequence[FieldPlan]]
 """The kinds of a model, and the fields of its key."""
@@ -136,7 +136,7 @@ def _are_alike(one: KeyTemplate, other: KeyTemplate) -> bool:
     return all(_may_be_one_text(*both) for both in zip(one.parts, other.parts, strict=True))
 
 
-def _may_be_one_text(one: Part, other: Part) -> bool:
+def _may_be_one_text(one: TemplatePart, other: TemplatePart) -> bool:
     first, second = one.format, other.format
     if first.width is not None and second.width is not None and first.width != second.width:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
 from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, names_in
 from dynamap_async.models.templates.shapes import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
-from dynamap_async.models.templates.template import KeyTemplate, Part, after_all, make_template
+from dynamap_async.models.templates.template import KeyTemplate, TemplatePart, after_all, make_template
 
 __all__ = [
     "ANY_TEXT",
@@ -14,7 +14,7 @@ __all__ = [
     "KeyTemplate",
     "OneOf",
     "OnlyWhen",
-    "Part",
+    "TemplatePart",
     "PartFormat",
     "PatternError",
     "Places",

@@ -16,7 +16,7 @@ from itertools import chain, count, product
 from typing import Final, NamedTuple, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.models.templates.template import KeyTemplate, Part
+from dynamap_async.models.templates.template import KeyTemplate, TemplatePart
 
 _DIGITS: Final = frozenset(string.digits)
 
@@ -121,7 +121,7 @@ def shape_of(template: KeyTemplate, *, known: Mapping[str, str] | None = None, s
     return Shape((*pieces, *suffix))
 
 
-def _pieces(part: Part) -> Iterable[Piece]:
+def _pieces(part: TemplatePart) -> Iterable[Piece]:
     """Return the pieces of a part, with what ends it."""
     form = part.format
     if form.texts is not None:

@@ -74,7 +74,7 @@ def _hex(character: str) -> str:
     return "".join(f"{_SIGN}{byte:02X}" for byte in character.encode())
 
 
-class Part(NamedTuple):
+class TemplatePart(NamedTuple):
     """One field in a template."""
 
     name: str
@@ -143,7 +143,7 @@ class KeyTemplate(NamedTuple):
     """How the text of a key is made of fields."""
 
     pattern: str
-    parts: tuple[Part, ...]
+    parts: tuple[TemplatePart, ...]
     """The fields in it, in order."""
     tail: str
     """The constant text behind the last part, or all of it."""
@@ -181,7 +181,7 @@ class KeyTemplate(NamedTuple):
         """The names of the fields whose values a key gives back exactly."""
         return frozenset(part.name for part in self.parts if not part.format.lossy)
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> TemplatePart:
         """Return the part of a field; LookupError if the template does not have it."""
         return self.parts[self.names.index(name)]
 
@@ -221,7 +221,7 @@ class KeyTemplate(NamedTuple):
             raise self._foreign(text, f"it ends with {rest!r}")
         return values
 
-    def _taken(self, part: Part, rest: str, text: str) -> tuple[str, str]:
+    def _taken(self, part: TemplatePart, rest: str, text: str) -> tuple[str, str]:
         """Return the text of a part, and what follows it."""
         if not rest.startswith(part.before):
             raise self._foreign(text, f"{part.before!r} is missing before {part.name}")
@@ -339,7 +339,7 @@ def _format(slot: Slot, types: Mapping[str, Any], stored: Mapping[str, StoredFor
 
 def _part(
     declared: DeclaredTemplate, pieces: Sequence[str | Slot], place: int, form: PartFormat, *, last: bool
-) -> Part:
+) -> TemplatePart:
     slot, previous = pieces[place], pieces[place - 1] if place else ""
     assert isinstance(slot, Slot), f"{slot} is not a slot"  # noqa: S101 - the caller asks for slots
     following = pieces[place + 1] if place + 1 < len(pieces) else ""
@@ -354,7 +354,7 @@ def _part(
             )
         escaping = Escaping(closing[0])
     before = previous if isinstance(previous, str) else ""
-    return Part(slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing), form=slot.form)
+    return TemplatePart(slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing), form=slot.form)
 
 
 def _check_end(name: str, form: PartFormat, closing: str, *, last: bool) -> None:

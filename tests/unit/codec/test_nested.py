@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dynamap_async import codec
-from dynamap_async.codec import Part, straight_encoder
+from dynamap_async.codec import FieldEncoding, straight_encoder
 from dynamap_async.errors import DecodeError, EncodeError
 
 
@@ -97,7 +97,7 @@ SHELF = codec.nested_of(
 
 @pytest.mark.parametrize(
     "encode",
-    [SHELF.encode, lambda shelf: straight_encoder("Shelf", [Part("shelf", "s", SHELF)])({"shelf": shelf})["s"]],
+    [SHELF.encode, lambda shelf: straight_encoder("Shelf", [FieldEncoding("shelf", "s", SHELF)])({"shelf": shelf})["s"]],
     ids=["alone", "straight"],
 )
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dynamap_async import codec
-from dynamap_async.codec import Converter, Part, straight_encoder, straight_encoding
+from dynamap_async.codec import Converter, FieldEncoding, straight_encoder, straight_encoding
 from dynamap_async.errors import EncodeError
 
 
@@ -37,25 +37,25 @@ def place_of(**converters: Converter) -> codec.Nested:
 
 
 def encoded(converter: Converter, value: Any) -> Any:
-    return straight_encoder("Thing", [Part("field", "stored", converter)])({"field": value})["stored"]
+    return straight_encoder("Thing", [FieldEncoding("field", "stored", converter)])({"field": value})["stored"]
 
 
 def test_members_are_stored_under_their_stored_names_in_order() -> None:
-    encode = straight_encoder("Thing", [Part("b", "pk", codec.text()), Part("a", "n", codec.integer())])
+    encode = straight_encoder("Thing", [FieldEncoding("b", "pk", codec.text()), FieldEncoding("a", "n", codec.integer())])
     assert list(encode({"a": 7, "b": "ada"}).items()) == [("pk", {"S": "ada"}), ("n", {"N": "7"})]
 
 
 @pytest.mark.parametrize("count", [0, 15, 16, 300])
 def test_any_number_of_members_is_encoded_in_order(count: int) -> None:
     names = [f"member_{number}" for number in range(count)]
-    encode = straight_encoder("Thing", [Part(name, name, codec.integer()) for name in names])
+    encode = straight_encoder("Thing", [FieldEncoding(name, name, codec.integer()) for name in names])
     stored = encode({name: number for number, name in enumerate(names)})
     assert list(stored.items()) == [(name, {"N": str(number)}) for number, name in enumerate(names)]
 
 
 @pytest.mark.parametrize("name", ['"', "'", "\\", "a\nb", "{x}", "']; raise SystemExit #", "日本", "values", "\ud800"])
 def test_any_text_can_be_a_name(name: str) -> None:
-    assert straight_encoder("Thing", [Part(name, name, codec.text())])({name: "ada"}) == {name: {"S": "ada"}}
+    assert straight_encoder("Thing", [FieldEncoding(name, name, codec.text())])({name: "ada"}) == {name: {"S": "ada"}}
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_usual_values_need_no_call_of_their_encoders(monkeypatch: pytest.MonkeyP
 
 def test_members_that_are_left_out_leave_the_others_in_order() -> None:
     parts = [
-        Part("a", "a", codec.text()),
-        Part("b", "b", codec.text(), codec.text().encode, nullable=True),
-        Part("c", "c", codec.text(), codec.text().encode, nullable=True, none={"NULL": True}),
-        Part("d", "d", codec.set_of(codec.text()), lambda _: None),
-        Part("e", "e", codec.text()),
+        FieldEncoding("a", "a", codec.text()),
+        FieldEncoding("b", "b", codec.text(), codec.text().encode, nullable=True),
+        FieldEncoding("c", "c", codec.text(), codec.text().encode, nullable=True, none={"NULL": True}),
+        FieldEncoding("d", "d", codec.set_of(codec.text()), lambda _: None),
+        FieldEncoding("e", "e", codec.text()),
     ]
     encode = straight_encoder("Thing", parts)
     assert list(encode({"a": "x", "b": None, "c": None, "d": set(), "e": "y"}).items()) == [
@@ -129,7 +129,7 @@ def test_members_that_are_left_out_leave_the_others_in_order() -> None:
 
 def test_a_missing_value_is_a_key_error() -> None:
     with pytest.raises(KeyError, match="field"):
-        straight_encoder("Thing", [Part("field", "stored", codec.text())])({})
+        straight_encoder("Thing", [FieldEncoding("field", "stored", codec.text())])({})
 
 
 @pytest.mark.parametrize("depth", [3, 30])
@@ -205,7 +205,7 @@ def test_unions_that_contain_themselves_are_written_a_bounded_number_of_times(mo
             codec.text(),
         ]
     )
-    encode = straight_encoder("Thing", [Part(f"tree_{number}", f"tree_{number}", tree) for number in range(100)])
+    encode = straight_encoder("Thing", [FieldEncoding(f"tree_{number}", f"tree_{number}", tree) for number in range(100)])
     assert 100 < len(written) <= 500
     value: Any = [{"a": ("x", [{"b": [[["y"]]]}])}]
     assert set(map(repr, encode(dict.fromkeys([f"tree_{number}" for number in range(100)], value)).values())) == {

@@ -237,7 +237,7 @@ def test_an_unusual_value_is_given_to_its_converter_and_the_item_is_written_all_
 @native
 @pytest.mark.parametrize("value", [datetime(2026, 1, 1, tzinfo=UTC), "2026-01-01T00:00:00Z"])
 def test_an_instant_in_utc_is_written_without_its_converter_also_one_that_pydantic_read(value: Any) -> None:
-    part = codec.Part("at", "at", codec.instant(), encode=Mock(side_effect=AssertionError))
+    part = codec.FieldEncoding("at", "at", codec.instant(), encode=Mock(side_effect=AssertionError))
     encode = codec.native_encoder([part], marker={}, kept=())
     assert encode is not None
     found = encode({"at": TypeAdapter(datetime).validate_python(value)})

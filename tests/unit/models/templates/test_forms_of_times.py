@@ -8,14 +8,14 @@ import pytest
 
 from dynamap_async import EPOCH_MILLISECONDS, EPOCH_SECONDS, StoredForm, time_text
 from dynamap_async.errors import EncodeError, ModelDefinitionError
-from dynamap_async.models.templates import DeclaredTemplate, Part, PatternError, make_template
+from dynamap_async.models.templates import DeclaredTemplate, TemplatePart, PatternError, make_template
 
 AT = datetime(2024, 3, 9, 8, 7, 6, 543210, tzinfo=UTC)
 ID = UUID("12345678-1234-5678-1234-56781234abcd")
 SLASHED = StoredForm(name="day/month", tag="S", encode=lambda at: f"{at:%d/%m}", decode=str)
 
 
-def part(annotation, form="", stored=None) -> Part:
+def part(annotation, form="", stored=None) -> TemplatePart:
     pattern = f"{{value:{form}}}" if form else "{value}"
     return make_template(
         DeclaredTemplate(pattern), {"value": annotation}, {} if stored is None else {"value": stored}
@@ -107,14 +107,14 @@ UNORDERED = {
 
 
 @pytest.mark.parametrize("made", ORDERED.values(), ids=ORDERED)
-def test_a_form_that_is_said_to_sort_does(made: Part):
+def test_a_form_that_is_said_to_sort_does(made: TemplatePart):
     assert made.format.sorts
     texts = [made.text(moment) for moment in MOMENTS[:-1]]
     assert texts == sorted(texts)
 
 
 @pytest.mark.parametrize("made", UNORDERED.values(), ids=UNORDERED)
-def test_a_form_that_does_not_sort_is_known(made: Part):
+def test_a_form_that_does_not_sort_is_known(made: TemplatePart):
     assert not made.format.sorts
     texts = [made.text(moment) for moment in (*MOMENTS[:4], MOMENTS[4].replace(hour=8), *MOMENTS[5:-1])]
     assert texts != sorted(texts)

@@ -17,12 +17,12 @@ from functools import partial
 from typing import NamedTuple
 
 from dynamap_async.config import CapacityPolicy, Priority
-from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.estimates import TableOrIndex
 from dynamap_async.executor.pacing.governor import Governor
-from dynamap_async.executor.pacing.line import Ticket
+from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.request import Request
 
-PLACE = Place("t", None, writes=True)
+PLACE = TableOrIndex("t", None, writes=True)
 PUT = Request(operation="PutItem", body={}, table="t", writes=True)
 RATE = 1000.0
 LATENCY_SECONDS = (0.004, 0.010)

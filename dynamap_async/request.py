@@ -12,6 +12,9 @@ from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 _EXACT: Final = Context(prec=40)  # the usual one rounds to 28 digits, and a number has up to 38
 
+AnswerFilter: TypeAlias = Callable[[Body], Body]
+"""Takes out of a page's answer what is not to be given out."""
+
 
 # Not frozen, as all other values are: freezing costs each request 2 us (benchmarks: concurrent_gets_400, batch_get).
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dynamap_async.codec.anything import anything, through
 from dynamap_async.codec.choices import enum_of, literal_of
 from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-from dynamap_async.codec.converter import ALL_TAGS, MISFITS, Converter, Decode, FieldEncoding, deepest
+from dynamap_async.codec.converter import ALL_TAGS, DECODE_ERRORS, Converter, FieldEncoding, deepest
+from dynamap_async.codec.decoder_forms import Decode
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.codec.forms import (
     EPOCH_MILLISECONDS,
@@ -60,11 +61,11 @@ from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
 
 __all__ = [
     "ALL_TAGS",
+    "DECODE_ERRORS",
     "EMPTY_SET",
     "EPOCH_MILLISECONDS",
     "EPOCH_SECONDS",
     "JSON_TEXT",
-    "MISFITS",
     "STORED_NUMBER",
     "UNKNOWN_MEMBERS",
     "Converter",

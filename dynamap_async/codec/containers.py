@@ -10,8 +10,8 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, cast
 
-from dynamap_async.codec.converter import Converter, Decode, Usual, one_deeper
-from dynamap_async.codec.decoder_forms import Form, described, tag_of
+from dynamap_async.codec.converter import Converter, Usual, one_deeper
+from dynamap_async.codec.decoder_forms import Decode, Form, described, tag_of
 from dynamap_async.codec.keys import TEXT_KEY, MapKey
 from dynamap_async.codec.part_decoding import list_parts, map_parts, set_parts, with_all
 from dynamap_async.codec.refusals import refusal

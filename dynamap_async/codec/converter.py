@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from dynamap_async.codec.decoder_forms import Decode
 from dynamap_async.codec.plain import decode_any
 from dynamap_async.errors import DecodeError
 from dynamap_async.wire import AttributeValue, Tag
@@ -12,10 +13,8 @@ from dynamap_async.wire import AttributeValue, Tag
 ALL_TAGS: Final[frozenset[Tag]] = frozenset(("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"))
 """Every stored type: the tags of a converter that takes any value."""
 
-MISFITS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
+DECODE_ERRORS: Final = (LookupError, ValueError, TypeError, ArithmeticError)
 """What ``Converter.decode`` raises for a stored form that is not the expected one."""
-
-Decode: TypeAlias = Callable[[AttributeValue], Any]
 
 CONTAINERS: Final[frozenset[Tag]] = frozenset(("L", "M"))
 """The stored types whose values have parts."""
@@ -128,7 +127,7 @@ class Converter:
         """
         try:
             return self.decode(value)
-        except MISFITS as error:
+        except DECODE_ERRORS as error:
             refusal = error
         plain = decode_any(value)
         if plain is None:
@@ -149,7 +148,7 @@ class Converter:
         """
         try:
             return self.decode(value)
-        except MISFITS as error:
+        except DECODE_ERRORS as error:
             self.decode_or_plain(value)
             if isinstance(error, ValueError):
                 raise

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from dynamap_async.wire import AttributeValue
 
 _DecodeT = TypeVar("_DecodeT", bound=Callable[[Any], Any])
-_Decode: TypeAlias = Callable[[AttributeValue], Any]
+Decode: TypeAlias = Callable[[AttributeValue], Any]
 
-Kind: TypeAlias = Literal[
+DecoderKind: TypeAlias = Literal[
     "text", "integer", "floating", "boolean", "texts", "list", "map", "fields", "optional", "other"
 ]
 
@@ -23,7 +23,7 @@ Kind: TypeAlias = Literal[
 class Form(NamedTuple):
     """What a decoder takes, and what it makes of it."""
 
-    kind: Kind
+    kind: DecoderKind
     """What stands after the type: ``text``, also that of a number; a number as ``integer`` or ``floating``; ``texts``
     of a set. ``optional`` is NULL or what ``inner`` takes; ``other`` is known to the decoder alone."""
 
@@ -33,10 +33,10 @@ class Form(NamedTuple):
     function: Callable[[Any], Any] | None = None
     """What makes the value of that; None where it is the value."""
 
-    inner: _Decode | None = None
+    inner: Decode | None = None
     """The decoder of the elements, the values or the alternative to NULL."""
 
-    fields: Sequence[tuple[str, str, _Decode]] = ()
+    fields: Sequence[tuple[str, str, Decode]] = ()
     """Of ``fields`` the stored name, the name in Python and the decoder of each."""
 
     absent: Mapping[str, Callable[[], Any]] | None = None
@@ -57,7 +57,7 @@ INTEGER_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
 FLOAT_TEXT: Final[Callable[[AttributeValue], Any]] = itemgetter("N")
 """Decodes a number to its text, of which Pydantic makes a float; so it may be one already."""
 
-_OF_CONTENT: Final[Mapping[str, Kind]] = {"S": "text", "N": "text", "BOOL": "boolean", "SS": "texts"}
+_OF_CONTENT: Final[Mapping[str, DecoderKind]] = {"S": "text", "N": "text", "BOOL": "boolean", "SS": "texts"}
 
 
 def described(decode: _DecodeT, form: Form) -> _DecodeT:

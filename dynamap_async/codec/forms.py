@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import Any, Final
 
-from dynamap_async.codec.converter import MISFITS, Converter
+from dynamap_async.codec.converter import DECODE_ERRORS, Converter
 from dynamap_async.codec.instants import (
     from_epoch_milliseconds,
     from_epoch_seconds,
@@ -111,7 +111,7 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
         content: Any = {tag: value[tag]}
         try:
             return form.decode(decode_any(content))
-        except (*MISFITS, AttributeError) as error:
+        except (*DECODE_ERRORS, AttributeError) as error:
             # Never left for Pydantic to judge, which knows nothing of the form and takes what is stored for the value.
             raise DecodeError(f"stored form {form.name} cannot be read: {error}") from error
 

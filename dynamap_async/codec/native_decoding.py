@@ -38,7 +38,7 @@ def native_decoder(
     """
     if NATIVE is None:
         return None
-    forms = _Forms()
+    forms = _NativeForms()
     fields: list[Any] = []
     for stored, (name, decode, of_null) in members.items():
         form = forms.of(decode)
@@ -46,7 +46,7 @@ def native_decoder(
     return NATIVE.item_decoder((tuple(fields), tuple(absent), drops)).decode
 
 
-class _Forms:
+class _NativeForms:
     """Describes decoders as the extension takes them."""
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from dynamap_async.codec.converter import Converter, Decode, FieldEncoding, Usual, one_deeper
-from dynamap_async.codec.decoder_forms import Form, described
+from dynamap_async.codec.converter import Converter, FieldEncoding, Usual, one_deeper
+from dynamap_async.codec.decoder_forms import Decode, Form, described
 from dynamap_async.codec.plain import decode_any, encode_any
 from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight_decoding import StraightPages

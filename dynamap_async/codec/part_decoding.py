@@ -11,7 +11,8 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from dynamap_async.codec.anything import anything
-from dynamap_async.codec.converter import MISFITS, Converter, Decode
+from dynamap_async.codec.converter import DECODE_ERRORS, Converter
+from dynamap_async.codec.decoder_forms import Decode
 from dynamap_async.codec.keys import MapKey
 from dynamap_async.errors import DecodeError
 
@@ -69,7 +70,7 @@ def map_parts(key: MapKey, member: Converter, label: str) -> Decode:
         for name, stored in value["M"].items():
             try:
                 read = key.decode(name)
-            except MISFITS:
+            except DECODE_ERRORS:
                 raise DecodeError(f"{name!r} is not a key of {label}") from None
             try:
                 members[read] = member.decode_or_plain(stored)

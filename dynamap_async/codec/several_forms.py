@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
-from dynamap_async.codec.converter import MISFITS, Converter
+from dynamap_async.codec.converter import DECODE_ERRORS, Converter
 from dynamap_async.codec.numbers import number_text
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
@@ -80,7 +80,7 @@ class SeveralForms(Converter):
         if len(able) > 1:
             try:
                 return self._read(value)
-            except MISFITS:
+            except DECODE_ERRORS:
                 pass
         return able[0].decode_or_plain(value)
 
@@ -97,7 +97,7 @@ class SeveralForms(Converter):
                 found.append(read)
                 if form.encode(read) == value:
                     return read
-            except MISFITS:
+            except DECODE_ERRORS:
                 continue
         if not found:
             raise ValueError("in none of its stored forms")
@@ -123,7 +123,7 @@ class InType(Converter):
             try:
                 own = back(value)
                 found = usual.decode(own)
-            except MISFITS:
+            except DECODE_ERRORS:
                 raise _unlike(usual, value) from None
             # What is stored otherwise would be read, and found by no condition.
             if usual.encode(found) != own:

@@ -6,7 +6,7 @@ them, as a reader would write it: ``[{"user_id": stored["user_id"]["S"], ...} fo
 off what comes before Pydantic (benchmarks: decode, decode_small, decode_deep, query_100, stream).
 
 What a decoder of a type with parts does is known from its form; any other is called. Where a value is not as expected,
-an expression raises one of ``MISFITS``, as the decoder does, and each attribute is decoded alone.
+an expression raises one of ``DECODE_ERRORS``, as the decoder does, and each attribute is decoded alone.
 
 Written are names, by their ``repr``, and the tags of values; nothing that was stored.
 """
@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dynamap_async.codec.converter import MISFITS
+from dynamap_async.codec.converter import DECODE_ERRORS
 from dynamap_async.codec.decoder_forms import Form, form_of, tag_of
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.wire import AttributeValue
 
 _DecodeValue: TypeAlias = Callable[[Any], Any]
 _Item: TypeAlias = Mapping[str, AttributeValue]
-_Decode: TypeAlias = Callable[[Sequence[_Item]], list[dict[str, Any]]]
+_DecodeItems: TypeAlias = Callable[[Sequence[_Item]], list[dict[str, Any]]]
 
 _DEEPEST: Final = 16
 """How many expressions stand inside each other; Python parses no more than some 100 brackets."""
@@ -121,8 +121,8 @@ _WRITERS: Final[Mapping[str, Callable[[Expressions, Form, _DecodeValue, str], st
 
 
 class _Straight(NamedTuple):
-    decode: _Decode
-    """Raises one of ``MISFITS`` where an item does not have its usual form."""
+    decode: _DecodeItems
+    """Raises one of ``DECODE_ERRORS`` where an item does not have its usual form."""
     alike: Callable[[_Item], object]
     """Gives what all items must have in common: where each attribute is looked up, their number will do."""
 
@@ -158,13 +158,13 @@ class StraightPages:
             return None
         try:
             return straight.decode(items)
-        except MISFITS:
+        except DECODE_ERRORS:
             return None
 
     def decode_one(self, item: _Item) -> dict[str, Any] | None:
         """Return the decoded values of an item; None for one of attributes that nothing is made for.
 
-        Raises one of ``MISFITS`` where a value is not as expected.
+        Raises one of ``DECODE_ERRORS`` where a value is not as expected.
         """
         straight = self._straight(item)
         return None if straight is None else straight.decode((item,))[0]
@@ -197,5 +197,5 @@ class StraightPages:
         parts = [f"{name!r}: {expressions.of(decode, f'stored[{stored!r}]')}" for stored, name, decode in known]
         parts += [f"{name!r}: {expressions.name(make)}()" for name, stored, make in self._absent if stored not in names]
         text = f"lambda items: [{{{', '.join(parts)}}} for stored in items]"
-        decode: _Decode = eval(text, expressions.names)  # noqa: S307 - see above
+        decode: _DecodeItems = eval(text, expressions.names)  # noqa: S307 - see above
         return _Straight(decode, len if all_known else tuple)

@@ -12,8 +12,8 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final
 
-from dynamap_async.codec.converter import CONTAINERS, MISFITS, Converter, Decode, Usual, deepest
-from dynamap_async.codec.decoder_forms import Form, described
+from dynamap_async.codec.converter import CONTAINERS, DECODE_ERRORS, Converter, Usual, deepest
+from dynamap_async.codec.decoder_forms import Decode, Form, described
 from dynamap_async.codec.deferred import Deferred, target_of
 from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any
@@ -224,7 +224,7 @@ def _first_decoder(members: Sequence[Converter]) -> Decode:
         for member in others:
             try:
                 return member.decode(value)
-            except MISFITS:
+            except DECODE_ERRORS:
                 continue
         return closest(value)
 
@@ -246,7 +246,7 @@ def _shared_decoder(members: Sequence[Converter]) -> Decode:
         if closest is None:
             return _judged(members, value)
         for member in closest[:-1]:
-            with suppress(*MISFITS):
+            with suppress(*DECODE_ERRORS):
                 return member.decode(value)
         return closest[-1].decode(value)
 

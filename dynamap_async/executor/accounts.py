@@ -31,25 +31,25 @@ from dynamap_async.usage import IndexUsage, OperationUsage, Usage, UsageCounts
 MOST_PLACES: Final = 4_000
 """Of how many operations on tables there are counts of their own: five of each of 800 tables."""
 
-Place: TypeAlias = tuple[str, str]
+TableOperation: TypeAlias = tuple[str, str]
 """An API operation and a table."""
 
 
-class CountsByTable(dict[Place, "Tally"]):
+class CountsByTable(dict[TableOperation, "Tally"]):
     """Operation and table -> counts, which are made where they are asked for."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._used: dict[Place, int] = {}
+        self._used: dict[TableOperation, int] = {}
         """How often the counts were used, when room was made last."""
 
-    def __missing__(self, place: Place) -> Tally:
+    def __missing__(self, place: TableOperation) -> Tally:
         if len(self) >= MOST_PLACES:
             self._make_room()
         counts = self[place] = Tally()
         return counts
 
-    def fold(self, places: Iterable[Place]) -> None:
+    def fold(self, places: Iterable[TableOperation]) -> None:
         """Add counts to those of other tables."""
         for place in places:
             operation, table = place
@@ -172,7 +172,7 @@ class Counted:
         for tally in self.of(operation, tables):
             setattr(tally, name, getattr(tally, name) + number)
 
-    def fold(self, places: Iterable[Place]) -> None:
+    def fold(self, places: Iterable[TableOperation]) -> None:
         """Count these operations on tables as those on other tables."""
         self.by_operation.fold(places)
 
@@ -214,7 +214,9 @@ class Counted:
         """Return another one that has counted the same."""
         return copy.deepcopy(self)
 
-    def statistics(self, queued: Mapping[Place | None, int], in_flight: Mapping[Place | None, int]) -> Statistics:
+    def statistics(
+        self, queued: Mapping[TableOperation | None, int], in_flight: Mapping[TableOperation | None, int]
+    ) -> Statistics:
         """Return the counts of requests as a value that does not change.
 
         Args:
@@ -267,11 +269,11 @@ class Counted:
         )
 
 
-def _nonzero(counts: Mapping[Place, dict[str, Any]]) -> dict[Place, dict[str, Any]]:
+def _nonzero(counts: Mapping[TableOperation, dict[str, Any]]) -> dict[TableOperation, dict[str, Any]]:
     return {place: each for place, each in counts.items() if any(each.values())}
 
 
-Estimate = tuple[int, int]
+HalfUnits = tuple[int, int]
 """Read units and write units, in halves."""
 
 
@@ -321,7 +323,7 @@ class Budget:
         self._most_reads += most_reads
         self._most_writes += most_writes
 
-    def has_room(self, most: Estimate) -> bool:
+    def has_room(self, most: HalfUnits) -> bool:
         """Return whether a request that takes so much at the most may be sent beside those under way."""
         limits, (reads, writes) = self.limits, self._counted.halves
         return _has_room(limits.read_halves, reads, self._most_reads, most[0]) and _has_room(
@@ -334,7 +336,7 @@ class Budget:
         most = self.limits.requests
         return most is not None and self._counted.requests >= most
 
-    def check(self, request: Request, estimate: Estimate, *, alone: bool = False) -> None:
+    def check(self, request: Request, estimate: HalfUnits, *, alone: bool = False) -> None:
         """Raise CapacityBudgetExceededError if a request would take more than is left, or nothing is.
 
         Args:
@@ -482,7 +484,7 @@ class Account:
         """What it may take, without regard to those around it."""
         return self._budget
 
-    def reserve(self, request: Request, estimate: Estimate) -> Estimate:
+    def reserve(self, request: Request, estimate: HalfUnits) -> HalfUnits:
         """Set units aside for a request that is to be sent; return them, to be given back once.
 
         Raises:
@@ -494,7 +496,7 @@ class Account:
             account.budget.reserve(*estimate)
         return estimate
 
-    def give_back(self, estimate: Estimate) -> None:
+    def give_back(self, estimate: HalfUnits) -> None:
         """Undo ``reserve``."""
         for account in self.chain:
             account.budget.reserve(-estimate[0], -estimate[1])
@@ -533,7 +535,7 @@ class Hold:
         self,
         account: Account,
         request: Request,
-        estimates: Callable[[Request], tuple[Estimate, Estimate]],
+        estimates: Callable[[Request], tuple[HalfUnits, HalfUnits]],
         go_on: Callable[[CapacityBudgetExceededError | None], None],
     ) -> None:
         """Describe it; nothing is set aside yet.
@@ -550,7 +552,7 @@ class Hold:
         self._go_on: Final = go_on
         self._line: Account | None = None
         """The account of whose budget it waits."""
-        self._taken: Estimate | None = None
+        self._taken: HalfUnits | None = None
 
     @property
     def taken(self) -> bool:

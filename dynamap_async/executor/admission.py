@@ -38,10 +38,10 @@ from dynamap_async.errors import (
 from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
 from dynamap_async.executor.calls import Call, Chunk, Settlement
 from dynamap_async.executor.consumed import METERED, Spending, is_metered
-from dynamap_async.executor.pacing.estimates import Place, spent_units
-from dynamap_async.executor.pacing.governor import Governor, Limits, described_limits, same_limits
+from dynamap_async.executor.pacing.estimates import TableOrIndex, spent_units
+from dynamap_async.executor.pacing.governor import Governor, UnitLimits, described_limits, same_limits
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
-from dynamap_async.executor.pacing.line import Ticket
+from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.request import Request, tables_of
 from dynamap_async.statistics import BucketStatistics
 from dynamap_async.wire import Body
@@ -62,7 +62,7 @@ class Describing:
     def __init__(
         self,
         send: Callable[[Request], Awaitable[Body]],
-        know: Callable[[str, Limits | None], None],
+        know: Callable[[str, UnitLimits | None], None],
         missing: Callable[[str], None],
     ) -> None:
         """Create it with nothing known.
@@ -138,7 +138,7 @@ class Verdict:
     """What took no units."""
     refused: Sequence[Call] = ()
     """What took no units because there were none."""
-    short: list[Place] = field(default_factory=list[Place])
+    short: list[TableOrIndex] = field(default_factory=list[TableOrIndex])
     """Where there were none."""
     guessed: bool = False
     """Whether the answer did not say where: it may have been an index."""
@@ -160,7 +160,7 @@ def verdict_of(settlement: Settlement) -> Verdict:
         # DynamoDB does not say what a cancelled transaction took; it charges those too.
         tables = {reason.table for reason in error.reasons if reason.code in _SHORT}
         return Verdict(
-            spent=carried, short=[Place(table, None, settlement.request.writes) for table in tables if table]
+            spent=carried, short=[TableOrIndex(table, None, settlement.request.writes) for table in tables if table]
         )
     if isinstance(error, TransportError):
         sent = error.outcome is not Outcome.NOT_SENT
@@ -180,25 +180,25 @@ def _answered(settlement: Settlement) -> Verdict:
         spent=[each for each in settlement.carried if each not in left],
         returned=[each for each in settlement.left_over if each not in refused],
         refused=settlement.throttled,
-        short=[Place(table, None, writes) for table in {each.request.table for each in refused}],
+        short=[TableOrIndex(table, None, writes) for table in {each.request.table for each in refused}],
         guessed=True,
     )
 
 
-def _short(request: Request, reasons: Sequence[str]) -> list[Place]:
+def _short(request: Request, reasons: Sequence[str]) -> list[TableOrIndex]:
     """Return where capacity was short: where the reasons say, otherwise wherever the request goes."""
-    named: list[Place] = []
+    named: list[TableOrIndex] = []
     for reason in reasons:
         if (found := _REASON.match(reason)) is not None:
             kind, table, index = found.groups()
-            named.append(Place(table or tables_of(request)[0], index, kind == "Write"))
+            named.append(TableOrIndex(table or tables_of(request)[0], index, kind == "Write"))
     if named:
         return named
     tables = tables_of(request)
-    return [Place(table, request.index if len(tables) == 1 else None, request.writes) for table in tables]
+    return [TableOrIndex(table, request.index if len(tables) == 1 else None, request.writes) for table in tables]
 
 
-Declared: TypeAlias = Callable[[str], Limits]
+Declared: TypeAlias = Callable[[str], UnitLimits]
 """Returns what models declare of a table, by its full name; nothing of a table that none declares anything of."""
 
 _LEAST_WAIT_SECONDS: Final = 0.001
@@ -284,7 +284,7 @@ class Admission:
         governor, now = self.governor, _now()
         waiting = False
         for each in spent:
-            place = Place(each.table, None if each.local else each.index, each.writes)
+            place = TableOrIndex(each.table, None if each.local else each.index, each.writes)
             waiting = governor.delivered(place, each.halves / 2, requests, now) or waiting
         if waiting:
             self._look_again()
@@ -535,7 +535,7 @@ class Admission:
                     )
                 )
 
-    def _refused(self, new: Iterable[str], short: Iterable[Place]) -> None:
+    def _refused(self, new: Iterable[str], short: Iterable[TableOrIndex]) -> None:
         for table in new:
             self._recall(table)
         if self._policy.limits == "describe":
@@ -552,10 +552,10 @@ class Admission:
         else:
             self._know(table, same_limits(limits, None) if isinstance(limits, Throughput) else self._declared(table))
 
-    def _described(self, table: str, limits: Limits | None) -> None:
+    def _described(self, table: str, limits: UnitLimits | None) -> None:
         self._know(table, {(None, False): None, (None, True): None} if limits is None else limits)
 
-    def _know(self, table: str, limits: Limits) -> None:
+    def _know(self, table: str, limits: UnitLimits) -> None:
         if not self._closed:
             now = _now()
             self.governor.know(table, limits, now)

@@ -16,9 +16,9 @@ from typing import TypeAlias, TypeVar
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError, Outcome, ServiceError, TransportError
-from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, Estimate, Hold
+from dynamap_async.executor.accounts import OUT_OF_REQUESTS, Account, HalfUnits, Hold
 from dynamap_async.executor.consumed import Spending
-from dynamap_async.executor.pacing.line import Ticket
+from dynamap_async.executor.pacing.tickets import Ticket
 from dynamap_async.limits import READ_UNIT_BYTES
 from dynamap_async.native import json_bytes
 from dynamap_async.request import Request
@@ -41,7 +41,7 @@ class Waiter:
     """The event loop's time at which it asked."""
     account: Account | None = None
     """Who pays for its part; None for the session's own account."""
-    reserved: Estimate | None = None
+    reserved: HalfUnits | None = None
     """What is reserved for it, until it is answered, given up or cancelled."""
 
     @property

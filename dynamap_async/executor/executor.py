@@ -29,18 +29,17 @@ from dynamap_async.executor.ledger import Ledger, Observers
 from dynamap_async.executor.pages import (
     MergedPages,
     Missing,
-    Pages,
     PagedRead,
-    SeparateReads,
+    Pages,
     SegmentPages,
-    Sieve,
+    SeparateReads,
     SortedReads,
-    sifting,
+    filtering,
 )
 from dynamap_async.executor.retry import Retries
 from dynamap_async.executor.singles import Attempts, Singles
 from dynamap_async.executor.slots import Slots
-from dynamap_async.request import Positions, Request
+from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -216,12 +215,12 @@ class Executor:
         *,
         want: int | None,
         start: WireKey | None,
-        sieve: Sieve | None = None,
+        answer_filter: AnswerFilter | None = None,
         missing: Missing | None = None,
     ) -> Pages:
-        """Return the pages of a query or scan, each answer sifted first; see ``Pages``."""
+        """Return the pages of a query or scan, each answer filtered first; see ``Pages``."""
         self.check_open()
-        send = sifting(self.send, sieve, missing)
+        send = filtering(self.send, answer_filter, missing)
         return Pages(send, request, position, want=want, start=start, spawned=self._prefetching)
 
     def merged_pages(
@@ -230,7 +229,7 @@ class Executor:
         *,
         want: int | None,
         begin: Positions | None,
-        sieve: Sieve | None = None,
+        answer_filter: AnswerFilter | None = None,
         missing: Missing | None = None,
         in_turn: bool = False,
     ) -> MergedPages:
@@ -238,7 +237,9 @@ class Executor:
         self.check_open()
 
         def pages(part: PagedRead, start: WireKey | None) -> Pages:
-            return self.pages(part.request, part.position, want=want, start=start, sieve=sieve, missing=missing)
+            return self.pages(
+                part.request, part.position, want=want, start=start, answer_filter=answer_filter, missing=missing
+            )
 
         return MergedPages(parts, pages, want=want, begin=begin, in_turn=in_turn)
 
@@ -248,13 +249,13 @@ class Executor:
         *,
         want: int | None,
         begin: Positions | None,
-        sieve: Sieve | None = None,
+        answer_filter: AnswerFilter | None = None,
         missing: Missing | None = None,
     ) -> SegmentPages:
         """Return the pages of a read in several parts, in no order; see ``SegmentPages``."""
         self.check_open()
         width = self._transport.max_connections
-        send = sifting(self.send, sieve, missing)
+        send = filtering(self.send, answer_filter, missing)
         return SegmentPages(send, parts, want=want, begin=begin, width=width, spawned=self._prefetching)
 
     def check_open(self) -> None:

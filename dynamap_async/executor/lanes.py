@@ -743,7 +743,9 @@ class Lane:
 
     # What becomes of it
 
-    def _read(self, batch: list[Call], answer: Body, exchange: Exchange | None) -> tuple[AnswersByIdentity, Leftovers] | None:
+    def _read(
+        self, batch: list[Call], answer: Body, exchange: Exchange | None
+    ) -> tuple[AnswersByIdentity, Leftovers] | None:
         """Return what the answer to a batch says of each identity, and what it left over; None of one call.
 
         Raises:

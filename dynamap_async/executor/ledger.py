@@ -39,7 +39,7 @@ from dynamap_async.events import (
     RequestRetried,
     RequestSent,
 )
-from dynamap_async.executor.accounts import Account, Counted, Estimate, Limits, Place, current
+from dynamap_async.executor.accounts import Account, Counted, HalfUnits, Limits, TableOperation, current
 from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.calls import Call, Measure, Settlement, Supposed, divide, json_size
 from dynamap_async.executor.consumed import (
@@ -130,7 +130,7 @@ class Expectations:
     def __init__(self) -> None:
         self._estimates: Final = Estimates()
 
-    def of(self, request: Request) -> tuple[Estimate, Estimate]:
+    def of(self, request: Request) -> tuple[HalfUnits, HalfUnits]:
         """Return what a request is expected to take, and the most that it may: read and write units, in halves."""
         reads, writes = least(request)
         expected = self._estimates.of(request)
@@ -221,13 +221,13 @@ class Ledger:
         Args:
             unfinished: the requests that are queued or in flight.
         """
-        queued: defaultdict[Place | None, int] = defaultdict(int)
-        in_flight: defaultdict[Place | None, int] = defaultdict(int)
+        queued: defaultdict[TableOperation | None, int] = defaultdict(int)
+        in_flight: defaultdict[TableOperation | None, int] = defaultdict(int)
         for call in unfinished:
             # What was sent is in flight even if nobody waits for it any more.
             flying = call.on_the_wire
             counts, number = (in_flight, max(call.parts, call.waiting)) if flying else (queued, call.waiting)
-            for place in (None, *_places(call.request)):
+            for place in (None, *_table_operations(call.request)):
                 counts[place] += number
         return self._whole.statistics(queued, in_flight)
 
@@ -249,11 +249,11 @@ class Ledger:
         if limits and self._expectations is None:
             self._expectations = Expectations()
 
-    def estimates(self, request: Request) -> tuple[Estimate, Estimate]:
+    def estimates(self, request: Request) -> tuple[HalfUnits, HalfUnits]:
         """Return what a request is expected to take, and the most that it may take: read and write units, in halves."""
         return ((0, 0), (0, 0)) if self._expectations is None else self._expectations.of(request)
 
-    def estimate(self, request: Request) -> Estimate:
+    def estimate(self, request: Request) -> HalfUnits:
         """Return what a request is expected to take, before it is sent: read units and write units, in halves."""
         return self.estimates(request)[0]
 
@@ -328,7 +328,7 @@ class Ledger:
         for tally in tallies:
             tally.requests += 1
         several = len(carried) > 1
-        coalesced: dict[Place, int] = {}
+        coalesced: dict[TableOperation, int] = {}
         for call in carried:
             # What most are, nobody having joined it, needs no call (benchmarks: get_one, concurrent_gets_400).
             waited = call.waited(now) if call.joined else now - (call.idle_since or call.since)
@@ -590,7 +590,7 @@ class Ledger:
 
     def retried(self, failed: Iterable[Failure], delay_seconds: float) -> None:
         """Count requests that failed together and wait to be sent again."""
-        groups: defaultdict[Place, list[Failure]] = defaultdict(list)
+        groups: defaultdict[TableOperation, list[Failure]] = defaultdict(list)
         for call, error in failed:
             groups[call.request.operation, call.request.table].append((call, error))
         for group in groups.values():
@@ -656,7 +656,7 @@ class Ledger:
 
     def _missing(self, request: Request, carried: Sequence[Call]) -> None:
         """Let what was never answered keep no counts of its own, because a table does not exist."""
-        places = {place for each in (request, *(call.request for call in carried)) for place in _places(each)}
+        places = {place for each in (request, *(call.request for call in carried)) for place in _table_operations(each)}
         counts = self._whole.by_operation
         never = [place for place in places if place in counts and counts[place].requests <= counts[place].failures]
         for book in {self.own, self._whole}:
@@ -750,7 +750,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _places(request: Request) -> Sequence[Place]:
+def _table_operations(request: Request) -> Sequence[TableOperation]:
     return [(request.operation, table) for table in tables_of(request)]
 
 

@@ -24,7 +24,7 @@ from dynamap_async.errors import CapacityBudgetExceededError, ResourceNotFoundEr
 from dynamap_async.executor.accounts import bare_context
 from dynamap_async.executor.anyio_scopes import shielded
 from dynamap_async.executor.gather import together
-from dynamap_async.request import Positions, Request
+from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body, WireItem, WireKey
@@ -190,17 +190,14 @@ def _forget(task: asyncio.Task[Body]) -> None:
         task.exception()
 
 
-Sieve: TypeAlias = Callable[[Body], Body]
-"""Takes out of a page's answer what is not to be given out."""
-
 Missing: TypeAlias = Callable[[ResourceNotFoundError], Body]
 """Gives the answer of a table that does not exist, or raises."""
 
 
-def sifting(send: Send, sieve: Sieve | None, missing: Missing | None) -> Send:
-    """Return what sends a request as before, and sifts its answer."""
+def filtering(send: Send, answer_filter: AnswerFilter | None, missing: Missing | None) -> Send:
+    """Return what sends a request as before, and filters its answer."""
     send = send if missing is None else partial(_lenient, send, missing)
-    return send if sieve is None else partial(_sifted, send, sieve)
+    return send if answer_filter is None else partial(_filtered, send, answer_filter)
 
 
 async def _lenient(send: Send, missing: Missing, request: Request) -> Body:
@@ -210,10 +207,10 @@ async def _lenient(send: Send, missing: Missing, request: Request) -> Body:
         return missing(error)
 
 
-async def _sifted(send: Send, sieve: Sieve, request: Request) -> Body:
+async def _filtered(send: Send, answer_filter: AnswerFilter, request: Request) -> Body:
     answer = await send(request)
     try:
-        return sieve(answer)
+        return answer_filter(answer)
     except UNREADABLE as error:
         unreadable(error, request, answer.get("Items") or ())
 

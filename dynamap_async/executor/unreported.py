@@ -18,7 +18,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     TransportError,
 )
-from dynamap_async.executor.accounts import Place, Tally
+from dynamap_async.executor.accounts import TableOperation, Tally
 from dynamap_async.executor.calls import Call, Measure, Settlement
 from dynamap_async.executor.consumed import Spending, is_metered, least
 from dynamap_async.request import Request, tables_of
@@ -39,7 +39,7 @@ _NOTHING_TAKEN: Final = frozenset({"ProvisionedThroughputExceeded", "ThrottlingE
 """Reasons of a cancelled transaction for which the service has not begun to carry it out."""
 
 
-def supposed(settlement: Settlement, counts: Mapping[Place, Tally]) -> Iterator[tuple[Call, Spending]]:
+def supposed(settlement: Settlement, counts: Mapping[TableOperation, Tally]) -> Iterator[tuple[Call, Spending]]:
     """Yield what was taken of each table for each of the requests of an exchange that ended in an error.
 
     Args:
@@ -98,7 +98,7 @@ def _size(item: WireItem | None, measure: Measure) -> int:
         return 0  # an item of no known form is its readers' error to report
 
 
-def _unknown(call: Call, counts: Mapping[Place, Tally]) -> Iterator[Spending]:
+def _unknown(call: Call, counts: Mapping[TableOperation, Tally]) -> Iterator[Spending]:
     """Yield what a request takes that was sent: as much as others on average, and not less than it must."""
     request, writes = call.request, call.request.writes
     tables = tables_of(request)

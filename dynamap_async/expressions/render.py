@@ -76,7 +76,7 @@ class Placeholders:
         return members
 
 
-class _Shape(Placeholders):
+class _ShapePlaceholders(Placeholders):
     """Renders names as they are, and values as their types."""
 
     def name(self, element: str) -> str:
@@ -109,7 +109,7 @@ def shape_of(condition: Condition) -> str:
 
     Not an expression, so no limit applies to it. Cursors are bound to it.
     """
-    return _render(condition, _Shape())
+    return _render(condition, _ShapePlaceholders())
 
 
 def render_projection(paths: Iterable[tuple[str | int, ...]], placeholders: Placeholders) -> str:

@@ -28,7 +28,7 @@ from dynamap_async.expressions.conditions import (
     Value,
 )
 from dynamap_async.expressions.paths import Path
-from dynamap_async.expressions.updates import Action, Add, Delete, FunctionCall, Remove, Set, Source, Sum
+from dynamap_async.expressions.updates import Action, Add, DeleteElements, FunctionCall, Remove, Set, SetOperand, Sum
 from dynamap_async.wire import AttributeValue
 
 Values = list[AttributeValue]
@@ -109,13 +109,13 @@ def _action_shape(action: Action, values: Values) -> Hashable:
     match action:
         case Set(path=path, source=source):
             return Set, _declared(path), _source_shape(source, values)
-        case Add(path=path, value=value) | Delete(path=path, value=value):
+        case Add(path=path, value=value) | DeleteElements(path=path, value=value):
             return type(action), _declared(path), _operand_shape(value, values)
         case Remove(path=path):
             return Remove, _declared(path)
 
 
-def _source_shape(source: Source, values: Values) -> Hashable:
+def _source_shape(source: SetOperand, values: Values) -> Hashable:
     match source:
         case FunctionCall(name=name, arguments=(first, second)):
             return name, _source_shape(first, values), _source_shape(second, values)

@@ -16,10 +16,10 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ExpressionError
 from dynamap_async.expressions.conditions import Size, Value, path_in
 from dynamap_async.expressions.paths import Path
-from dynamap_async.expressions.updates import FunctionCall, Source, Sum
+from dynamap_async.expressions.updates import FunctionCall, SetOperand, Sum
 
 Sign: TypeAlias = Literal["+", "-"]
-Encode: TypeAlias = Callable[[Path, object], Value]
+EncodeConstant: TypeAlias = Callable[[Path, object], Value]
 """Stores a constant as a path does; raises EncodeError."""
 
 _NUMBERS: Final[frozenset[type[Any]]] = frozenset((int, float, Decimal, type(None)))
@@ -67,7 +67,7 @@ Made: TypeAlias = Path | Start | Arithmetic | Longer
 """What a change is made of."""
 
 
-def source_of(made: Made, target: Path, encode: Encode) -> Source:
+def source_of(made: Made, target: Path, encode: EncodeConstant) -> SetOperand:
     """Return what a path is set to, every constant in its stored form.
 
     Args:
@@ -87,7 +87,7 @@ def source_of(made: Made, target: Path, encode: Encode) -> Source:
         case Arithmetic(left=left, sign=sign, right=right):
             return Sum(_term(left, target), sign, _term(right, target))
         case Longer(list=start, before=before, after=after):
-            joined: Source = _start(start, target, encode)
+            joined: SetOperand = _start(start, target, encode)
             if after:
                 joined = FunctionCall("list_append", (joined, _elements(target, after, encode)))
             if before:
@@ -202,11 +202,11 @@ def _tags(converter: Converter) -> frozenset[str]:
     return frozenset(tag for form in converter.forms for tag in form.tags) | converter.tags
 
 
-def _start(start: Start, target: Path, encode: Encode) -> FunctionCall:
+def _start(start: Start, target: Path, encode: EncodeConstant) -> FunctionCall:
     return FunctionCall("if_not_exists", (_fitting(start.path, target), encode(target, start.value)))
 
 
-def _term(term: Term, target: Path) -> Source:
+def _term(term: Term, target: Path) -> SetOperand:
     match term:
         case Path():
             return _fitting(term, target)
@@ -216,6 +216,6 @@ def _term(term: Term, target: Path) -> Source:
             return term
 
 
-def _elements(target: Path, elements: tuple[object, ...], encode: Encode) -> Value:
+def _elements(target: Path, elements: tuple[object, ...], encode: EncodeConstant) -> Value:
     element = target.child(0)
     return Value({"L": [encode(element, each).stored for each in elements]})

@@ -1,6 +1,6 @@
 """Update actions, all values in their stored form, and their rendering as one update expression.
 
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
+SetOperand: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class FunctionCall:
     """A function of the service, as what a field is set to."""
 
     name: Literal["if_not_exists", "list_append"]
-    arguments: tuple[Source, Source]
+    arguments: tuple[SetOperand, SetOperand]
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.arguments))})"
@@ -33,15 +33,15 @@ class FunctionCall:
 class Sum:
     """The sum or the difference of two numbers, as what a field is set to."""
 
-    left: Source
+    left: SetOperand
     operator: Literal["+", "-"]
-    right: Source
+    right: SetOperand
 
     def __str__(self) -> str:
         return f"{self.left} {self.operator} {self.right}"
 
 
-Source: TypeAlias = Path | Value | FunctionCall | Sum
+SetOperand: TypeAlias = Path | Value | FunctionCall | Sum
 """What a field is set to. All paths are read as they were before the update."""
 
 
@@ -50,7 +50,7 @@ class Set:
     """Give a path a value."""
 
     path: Path
-    source: Source
+    source: SetOperand
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +69,19 @@ class Add:
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteElements:
     """Drop members of a set."""
 
     path: Path
     value: Value
 
 
-Action: TypeAlias = Set | Remove | Add | Delete
+Action: TypeAlias = Set | Remove | Add | DeleteElements
 _CLAUSES: Final[tuple[tuple[type[Action], str], ...]] = (
     (Set, "SET"),
     (Remove, "REMOVE"),
     (Add, "ADD"),
-    (Delete, "DELETE"),
+    (DeleteElements, "DELETE"),
 )
 
 
@@ -150,11 +150,11 @@ def is_repeatable(action: Action) -> bool:
             return not in_list
         case Add(value=value):
             return bool(_SETS & value.stored.keys())
-        case Delete():
+        case DeleteElements():
             return True
 
 
-def paths_read(source: Source) -> Iterator[Path]:
+def paths_read(source: SetOperand) -> Iterator[Path]:
     """Yield every path whose value goes into what a field is set to."""
     match source:
         case Path():
@@ -175,11 +175,11 @@ def _render(action: Action, using: Placeholders) -> str:
             return f"{using.path(path)} = {_source(source, using)}"
         case Remove(path=path):
             return using.path(path)
-        case Add(path=path, value=value) | Delete(path=path, value=value):
+        case Add(path=path, value=value) | DeleteElements(path=path, value=value):
             return f"{using.path(path)} {using.value(value.stored)}"
 
 
-def _source(source: Source, using: Placeholders) -> str:
+def _source(source: SetOperand, using: Placeholders) -> str:
     match source:
         case Path():
             return using.path(source)
@@ -191,7 +191,7 @@ def _source(source: Source, using: Placeholders) -> str:
             return f"{_source(left, using)} {operator} {_source(right, using)}"
 
 
-def _count_operators(source: Source) -> int:
+def _count_operators(source: SetOperand) -> int:
     match source:
         case FunctionCall(arguments=parts):
             return 1 + sum(map(_count_operators, parts))

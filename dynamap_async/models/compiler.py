@@ -34,7 +34,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from dynamap_async import codec
-from dynamap_async.codec import MISFITS, Converter, Deferred, Nested, StoredForm
+from dynamap_async.codec import DECODE_ERRORS, Converter, Deferred, Nested, StoredForm
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.annotations import (
     Metadata,
@@ -99,7 +99,7 @@ def _tell_texts_apart(made: codec.Union) -> None:
                 found = member.decode(value)
                 if member.encode(found) == value:
                     return found
-            except MISFITS:
+            except DECODE_ERRORS:
                 continue
         return otherwise(value)
 

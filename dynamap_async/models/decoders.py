@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from dynamap_async.codec import (
-    MISFITS,
+    DECODE_ERRORS,
     STORED_NUMBER,
     UNKNOWN_MEMBERS,
     Decode,
@@ -140,7 +140,7 @@ class FieldDecoders:
             name, decode, field = found
             try:
                 values[name] = decode(stored)
-            except MISFITS:
+            except DECODE_ERRORS:
                 values[name] = field.of_null() if stored == _NULL else _placed(name, field.lax.decode_or_plain, stored)
         return values
 

@@ -31,7 +31,9 @@ class FieldEncoders:
         self._model = model
         stored = [field for field in fields if field.is_stored]
         self._members = [(field.name, field.stored, _encoder(field)) for field in stored]
-        self._encodings = [_encoding(field, encode) for field, (_, _, encode) in zip(stored, self._members, strict=True)]
+        self._encodings = [
+            _encoding(field, encode) for field, (_, _, encode) in zip(stored, self._members, strict=True)
+        ]
 
     @cached_property
     def _by_name(self) -> Mapping[str, tuple[str, Encode]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final, final
 
-from dynamap_async.codec import MISFITS
+from dynamap_async.codec import DECODE_ERRORS
 from dynamap_async.errors import DecodeError, ModelDefinitionError, OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.models import Definition, KeyValue, Model, Role, definition_of, key_from_values, key_text
 from dynamap_async.operations.library_table import OWN_TABLE_NAME, own_target
@@ -82,7 +82,7 @@ class Reserve(SingleRequest[range]):
         counted: Any = response["Attributes"][_LAST]
         try:
             last = int(counted["N"])
-        except MISFITS as error:
+        except DECODE_ERRORS as error:
             raise DecodeError(f"the counter of {self._definition.model.__name__} is not a whole number") from error
         return range(last - self._count + 1, last + 1)
 

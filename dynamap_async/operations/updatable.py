@@ -17,7 +17,7 @@ from dynamap_async.expressions import (
     Arithmetic,
     Change,
     Condition,
-    Delete,
+    DeleteElements,
     DocumentPath,
     DocumentTo,
     Expr,
@@ -165,7 +165,7 @@ def deleting(definition: Definition[Any], field: object, members: object) -> Act
             "remove() drops a field, or an element of a list",
             expression=str(path),
         )
-    return Delete(path, _members(path, members, "delete"))
+    return DeleteElements(path, _members(path, members, "delete"))
 
 
 def target(definition: Definition[Any], field: object) -> Path:

@@ -22,7 +22,7 @@ from dynamap_async.expressions import (
     Action,
     Add,
     Condition,
-    Delete,
+    DeleteElements,
     FunctionCall,
     Path,
     Placeholders,
@@ -75,7 +75,11 @@ def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceE
 def _changed_in_place(actions: Iterable[Action]) -> Iterable[Path]:
     for action in actions:
         match action:
-            case Add(path=path) | Delete(path=path) | Set(path=path, source=Sum() | FunctionCall(name="list_append")):
+            case (
+                Add(path=path)
+                | DeleteElements(path=path)
+                | Set(path=path, source=Sum() | FunctionCall(name="list_append"))
+            ):
                 yield path
             case _:
                 pass

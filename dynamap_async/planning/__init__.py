@@ -19,7 +19,7 @@ from dynamap_async.planning.result_items import (
 )
 from dynamap_async.planning.shards import stored_condition, stored_conditions
 from dynamap_async.planning.shared_tables import (
-    both_sieves,
+    both_filters,
     check_written_by_key,
     checked_collection,
     own_kind_conditions,
@@ -36,7 +36,7 @@ __all__ = [
     "Reading",
     "Unknown",
     "UnknownItem",
-    "both_sieves",
+    "both_filters",
     "check_number_of_queries",
     "check_written_by_key",
     "checked_collection",

@@ -8,7 +8,6 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ttl-exp
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from dynamap_async.codec import encode_any
 from dynamap_async.dataclass import dataclass
 from dynamap_async.expressions import Comparison, Condition, Function, Value
 from dynamap_async.models import Definition
+from dynamap_async.request import AnswerFilter
 from dynamap_async.wire import Body, WireItem
 
 
@@ -56,7 +56,7 @@ class ExpiryFilter:
 
     filters: tuple[Condition, ...] = ()
     """The condition that DynamoDB checks."""
-    sieve: Callable[[Body], Body] | None = None
+    answer_filter: AnswerFilter | None = None
     """What is done with each answer where the condition names a key, which DynamoDB does not filter by."""
     attribute: str | None = None
     """The stored name of that key attribute."""
@@ -74,7 +74,7 @@ def filter_expired(definition: Definition[Any], now: int, unfiltered: tuple[str,
     if condition is None or expiry is None:
         return ExpiryFilter()
     if expiry.stored in unfiltered:
-        return ExpiryFilter(sieve=partial(_without_expired, expiry.stored, now), attribute=expiry.stored)
+        return ExpiryFilter(answer_filter=partial(_without_expired, expiry.stored, now), attribute=expiry.stored)
     # Not "at or after now": an item without the attribute does not expire, and compares as false.
     return ExpiryFilter(filters=(~condition,))
 

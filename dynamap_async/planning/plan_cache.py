@@ -141,7 +141,7 @@ class _CachedPlan:
 def _cacheable(reading: Reading[Any], spec: ReadSpec, values: Values) -> _CachedPlan | None:
     """Return what is kept of a reading; None where it has conditions that are not the query's own."""
     route = reading.route
-    if route is None or reading.branches or reading.completion is not None or reading.sieve is not None:
+    if route is None or reading.branches or reading.completion is not None or reading.answer_filter is not None:
         return None
     groups = (route.partition, route.sort, route.filters)
     partition, sort, filters = (_numbers(each, spec.conditions) for each in groups)

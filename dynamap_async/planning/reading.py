@@ -38,13 +38,13 @@ from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.planning.shards import expand_shards, sharded_keys
 from dynamap_async.planning.shared_tables import (
-    both_sieves,
+    both_filters,
     filter_kinds,
     is_own_namespace,
     restrict_to_namespace,
     select_kinds,
 )
-from dynamap_async.request import Position, Positions, Request
+from dynamap_async.request import AnswerFilter, Position, Positions, Request
 from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -80,7 +80,7 @@ class Reading(Generic[ItemT]):
     """The plans of the queries, one for each partition, that are merged; empty for a single query."""
     begin: Positions | None = None
     """Where the parts go on; None for the beginning."""
-    sieve: Callable[[Body], Body] | None = None
+    answer_filter: AnswerFilter | None = None
     """What takes expired items out of an answer, where DynamoDB's filter cannot."""
     missing: Callable[[ResourceNotFoundError], Body] | None = None
     """What answers for a table that does not exist, where there is one per period."""
@@ -121,7 +121,7 @@ class Reading(Generic[ItemT]):
         body = dict(self.plan.body)
         # Limit counts items before the filter, so only without one does it say how many will come back. Where the
         # filter drops hardly any, it is near enough; pages follow until all are there that are wanted.
-        size, filtered = self.page_size, (self.plan.filters or self.sieve) and not self.drops_few
+        size, filtered = self.page_size, (self.plan.filters or self.answer_filter) and not self.drops_few
         if remaining is not None and not filtered:
             size = remaining if size is None else min(size, remaining)
         if size is not None:
@@ -237,7 +237,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     if spec.with_expired or (completed and not required.sees_expiry(table, route.index)):
         by_expiry = ExpiryFilter()  # of a completed read, whole items are looked at when they are there
     route = replace_fields(by_kind.route, drops_few=drops_few and by_expiry == ExpiryFilter())
-    sieve = both_sieves(by_expiry.sieve, by_kind.sieve)
+    answer_filter = both_filters(by_expiry.answer_filter, by_kind.answer_filter)
     told_by_keys = ((by_expiry.attribute, "expired items"), (by_kind.attribute, "items of other models"))
     branches = [replace_fields(each, filters=(*each.filters, *by_expiry.filters)) for each in route.single_queries()]
     key_names = tuple(dict.fromkeys((*table.keys.names, *route.keys.names)))
@@ -247,7 +247,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         completion = Completion(definition, table, spec.consistent, now, by_kind.keeps, context.table_prefix)
     left_out = tuple((name, what) for name, what in told_by_keys if name is not None)
     kind_attribute = None if selection is None else selection.table.attribute
-    fetched = key_names if by_kind.sieve is None or kind_attribute is None else (*key_names, kind_attribute)
+    fetched = key_names if by_kind.answer_filter is None or kind_attribute is None else (*key_names, kind_attribute)
     queries = queries_by_table(spec, table, conditions, branches)
     plans = [_plan(spec, part, each, fetched, left_out, completion, counting=counting) for part, each in queries.parts]
     merging = len(plans) > 1
@@ -262,7 +262,7 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
         cursor_secret=context.cursor_secret,
         segments=spec.segments,
         branches=tuple(plans) if merging else (),
-        sieve=sieve,
+        answer_filter=answer_filter,
         completion=completion,
         missing=None if definition.periods is None else MissingTable(definition, spec.skips_missing).answer,
         drops_few=route.drops_few,

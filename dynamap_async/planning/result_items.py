@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from dynamap_async.codec import EMPTY_SET, MISFITS, decode_any
+from dynamap_async.codec import DECODE_ERRORS, EMPTY_SET, decode_any
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
 from dynamap_async.expressions import Path
@@ -38,7 +38,7 @@ Invalid: TypeAlias = Literal["error", "skip", "raw"]
 Unknown: TypeAlias = Literal["error", "skip", "raw"]
 """What becomes of an item of no known model: it is an error, left out, or given as it is stored."""
 
-Decode: TypeAlias = Callable[[Sequence[WireItem]], list[Any]]
+DecodeItems: TypeAlias = Callable[[Sequence[WireItem]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class InvalidItem:
     """Why it does not fit."""
 
 
-def keep_invalid(decode: Decode) -> Decode:
+def keep_invalid(decode: DecodeItems) -> DecodeItems:
     """Return a decoder that gives an ``InvalidItem`` in the place of each item that does not fit."""
 
     def decoded(items: Sequence[WireItem]) -> list[Any]:
@@ -309,7 +309,7 @@ class TargetDecoder:
                 try:
                     values[name] = decode(found)
                     continue
-                except MISFITS:
+                except DECODE_ERRORS:
                     pass
             values[name] = self._selection.value(item, place)
         return values

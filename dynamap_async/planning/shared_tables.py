@@ -16,10 +16,10 @@ from dynamap_async.planning.existence import not_stored
 from dynamap_async.planning.key_conditions import implies_prefix, is_equality, is_within
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.templated_keys import field_of, templated_key
+from dynamap_async.request import AnswerFilter
 from dynamap_async.wire import Body, WireItem
 
 Keeps = Callable[[WireItem], bool]
-Sieve = Callable[[Body], Body]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class KindFilter:
 
     route: Route
     """The route, with what DynamoDB checks."""
-    sieve: Sieve | None = None
+    answer_filter: AnswerFilter | None = None
     """What is done with each answer where the kind is in a key, which DynamoDB does not filter by."""
     keeps: Keeps | None = None
     """Tells of a whole item that completes an index entry whether it is given out, where the entry does not."""
@@ -172,7 +172,7 @@ def filter_kinds(selection: KindSelection | None, route: Route, *, scan: bool, s
     narrowed = _narrowed_to_prefix(selection, route, condition)
     if narrowed is not None:
         return KindFilter(narrowed)
-    return KindFilter(route, sieve=selection.without_others, attribute=selection.table.attribute)
+    return KindFilter(route, answer_filter=selection.without_others, attribute=selection.table.attribute)
 
 
 def _narrowed_to_prefix(selection: KindSelection, route: Route, condition: Condition) -> Route | None:
@@ -195,7 +195,7 @@ def _filter_by_keys(selection: KindSelection, route: Route, unfiltered: Sequence
         route = replace(route, filters=(*route.filters, condition))
     if exact:
         return KindFilter(route)
-    return KindFilter(route, sieve=selection.without_others, attribute="what tells them")
+    return KindFilter(route, answer_filter=selection.without_others, attribute="what tells them")
 
 
 def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
@@ -213,8 +213,8 @@ def _key_decides_kind(selection: KindSelection, route: Route) -> bool:
     return False
 
 
-def both_sieves(first: Sieve | None, second: Sieve | None) -> Sieve | None:
-    """Return one sieve that does what two do, of which either may be missing."""
+def both_filters(first: AnswerFilter | None, second: AnswerFilter | None) -> AnswerFilter | None:
+    """Return one filter of answers that does what two do, of which either may be missing."""
     if first is None or second is None:
         return first or second
     return lambda answer: second(first(answer))

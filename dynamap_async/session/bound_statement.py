@@ -108,7 +108,7 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
             _no_position,
             want=statement.limit,
             start=None,
-            sieve=statement.page_of,
+            answer_filter=statement.page_of,
         )
 
     @property

@@ -30,7 +30,7 @@ from dynamap_async.operations import (
     TransactWrite,
     Write,
 )
-from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec, both_sieves
+from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec, both_filters
 from dynamap_async.request import Position, Request
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.hooks import SessionHooks, run_on_each
@@ -191,7 +191,7 @@ class Runner:
         )
 
     def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
-        filters: dict[str, Any] = {"sieve": reading.sieve, "missing": reading.missing}
+        filters: dict[str, Any] = {"answer_filter": reading.answer_filter, "missing": reading.missing}
         want = 0 if reading.exhausted else reading.want
         if reading.branches and not counting:
             in_turn = reading.plan.in_turn and want is not None
@@ -214,7 +214,7 @@ class Runner:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
         bounds = ReadBounds.of(operation)
         if bounds is not None:
-            reading = replace(reading, sieve=both_sieves(reading.sieve, bounds))
+            reading = replace(reading, answer_filter=both_filters(reading.answer_filter, bounds))
         pages = self._pages(reading, eager=True)
         decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()
         position: Position | None = None

@@ -19,7 +19,7 @@ logger: logging.Logger = logging.getLogger("dynamap_async")
 
 _OURS: Final = __name__.partition(".")[0]
 _LOOPS: Final = frozenset({"asyncio", "anyio", "uvloop"})
-Line = tuple[CodeType, int]
+CodeLine = tuple[CodeType, int]
 
 
 class SequentialReadsWarning(UserWarning):
@@ -58,7 +58,7 @@ class _Runs:
     """What one scope reads, line by line. It lives as long as the tasks of that scope."""
 
     account: Account
-    by_line: dict[Line, _Run] = field(default_factory=dict[Line, _Run])
+    by_line: dict[CodeLine, _Run] = field(default_factory=dict[CodeLine, _Run])
 
 
 class SequentialReads:
@@ -85,7 +85,7 @@ class SequentialReads:
             raise ConfigurationError(f"SequentialReads(reads={reads}): one read follows no other; write 2 or more")
         self._reads: Final = reads
         self._waiting: Final[dict[int, _Run]] = {}
-        self._found: Final[dict[Line, SequentialRead]] = {}
+        self._found: Final[dict[CodeLine, SequentialRead]] = {}
         self._runs: Final[ContextVar[_Runs | None]] = ContextVar("dynamap_async_runs", default=None)
 
     @property
@@ -124,7 +124,7 @@ class SequentialReads:
         if run.count >= self._reads and line not in self._found:
             self._tell(line, account.name, event.table)
 
-    def _tell(self, line: Line, scope: str, table: str) -> None:
+    def _tell(self, line: CodeLine, scope: str, table: str) -> None:
         code, number = line
         found = SequentialRead(scope=scope, filename=code.co_filename, line=number, table=table, reads=self._reads)
         self._found[line] = found
@@ -148,7 +148,7 @@ class SequentialReads:
             )
 
 
-def _awaiting(frame: FrameType | None) -> Line | None:
+def _awaiting(frame: FrameType | None) -> CodeLine | None:
     """Return the program's own line that awaits; None where a task was made of the read itself."""
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]

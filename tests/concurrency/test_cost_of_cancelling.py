@@ -12,7 +12,7 @@ import pytest
 
 from dynamap_async import BatchPolicy, CapacityPolicy, Session, Throughput
 from dynamap_async.executor.calls import Call
-from dynamap_async.executor.pacing.line import Ticket
+from dynamap_async.executor.pacing.tickets import Ticket
 
 SLOW = CapacityPolicy(limits=Throughput(read=1, write=1))
 NUMBER = 150

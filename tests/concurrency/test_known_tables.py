@@ -25,7 +25,7 @@ from dynamap_async.executor import accounts, admission, batches, lanes
 from dynamap_async.executor.batches import Sizes
 from dynamap_async.executor.lanes import UnbatchedTables
 from dynamap_async.executor.pacing import estimates, governor
-from dynamap_async.executor.pacing.estimates import Estimates, Place
+from dynamap_async.executor.pacing.estimates import Estimates, TableOrIndex
 from dynamap_async.executor.pacing.heat import Heat, Partition
 from dynamap_async.request import Request
 from dynamap_async.statistics import OTHER_TABLES
@@ -244,7 +244,7 @@ async def test_the_pace_of_a_table_in_use_is_kept_however_many_others_there_are(
     async with Session(transport=tables) as session:
         await session.find(Order, "busy", 0)
         paced = session._executor._admission.governor
-        place, now = Place("orders_busy", None, writes=False), asyncio.get_running_loop().time()
+        place, now = TableOrIndex("orders_busy", None, writes=False), asyncio.get_running_loop().time()
         for late in (0.0, 0.01):
             paced.refuse([], [place], 30, now + late)
         bucket = paced.bucket(place, now)
@@ -252,7 +252,7 @@ async def test_the_pace_of_a_table_in_use_is_kept_however_many_others_there_are(
             await session.find(Order, f"tenant{number}", 1)
             await session.find(Order, "busy", number)
         assert paced.governed == {"orders_busy"}
-        assert paced.bucket(Place("orders_busy", None, writes=False), 0.0) is bucket
+        assert paced.bucket(TableOrIndex("orders_busy", None, writes=False), 0.0) is bucket
         assert paced.tables <= 21
 
 
@@ -295,12 +295,12 @@ def test_estimates_are_bounded_and_those_in_use_stay(monkeypatch):
 
     def learn(table):
         request = Request(operation="Query", body={}, table=table)
-        known.learn([known.of(request)], {Place(table, None, writes=False): 7.0})
+        known.learn([known.of(request)], {TableOrIndex(table, None, writes=False): 7.0})
         return known.of(request)
 
     for number in range(100):
         kind = learn(f"t{number}").kind
-        assert learn("busy").units == {Place("busy", None, writes=False): pytest.approx(7.0)}
+        assert learn("busy").units == {TableOrIndex("busy", None, writes=False): pytest.approx(7.0)}
         assert known.answered(kind) == 1
     assert known.answered(learn("busy").kind) == 101
     assert known.answered(known.of(Request(operation="Query", body={}, table="t5")).kind) == 0

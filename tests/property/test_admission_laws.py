@@ -31,7 +31,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ThrottledError
 from dynamap_async.executor.pacing import governor as governors
-from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.estimates import TableOrIndex
 
 LONGEST_SECONDS = 20_000
 
@@ -52,7 +52,7 @@ class Stamp(Model, table="stamps"):
 
 
 MODELS = (Parcel, Stamp)
-PLACES = [Place(*place, writes) for place in (("parcels", None), ("parcels", "by_city"), ("stamps", None))
+PLACES = [TableOrIndex(*place, writes) for place in (("parcels", None), ("parcels", "by_city"), ("stamps", None))
           for writes in (False, True)]  # fmt: skip
 
 
@@ -92,7 +92,7 @@ class Service:
             entry = {"TableName": table, "CapacityUnits": 0.0}
             for index in places:
                 halves = self.chance.randrange(1, 12)
-                self.reported[Place(table, index, request.writes)] += halves
+                self.reported[TableOrIndex(table, index, request.writes)] += halves
                 entry["CapacityUnits"] += halves / 2
                 units = {"CapacityUnits": halves / 2}
                 entry |= {"Table": units} if index is None else {"GlobalSecondaryIndexes": {index: units}}

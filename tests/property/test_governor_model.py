@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from dynamap_async import Priority
 from dynamap_async.executor.pacing.buckets import Bucket
-from dynamap_async.executor.pacing.estimates import Estimate, Kind
-from dynamap_async.executor.pacing.line import Line, Ticket
+from dynamap_async.executor.pacing.estimates import Estimate, RequestKind
+from dynamap_async.executor.pacing.tickets import Ticket, UnitQueue
 
-ESTIMATE = Estimate(Kind("PutItem", "t", None, False, 0), 1.0, {})
+ESTIMATE = Estimate(RequestKind("PutItem", "t", None, False, 0), 1.0, {})
 ROUNDING = 1e-6
 
 BUCKETS = st.lists(
@@ -35,7 +35,7 @@ class Model:
     """A line, on a clock that jumps from one event to the next; what each operation met with."""
 
     def __init__(self, buckets):
-        self.line = Line()
+        self.line = UnitQueue()
         self.buckets = []
         for rate, burst_seconds in buckets:
             bucket = Bucket(burst_seconds, 0.0)
@@ -54,8 +54,8 @@ class Model:
     def at(self, time, what, *arguments):
         heapq.heappush(self.events, (time, next(self.order), what, arguments))
 
-    def join(self, needs, priority, gives_up_after, takes):
-        units = {self.buckets[number % len(self.buckets)]: units for number, units in needs.items()}
+    def join(self, draws, priority, gives_up_after, takes):
+        units = {self.buckets[number % len(self.buckets)]: units for number, units in draws.items()}
         ticket = Ticket(tuple(units.items()), priority, ESTIMATE)
         self.waiting.append(ticket)
         if gives_up_after is not None:
@@ -79,19 +79,19 @@ class Model:
                 self.waiting.remove(ticket)
                 self.settle(ticket)
         for ticket in self.waiting:
-            full = [bucket.tokens >= bucket.depth - ROUNDING for bucket, _ in ticket.needs]
+            full = [bucket.tokens >= bucket.depth - ROUNDING for bucket, _ in ticket.draws]
             assert not all(full), "somebody waits while all buckets are full"
 
     def check_order(self, ticket):
         for other in self.waiting:
             if other.number < ticket.number and other.priority == ticket.priority:
-                assert [bucket for bucket, _ in other.needs] != [bucket for bucket, _ in ticket.needs], "overtaken"
+                assert [bucket for bucket, _ in other.draws] != [bucket for bucket, _ in ticket.draws], "overtaken"
 
     def settle(self, ticket):
         """The answer tells what was taken; of a failure that was not sent, nothing was."""
         self.ended.append(ticket)
         takes = self.takes[ticket]
-        for bucket, units in ticket.needs:
+        for bucket, units in ticket.draws:
             took = units * (takes or 0.0)
             self.spent[bucket] += took
             self.largest[bucket] = max(self.largest[bucket], took)
@@ -100,7 +100,7 @@ class Model:
         if takes is None:
             self.line.leave(ticket, self.now)
         ticket.admitted_at = None
-        for bucket, _ in ticket.needs:
+        for bucket, _ in ticket.draws:
             # What an answer reveals, and what is larger than the bucket, may leave a debt; nothing else does.
             assert self.spent[bucket] <= bucket.pace.rate * self.now + 2 * self.largest[bucket] + ROUNDING
 
@@ -123,9 +123,9 @@ class Model:
 @given(buckets=BUCKETS, operations=OPERATIONS)
 def test_every_operation_ends_in_its_turn_and_within_the_rates(buckets, operations):
     model, time = Model(buckets), 0.0
-    for needs, priority, pause, gives_up_after, takes in operations:
+    for draws, priority, pause, gives_up_after, takes in operations:
         time += pause
-        model.at(time, model.join, needs, priority, gives_up_after, takes)
+        model.at(time, model.join, draws, priority, gives_up_after, takes)
     model.run()
     assert len(model.ended) == len(operations)
     assert not model.line.waiting

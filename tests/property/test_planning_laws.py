@@ -125,7 +125,9 @@ def told(plan: Any, spec: Any, counting: bool) -> Any:
     except DynamapError as error:
         return type(error), str(error)
     facts = {
-        name: value for name, value in vars(reading).items() if name not in ("binding", "decode", "route", "sieve")
+        name: value
+        for name, value in vars(reading).items()
+        if name not in ("binding", "decode", "route", "answer_filter")
     }
     facts["completion"] = reading.completion is None
     return facts, list(reading.plan.body), reading.binding(), reading.request(None, 7)

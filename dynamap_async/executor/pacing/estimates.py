@@ -20,7 +20,7 @@ _PAGE_ITEMS: Final = 100
 """How many items a query without a limit is taken to read until its answers are known."""
 
 
-class Place(NamedTuple):
+class TableOrIndex(NamedTuple):
     """A table or one of its global indexes, for reads or for writes."""
 
     table: str
@@ -31,16 +31,16 @@ class Place(NamedTuple):
     """Whether write units are meant."""
 
 
-def spent_units(spent: Iterable[Spending]) -> dict[Place, float]:
+def spent_units(spent: Iterable[Spending]) -> dict[TableOrIndex, float]:
     """Return the units that an answer reported, of each place."""
-    units: dict[Place, float] = {}
+    units: dict[TableOrIndex, float] = {}
     for spending in spent:
-        place = Place(spending.table, None if spending.local else spending.index, spending.writes)
+        place = TableOrIndex(spending.table, None if spending.local else spending.index, spending.writes)
         units[place] = units.get(place, 0.0) + spending.halves / 2
     return units
 
 
-def supposed_units(request: Request) -> dict[Place, float]:
+def supposed_units(request: Request) -> dict[TableOrIndex, float]:
     """Return what a request is taken for until the answers to others of its kind are known."""
     reads, writes = least(request)
     tables = tables_of(request)
@@ -48,12 +48,12 @@ def supposed_units(request: Request) -> dict[Place, float]:
         counts = _actions(request.body, tables)
         total = sum(counts.values())
         return {
-            Place(table, None, request.writes): max(reads, writes) / 2 * count / total
+            TableOrIndex(table, None, request.writes): max(reads, writes) / 2 * count / total
             for table, count in counts.items()
         }
     if request.operation in ("Query", "Scan"):
-        return {Place(request.table, request.index, writes=False): _page_units(request)}
-    return {Place(request.table, None, request.writes): max(reads, writes) / 2}
+        return {TableOrIndex(request.table, request.index, writes=False): _page_units(request)}
+    return {TableOrIndex(request.table, None, request.writes): max(reads, writes) / 2}
 
 
 def weight_of(request: Request) -> float:
@@ -86,7 +86,7 @@ _DOUBT: Final = 16.0
 """How many times more than ever seen another request may take, where one was answered; less, the more there were."""
 
 
-class Kind(NamedTuple):
+class RequestKind(NamedTuple):
     """Requests that are expected to take units alike."""
 
     operation: str
@@ -102,7 +102,7 @@ class Kind(NamedTuple):
     unindexed: tuple[str, ...] = ()
     """The global indexes in which what is put has no entry."""
 
-    def concerns(self, place: Place) -> bool:
+    def concerns(self, place: TableOrIndex) -> bool:
         """Return whether such a request may take units there."""
         return place.table in (self.tables or (self.table,)) and place.index_name not in self.unindexed
 
@@ -110,10 +110,10 @@ class Kind(NamedTuple):
 class Estimate(NamedTuple):
     """What one request is expected to take."""
 
-    kind: Kind
+    kind: RequestKind
     weight: float
     """How much of its kind it is."""
-    units: Mapping[Place, float]
+    units: Mapping[TableOrIndex, float]
     requests: int = 1
     """For how many requests it stands."""
 
@@ -123,10 +123,10 @@ class _Average:
 
     __slots__ = ("_kind", "_last", "_units", "_weights", "answered", "most")
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: RequestKind) -> None:
         self._kind: Final = kind
         self._weights = 0.0
-        self._units: dict[Place, float] = {}
+        self._units: dict[TableOrIndex, float] = {}
         self._last: Estimate | None = None
         self.answered = 0
         """How many requests were learned from."""
@@ -141,7 +141,7 @@ class _Average:
             last = self._last = Estimate(self._kind, weight, units)
         return last
 
-    def learn(self, units: Mapping[Place, float], weight: float, requests: int) -> None:
+    def learn(self, units: Mapping[TableOrIndex, float], weight: float, requests: int) -> None:
         self._last = None
         self.answered += requests
         kept = (1 - 1 / _MEMORY) ** requests
@@ -159,7 +159,7 @@ class _Group:
     def __init__(self) -> None:
         self.requests = 0
         self.weight = 0.0
-        self.units: dict[Place, float] = {}
+        self.units: dict[TableOrIndex, float] = {}
 
     def add(self, estimate: Estimate) -> None:
         self.requests += estimate.requests
@@ -167,7 +167,7 @@ class _Group:
         for place, units in estimate.units.items():
             self.units[place] = self.units.get(place, 0.0) + units
 
-    def part_of(self, groups: Iterable[_Group], place: Place) -> float:
+    def part_of(self, groups: Iterable[_Group], place: TableOrIndex) -> float:
         """Return the part that it has in what was taken of a place: as was expected, otherwise by weight."""
         together = sum([group.units.get(place, 0.0) for group in groups])
         if together:
@@ -179,13 +179,13 @@ class Estimates:
     """What the requests of a session are expected to take."""
 
     def __init__(self) -> None:
-        self._averages: Final[dict[Kind, _Average]] = {}
+        self._averages: Final[dict[RequestKind, _Average]] = {}
 
     def of(self, request: Request) -> Estimate:
         """Return what a request is expected to take."""
         body = request.body
         limit: int = body.get("Limit") or 0
-        kind = Kind(
+        kind = RequestKind(
             request.operation,
             request.table,
             request.index,
@@ -206,13 +206,13 @@ class Estimates:
             requests: how many they are.
             json_bytes: the length of the JSON of what they write.
         """
-        kind = Kind(f"{request.operation} together", request.table, None, False, 0)
+        kind = RequestKind(f"{request.operation} together", request.table, None, False, 0)
         weight = requests * max(1.0, 2.0 * -(-json_bytes // (1024 * requests)))
         average = self._averages.get(kind)
         if average is not None:
             return average.of(weight)._replace(requests=requests)
         units = weight / 2 if request.writes else requests / 2
-        return Estimate(kind, weight, {Place(request.table, None, request.writes): units}, requests)
+        return Estimate(kind, weight, {TableOrIndex(request.table, None, request.writes): units}, requests)
 
     def most_of(self, expected: Estimate) -> float | None:
         """Return the most units that a request may take, by what others of its kind took; None if none was answered."""
@@ -221,19 +221,19 @@ class Estimates:
             return None
         return expected.weight * average.most * (1 + _DOUBT / average.answered)
 
-    def answered(self, kind: Kind) -> int:
+    def answered(self, kind: RequestKind) -> int:
         """Return how many answers to requests of a kind were learned from."""
         average = self._averages.get(kind)
         return 0 if average is None else average.answered
 
-    def learn(self, expected: Iterable[Estimate], spent: Mapping[Place, float]) -> None:
+    def learn(self, expected: Iterable[Estimate], spent: Mapping[TableOrIndex, float]) -> None:
         """Learn what requests took together, each in proportion to what was expected of it.
 
         Args:
             expected: the requests that one exchange carried, as far as they were carried out.
             spent: the units that it took.
         """
-        groups: dict[Kind, _Group] = {}
+        groups: dict[RequestKind, _Group] = {}
         for estimate in expected:
             group = groups.get(estimate.kind)
             if group is None:

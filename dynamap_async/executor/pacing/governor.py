@@ -17,19 +17,19 @@ from typing import Any, Final, TypeAlias
 
 from dynamap_async.config import CapacityPolicy, Priority, Throughput
 from dynamap_async.executor.pacing.buckets import Bucket
-from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estimates, Kind, Place
+from dynamap_async.executor.pacing.estimates import MOST_KINDS, Estimate, Estimates, RequestKind, TableOrIndex
 from dynamap_async.executor.pacing.heat import Heat, Partition, partition_of
-from dynamap_async.executor.pacing.line import Line, Needs, Ticket
+from dynamap_async.executor.pacing.tickets import Draws, Ticket, UnitQueue
 from dynamap_async.request import Request
 from dynamap_async.statistics import BucketStatistics
 from dynamap_async.usage import PaceState
 from dynamap_async.wire import Body
 
-Limits: TypeAlias = Mapping[tuple[str | None, bool], float | None]
+UnitLimits: TypeAlias = Mapping[tuple[str | None, bool], float | None]
 """(global index, or None for the table; whether write units are meant) -> units a second; None for no limit."""
 
 
-def described_limits(answer: Body) -> Limits:
+def described_limits(answer: Body) -> UnitLimits:
     """Return the limits in an answer of DescribeTable, provisioned or as the maximum of an on-demand table.
 
     Raises:
@@ -44,7 +44,7 @@ def described_limits(answer: Body) -> Limits:
     return limits
 
 
-def same_limits(throughput: Throughput, index: str | None) -> Limits:
+def same_limits(throughput: Throughput, index: str | None) -> UnitLimits:
     """Return the limits of a table or of a global index whose throughput is known."""
     return {(index, False): float(throughput.read), (index, True): float(throughput.write)}
 
@@ -84,28 +84,28 @@ class Governor:
         self.policy: Final = policy
         self.estimates: Final = Estimates()
         self._part: Final = policy.share
-        self._needs: Final[dict[Kind, tuple[Estimate, Needs]]] = {}
-        self._line: Final = Line()
-        self._buckets: Final[dict[str, dict[Place, Bucket]]] = {}
+        self._draws: Final[dict[RequestKind, tuple[Estimate, Draws]]] = {}
+        self._queue: Final = UnitQueue()
+        self._buckets: Final[dict[str, dict[TableOrIndex, Bucket]]] = {}
         """Table -> its buckets."""
         self._heat: Final = Heat()
         self._partitions: Final[dict[Partition, Bucket]] = {}
         """Those that take much."""
         self.governed: Final[set[str]] = set()
         """The tables whose requests need tickets."""
-        self._changes: list[tuple[Place, Bucket, PaceState]] = []
+        self._changes: list[tuple[TableOrIndex, Bucket, PaceState]] = []
         """The buckets of which something else is believed than before, with that, and nobody was told of it."""
 
     @property
     def waiting(self) -> bool:
         """Whether anyone waits."""
-        return self._line.waiting
+        return self._queue.waiting
 
     def governs(self, tables: Iterable[str]) -> bool:
         """Return whether a request about these tables needs a ticket: one of them is enough."""
         return not self.governed.isdisjoint(tables)
 
-    def bucket(self, place: Place, now: float) -> Bucket:
+    def bucket(self, place: TableOrIndex, now: float) -> Bucket:
         """Return the bucket of a place."""
         buckets = self._buckets.get(place.table)
         if buckets is None:
@@ -117,7 +117,7 @@ class Governor:
                 bucket.know((same.write if place.writes else same.read) * self._part, now)
         return bucket
 
-    def _look_at(self, place: Place, bucket: Bucket, now: float) -> None:
+    def _look_at(self, place: TableOrIndex, bucket: Bucket, now: float) -> None:
         if (before := bucket.changes(now)) is not None:
             self._changes.append((place, bucket, before))
 
@@ -126,7 +126,7 @@ class Governor:
         """Whether anything else is believed of a bucket than before, of which nobody was told."""
         return bool(self._changes)
 
-    def take_changes(self) -> Sequence[tuple[Place, Bucket, PaceState]]:
+    def take_changes(self) -> Sequence[tuple[TableOrIndex, Bucket, PaceState]]:
         """Return the buckets of which something else is believed than before, each with what that was, once."""
         changes, self._changes = self._changes, []
         return changes
@@ -148,14 +148,14 @@ class Governor:
                             limit=bucket.pace.ceiling,
                             units_per_second=bucket.pace.rate,
                             delivered_units_per_second=bucket.pace.delivered.rate(now),
-                            waiting=self._line.waiting_for(bucket),
+                            waiting=self._queue.waiting_for(bucket),
                         )
                     )
         return tuple(sorted(told, key=lambda each: (each.table, each.index or "", each.writes)))
 
-    def short_of(self, ticket: Ticket) -> tuple[Place | None, Bucket]:
+    def short_of(self, ticket: Ticket) -> tuple[TableOrIndex | None, Bucket]:
         """Return the bucket for which a ticket that waits has to wait longest; of a partition's, no place."""
-        bucket, _ = max(ticket.needs, key=lambda need: need[0].seconds_until(need[1]))
+        bucket, _ = max(ticket.draws, key=lambda draw: draw[0].seconds_until(draw[1]))
         for place in ticket.estimate.units:
             if self._buckets.get(place.table, {}).get(place) is bucket:
                 return place, bucket
@@ -165,15 +165,15 @@ class Governor:
         """Hold requests to a table up to a small rate, until its limits are known."""
         self.governed.add(table)
         for writes in (False, True):
-            self.bucket(Place(table, None, writes), now).suppose()
+            self.bucket(TableOrIndex(table, None, writes), now).suppose()
 
-    def know(self, table: str, limits: Limits, now: float) -> None:
+    def know(self, table: str, limits: UnitLimits, now: float) -> None:
         """Set a table's limits, of which this session gets its share. Somebody may be admitted by that."""
         for (index, writes), limit in limits.items():
-            bucket = self.bucket(Place(table, index, writes), now)
-            self._line.refill(bucket, now)
+            bucket = self.bucket(TableOrIndex(table, index, writes), now)
+            self._queue.refill(bucket, now)
             bucket.know(None if limit is None else limit * self._part, now)
-            self._look_at(Place(table, index, writes), bucket, now)
+            self._look_at(TableOrIndex(table, index, writes), bucket, now)
         self.governed.add(table)
         self._let_go(table)
 
@@ -199,9 +199,9 @@ class Governor:
     def ticket(self, request: Request, priority: Priority, now: float) -> Ticket:
         """Return a ticket for a request; it waits nowhere yet."""
         estimate = self.estimates.of(request)
-        needs = self._needs_of(estimate, now)
+        draws = self._draws_of(estimate, now)
         hot = self._hot(request, sum(estimate.units.values()), now)
-        return Ticket(needs if hot is None else (*needs, hot), priority, estimate)
+        return Ticket(draws if hot is None else (*draws, hot), priority, estimate)
 
     def take_chunk(
         self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float
@@ -218,43 +218,43 @@ class Governor:
         if self.is_short((request.table,)):
             return None
         estimate = self.estimates.of_chunk(request, requests, json_bytes)
-        needs = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
-        ticket = Ticket(needs, priority, estimate)
-        return ticket if self._line.take_at_once(ticket, now) else None
+        draws = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
+        ticket = Ticket(draws, priority, estimate)
+        return ticket if self._queue.take_at_once(ticket, now) else None
 
     def split(self, ticket: Ticket, requests: Sequence[Request]) -> list[Ticket]:
         """Return the tickets of requests that are looked at one by one after all: each with its part of the units."""
         tickets: list[Ticket] = []
         for request in requests:
-            needs = tuple([(bucket, units / len(requests)) for bucket, units in ticket.needs])
-            part = Ticket(needs, ticket.priority, self.estimates.of(request))
+            draws = tuple([(bucket, units / len(requests)) for bucket, units in ticket.draws])
+            part = Ticket(draws, ticket.priority, self.estimates.of(request))
             part.admitted_at = ticket.admitted_at
             tickets.append(part)
         ticket.admitted_at = None
         return tickets
 
-    def delivered(self, place: Place, units: float, requests: int, now: float) -> bool:
+    def delivered(self, place: TableOrIndex, units: float, requests: int, now: float) -> bool:
         """Record what an answer reported to requests that waited for nothing; return whether anyone may go by that."""
         bucket = self.bucket(place, now)
         pace = bucket.pace
         pace.served(units, requests, None, now)
         if pace.rate is None:
             return False
-        waiting = self._line.waiting_by_bucket()
+        waiting = self._queue.waiting_by_bucket()
         bucket.fill(now, waiting.get(bucket, ()))
         bucket.give(-units)
         if pace.rate != pace.ceiling or bucket.state != "known":  # as it is not, while nothing is short
             self._look_at(place, bucket, now)
         return bool(waiting)
 
-    def _needs_of(self, estimate: Estimate, now: float) -> Needs:
+    def _draws_of(self, estimate: Estimate, now: float) -> Draws:
         """Return an estimate in buckets: one value for all who share the estimate, as most items of a load do."""
-        last = self._needs.get(estimate.kind)
+        last = self._draws.get(estimate.kind)
         if last is None or last[0] is not estimate:
-            if len(self._needs) >= MOST_KINDS:
-                self._needs.clear()
-            needs = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
-            last = self._needs[estimate.kind] = estimate, needs
+            if len(self._draws) >= MOST_KINDS:
+                self._draws.clear()
+            draws = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
+            last = self._draws[estimate.kind] = estimate, draws
         return last[1]
 
     def _hot(self, request: Request, units: float, now: float) -> tuple[Bucket, float] | None:
@@ -284,10 +284,10 @@ class Governor:
     def refuse_partition(self, partition: Partition, ticket: Ticket | None, now: float) -> list[str]:
         """Record that an operation was refused because its partition had no capacity; as ``refuse``."""
         bucket = self._partitions.get(partition) or self._partition(partition, now)
-        self._line.refill(bucket, now)
+        self._queue.refill(bucket, now)
         if ticket is not None:
             admitted_at = ticket.admitted_at
-            self._line.leave(ticket, now)
+            self._queue.leave(ticket, now)
             bucket.refuse(1, admitted_at, now)
         return self._govern(partition.table)
 
@@ -297,42 +297,42 @@ class Governor:
         return new
 
     def ask(self, ticket: Ticket, now: float) -> list[Ticket]:
-        """Let a ticket join the line, in its old place if it was asked for before.
+        """Let a ticket join the queue, in its old position if it was asked for before.
 
         Returns:
             Who is admitted by that, this one first of all or nobody as a rule.
         """
         # Who is less urgent goes with others of its kind, when enough units for several have come: a call with a few
         # items costs both sides nearly as much as a full one (benchmarks/acceptance, question "beside").
-        return self._line.admit(now, _AT_ONCE, ticket.priority) if self._line.join(ticket) else []
+        return self._queue.admit(now, _AT_ONCE, ticket.priority) if self._queue.join(ticket) else []
 
     def lift(self, ticket: Ticket, priority: Priority, now: float) -> list[Ticket]:
         """Let a waiting ticket go on with a higher priority; return who is admitted by that."""
         if ticket.queue is None:
             ticket.priority = min(ticket.priority, priority)
             return []
-        self._line.leave(ticket, now)
+        self._queue.leave(ticket, now)
         ticket.priority = priority
         return self.ask(ticket, now)
 
     def let_go(self, ticket: Ticket, now: float) -> None:
         """Admit a waiting ticket at once; its units are owed."""
-        self._line.let_go(ticket, now)
+        self._queue.let_go(ticket, now)
 
     def leave(self, ticket: Ticket, now: float) -> None:
         """Let go of an operation that is not sent any more; it gives back what it was given."""
-        self._line.leave(ticket, now)
+        self._queue.leave(ticket, now)
 
     def admit(self, now: float) -> list[Ticket]:
         """Admit those whose units have come, not too many in one turn of an event loop; return them in their order."""
-        return self._line.admit(now, _AT_ONCE)
+        return self._queue.admit(now, _AT_ONCE)
 
     def next_at(self, now: float) -> float | None:
         """Return when to call ``admit`` again; None while nobody waits."""
-        return self._line.next_at(now)
+        return self._queue.next_at(now)
 
     def settle(
-        self, tickets: Collection[Ticket], spent: Mapping[Place, float] | None, attempts: int, now: float
+        self, tickets: Collection[Ticket], spent: Mapping[TableOrIndex, float] | None, attempts: int, now: float
     ) -> None:
         """Record what an answer reported.
 
@@ -352,14 +352,16 @@ class Governor:
             bucket.pace.served(real, attempts, admitted_at, now)
             self._look_at(place, bucket, now)
             if not bucket.open:
-                self._line.refill(bucket, now)
+                self._queue.refill(bucket, now)
                 bucket.give(units - real)
             elif place.table in self.governed:
                 self._let_go(place.table)
         if tickets:
             self.estimates.learn([ticket.estimate for ticket in tickets], spent)
 
-    def refuse(self, tickets: Collection[Ticket], places: Iterable[Place], attempts: int, now: float) -> list[str]:
+    def refuse(
+        self, tickets: Collection[Ticket], places: Iterable[TableOrIndex], attempts: int, now: float
+    ) -> list[str]:
         """Record that operations were refused for want of capacity; they get back what they were given.
 
         Args:
@@ -373,11 +375,11 @@ class Governor:
         """
         admitted_at = min((each.admitted_at for each in tickets if each.admitted_at is not None), default=None)
         for ticket in tickets:
-            self._line.leave(ticket, now)
+            self._queue.leave(ticket, now)
         new: list[str] = []
         for place in set(places):
             bucket = self.bucket(place, now)
-            self._line.refill(bucket, now)
+            self._queue.refill(bucket, now)
             bucket.refuse(attempts, admitted_at, now)
             self._look_at(place, bucket, now)
             if not bucket.open:
@@ -386,13 +388,13 @@ class Governor:
                 self._let_go(place.table)
         return new
 
-    def blamed(self, tables: Iterable[Place], spent: Mapping[Place, float]) -> list[Place]:
+    def blamed(self, tables: Iterable[TableOrIndex], spent: Mapping[TableOrIndex, float]) -> list[TableOrIndex]:
         """Return where capacity was short, of tables whose answer left something over without saying why.
 
         It was the table, where no index is known to be written with it; otherwise what refusals have named before.
         Where they have named nothing, nobody is blamed: a call of which nothing is served says why.
         """
-        blamed: list[Place] = []
+        blamed: list[TableOrIndex] = []
         for table in tables:
             known = self._buckets.get(table.table, {}).keys() | spent.keys()
             places = [each for each in known if each.table == table.table and each.writes is table.writes]
@@ -404,11 +406,11 @@ class Governor:
 
     def is_waited_for(self, table: str) -> bool:
         """Return whether requests to a table wait; those to several tables are not looked at."""
-        return self._line.waits_with(table)
+        return self._queue.waits_with(table)
 
     def tables_waited_for(self) -> set[str]:
         """Return the tables whose units are waited for."""
-        waited_for = self._line.buckets()
+        waited_for = self._queue.buckets()
         return {table for table, buckets in self._buckets.items() if not waited_for.isdisjoint(buckets.values())}
 
     @property
@@ -438,16 +440,16 @@ class Governor:
         self.governed.discard(table)
         self._heat.forget(table)
         if self._buckets.pop(table, None) is not None:
-            self._needs.clear()  # which are its buckets
+            self._draws.clear()  # which are its buckets
 
 
-def _taken(tickets: Iterable[Ticket], now: float) -> dict[Place, float]:
+def _taken(tickets: Iterable[Ticket], now: float) -> dict[TableOrIndex, float]:
     """Record that operations were carried out; return the units that they were given."""
-    taken: dict[Place, float] = {}
+    taken: dict[TableOrIndex, float] = {}
     for ticket in tickets:
         for place, units in ticket.estimate.units.items():
             taken[place] = taken.get(place, 0.0) + units
-        for bucket, units in ticket.needs[len(ticket.estimate.units) :]:
+        for bucket, units in ticket.draws[len(ticket.estimate.units) :]:
             bucket.pace.served(units, 1, ticket.admitted_at, now)  # a partition's: no answer tells of it
         ticket.admitted_at = None
     return taken

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel, model_validator
 from pydantic.fields import FieldInfo
 
-from dynamap_async.codec import MISFITS
+from dynamap_async.codec import DECODE_ERRORS
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
 from dynamap_async.models.assigned import UNASSIGNED
@@ -312,7 +312,7 @@ def _coarser(part: TemplatePart, field: FieldPlan) -> str | None:
         return None
     try:
         kept = field.converter.decode(field.converter.encode(_TIME))
-    except (EncodeError, *MISFITS):
+    except (EncodeError, *DECODE_ERRORS):
         return None
     if part.text(kept) == part.text(_TIME):
         return None

@@ -354,7 +354,9 @@ def _part(
             )
         escaping = Escaping(closing[0])
     before = previous if isinstance(previous, str) else ""
-    return TemplatePart(slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing), form=slot.form)
+    return TemplatePart(
+        slot.name, form, before, closing, last, escaping, watched=form.free and bool(closing), form=slot.form
+    )
 
 
 def _check_end(name: str, form: PartFormat, closing: str, *, last: bool) -> None:

@@ -21,7 +21,7 @@ from dynamap_async.session.runner import Runner
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import Body, WireItem
 
-Place = tuple[str, bool, bool]
+ReadIdentity = tuple[str, bool, bool]
 """Identity, consistency and coalescing: what makes two reads one."""
 
 
@@ -46,7 +46,7 @@ class ManyReads:
         self._pace = WorkPace(BATCH_GET_KEYS)
         self._results: list[Any] = []
         self._failures: list[ItemFailure] = []
-        self._places: dict[Place, list[ItemRequest[Any]]] = {}
+        self._by_identity: dict[ReadIdentity, list[ItemRequest[Any]]] = {}
 
     async def all(
         self, subjects: Iterable[Any], operation: Callable[[Any], SingleRequest[Any]], keyed: KeyedReads | None = None
@@ -70,7 +70,7 @@ class ManyReads:
             if position % SLICE_ITEMS == 0 and self._flow.paces:
                 await self._flow.pace()
         try:
-            alone = [same[0] for same in self._places.values()]
+            alone = [same[0] for same in self._by_identity.values()]
             if book is not None:
                 await self._ask_in_chunks(book, operation)
             for asked in alone:
@@ -93,7 +93,7 @@ class ManyReads:
         except DynamapError as error:
             self._failures.append(ItemFailure(position, subject, error))
             return
-        self._places.setdefault(_place(request), []).append(ItemRequest(position, subject, find, request))
+        self._by_identity.setdefault(_identity(request), []).append(ItemRequest(position, subject, find, request))
 
     async def _ask_in_chunks(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]]) -> None:
         deadline, payer = deadline_now(), self._executor.ledger.payer()
@@ -112,7 +112,7 @@ class ManyReads:
         """Return the key of a number as a request of its own."""
         finds = [(position, subject, operation(subject)) for position, subject in book.given(number)]
         places = [ItemRequest(*each, each[-1].request(self._flow.context)) for each in finds]
-        return self._places.setdefault(_place(places[0].request), places)[0]
+        return self._by_identity.setdefault(_identity(places[0].request), places)[0]
 
     async def _ask(self, asked: ItemRequest[Any]) -> None:
         if self._flow.full:
@@ -126,7 +126,7 @@ class ManyReads:
             await self._take_chunk(book, *self._chunks.pop())
         while self._answered:
             first, future = self._answered.pop()
-            for asked in self._places[_place(first.request)]:
+            for asked in self._by_identity[_identity(first.request)]:
                 try:
                     result = outcome(asked.operation, asked.request, future, context)
                     self._results[asked.position] = await self._given(result, asked)
@@ -174,6 +174,6 @@ class ManyReads:
         return result
 
 
-def _place(request: Request) -> Place:
+def _identity(request: Request) -> ReadIdentity:
     identity = request.target.identity if request.target is not None else ""
     return identity, bool(request.body.get("ConsistentRead")), request.batchable

@@ -94,7 +94,7 @@ def test_type_without_a_text_form_cannot_be_a_map_key(kind):
 
 
 def test_boolean_map_key_that_is_neither_is_a_misfit():
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         codec.map_key(bool).decode("yes")
 
 
@@ -185,7 +185,7 @@ def test_other_sequences_and_mappings_are_stored_where_they_are_accepted():
     ],
 )
 def test_member_with_unexpected_content_is_given_plain_beside_the_others(converter, stored, value):
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         converter.decode(stored)
     assert converter.decode_or_plain(stored) == value
 
@@ -220,7 +220,7 @@ def test_member_of_another_stored_type_is_refused_by_its_place(converter, stored
     ],
 )
 def test_misfit_as_a_whole_raises_what_the_contract_allows(converter, stored):
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         converter.decode(stored)
 
 

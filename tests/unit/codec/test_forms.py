@@ -88,5 +88,5 @@ def test_users_form_that_breaks_its_promise_is_refused(tag, content):
     ],
 )
 def test_stored_value_that_is_not_of_the_form_is_a_misfit(form, stored):
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         codec.stored_as(form).decode(stored)

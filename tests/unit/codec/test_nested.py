@@ -97,7 +97,10 @@ SHELF = codec.nested_of(
 
 @pytest.mark.parametrize(
     "encode",
-    [SHELF.encode, lambda shelf: straight_encoder("Shelf", [FieldEncoding("shelf", "s", SHELF)])({"shelf": shelf})["s"]],
+    [
+        SHELF.encode,
+        lambda shelf: straight_encoder("Shelf", [FieldEncoding("shelf", "s", SHELF)])({"shelf": shelf})["s"],
+    ],
     ids=["alone", "straight"],
 )
 @pytest.mark.parametrize(

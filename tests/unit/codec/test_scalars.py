@@ -193,7 +193,7 @@ def test_inexact_decoding_leaves_the_parsing_to_pydantic(converter, stored, raw)
     ],
 )
 def test_misfit_on_reading_raises_what_the_contract_allows(converter, stored):
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         converter.decode(stored)
 
 

@@ -41,7 +41,9 @@ def encoded(converter: Converter, value: Any) -> Any:
 
 
 def test_members_are_stored_under_their_stored_names_in_order() -> None:
-    encode = straight_encoder("Thing", [FieldEncoding("b", "pk", codec.text()), FieldEncoding("a", "n", codec.integer())])
+    encode = straight_encoder(
+        "Thing", [FieldEncoding("b", "pk", codec.text()), FieldEncoding("a", "n", codec.integer())]
+    )
     assert list(encode({"a": 7, "b": "ada"}).items()) == [("pk", {"S": "ada"}), ("n", {"N": "7"})]
 
 
@@ -205,7 +207,9 @@ def test_unions_that_contain_themselves_are_written_a_bounded_number_of_times(mo
             codec.text(),
         ]
     )
-    encode = straight_encoder("Thing", [FieldEncoding(f"tree_{number}", f"tree_{number}", tree) for number in range(100)])
+    encode = straight_encoder(
+        "Thing", [FieldEncoding(f"tree_{number}", f"tree_{number}", tree) for number in range(100)]
+    )
     assert 100 < len(written) <= 500
     value: Any = [{"a": ("x", [{"b": [[["y"]]]}])}]
     assert set(map(repr, encode(dict.fromkeys([f"tree_{number}" for number in range(100)], value)).values())) == {

@@ -127,7 +127,7 @@ def test_choose_picks_the_member_that_stores_a_value():
 
 
 def test_union_of_stored_type_that_no_member_has_is_a_misfit():
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         codec.union_of([codec.text(), codec.integer()]).decode({"L": []})
 
 
@@ -157,7 +157,7 @@ def test_tagged_union_is_told_apart_by_its_discriminator(pet, stored, members):
 
 @pytest.mark.parametrize("stored", [{"M": {}}, {"M": {"k": {"S": "cow"}}}, {"M": {"k": {"L": []}}}, {"S": "cat"}])
 def test_stored_value_without_a_known_discriminator_is_a_misfit(stored):
-    with pytest.raises(codec.MISFITS):
+    with pytest.raises(codec.DECODE_ERRORS):
         PET.decode(stored)
 
 

@@ -14,7 +14,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor.admission import verdict_of
 from dynamap_async.executor.calls import Call, Settlement, json_size
-from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.estimates import TableOrIndex
 from dynamap_async.executor.pacing.heat import Partition
 from dynamap_async.request import Request, Target, about_tables
 
@@ -68,19 +68,19 @@ def test_of_a_batch_what_was_left_over_for_its_size_is_given_back_and_what_was_s
     assert list(verdict.spent) == [ended.carried[0], ended.carried[3]]
     assert list(verdict.returned) == [ended.carried[1]]
     assert list(verdict.refused) == [ended.carried[2]]
-    assert verdict.short == [Place("t", None, True)]
+    assert verdict.short == [TableOrIndex("t", None, True)]
 
 
 @pytest.mark.parametrize(
     ("request_", "reasons", "short"),
     [
-        (PUT, (), [Place("t", None, True)]),
-        (QUERY, (), [Place("t", "i", False)]),
-        (PUT, (f"TableWriteProvisionedThroughputExceeded {ARN}t",), [Place("t", None, True)]),
-        (PUT, (f"IndexWriteProvisionedThroughputExceeded {ARN}t/index/by_city",), [Place("t", "by_city", True)]),
-        (QUERY, (f"IndexReadMaxOnDemandThroughputExceeded {ARN}t/index/i",), [Place("t", "i", False)]),
-        (PUT, ("TableWriteAccountLimitExceeded",), [Place("t", None, True)]),
-        (PUT, ("something new",), [Place("t", None, True)]),
+        (PUT, (), [TableOrIndex("t", None, True)]),
+        (QUERY, (), [TableOrIndex("t", "i", False)]),
+        (PUT, (f"TableWriteProvisionedThroughputExceeded {ARN}t",), [TableOrIndex("t", None, True)]),
+        (PUT, (f"IndexWriteProvisionedThroughputExceeded {ARN}t/index/by_city",), [TableOrIndex("t", "by_city", True)]),
+        (QUERY, (f"IndexReadMaxOnDemandThroughputExceeded {ARN}t/index/i",), [TableOrIndex("t", "i", False)]),
+        (PUT, ("TableWriteAccountLimitExceeded",), [TableOrIndex("t", None, True)]),
+        (PUT, ("something new",), [TableOrIndex("t", None, True)]),
     ],
     ids=["a write", "a page", "table", "index of a write", "index", "no resource", "unknown"],
 )
@@ -103,4 +103,4 @@ def test_a_transaction_that_found_no_capacity_was_charged_and_names_its_table():
     request = Request(operation="TransactWriteItems", body={}, **about_tables("tuv"), writes=True)
     ended = settlement(request, refusal(TransactionCanceledError, reasons=reasons))
     verdict = verdict_of(ended)
-    assert (verdict.spent, verdict.short) == (ended.carried, [Place("u", None, True)])
+    assert (verdict.spent, verdict.short) == (ended.carried, [TableOrIndex("u", None, True)])

@@ -218,9 +218,9 @@ def test_an_index_by_kind_needs_no_filter():
 def test_the_kind_in_the_key_of_an_index_is_sifted_where_no_condition_asks_for_it():
     reading = Query(Order).where(Order.owner == "ada").reading(Context())
     assert reading.plan.filters == ()
-    assert reading.sieve is not None
+    assert reading.answer_filter is not None
     items = [{"kind": {"S": "order"}}, {"kind": {"S": "customer"}}]
-    assert reading.sieve({"Items": items, "Count": 2}) == {"Items": items[:1], "Count": 1}
+    assert reading.answer_filter({"Items": items, "Count": 2}) == {"Items": items[:1], "Count": 1}
 
 
 def test_an_index_without_the_kind_is_completed_and_cannot_be_counted():

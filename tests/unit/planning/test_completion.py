@@ -157,7 +157,7 @@ def login(index):
 
 def test_expired_items_of_an_index_without_their_time_are_left_out_once_they_are_completed():
     reading = login(Login.bare)
-    assert (reading.plan.filters, reading.sieve) == ((), None)
+    assert (reading.plan.filters, reading.answer_filter) == ((), None)
     stored = {"user": {"S": "a"}, "ttl": {"N": "999"}}
     assert reading.completion.item({"Item": stored}) is None
     assert reading.completion.item({"Item": {**stored, "ttl": {"N": "1000"}}}) is not None
@@ -165,7 +165,7 @@ def test_expired_items_of_an_index_without_their_time_are_left_out_once_they_are
 
 
 def test_expired_items_of_an_index_with_their_time_are_not_even_asked_for():
-    assert login(Login.by_end).sieve is not None
+    assert login(Login.by_end).answer_filter is not None
 
 
 def test_a_local_index_of_keys_completes_a_model():

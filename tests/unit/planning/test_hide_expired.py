@@ -95,7 +95,7 @@ def test_each_of_several_partitions_is_filtered():
 
 def test_a_model_that_hides_nothing_is_read_as_before():
     planned = reading(Query(Visible).where(Visible.user == "ada"))
-    assert (planned.plan.filters, planned.sieve) == ((), None)
+    assert (planned.plan.filters, planned.answer_filter) == ((), None)
 
 
 def test_a_limit_is_not_sent_because_it_would_count_expired_items():
@@ -139,8 +139,8 @@ EXPIRED = {
 
 @pytest.mark.parametrize(("ttl", "hidden"), EXPIRED.values(), ids=EXPIRED.keys())
 def test_an_item_is_expired_once_its_second_has_passed(ttl, hidden):
-    sieve = reading(Query(Login).where(Login.device == "tv").index(Login.by_end), NOW + 0.5).sieve
-    answer = sieve({"Items": [stored(ttl)], "Count": 1, "LastEvaluatedKey": {"user": {"S": "x"}}})
+    answer_filter = reading(Query(Login).where(Login.device == "tv").index(Login.by_end), NOW + 0.5).answer_filter
+    answer = answer_filter({"Items": [stored(ttl)], "Count": 1, "LastEvaluatedKey": {"user": {"S": "x"}}})
     assert answer == {
         "Items": [] if hidden else [stored(ttl)],
         "Count": not hidden,
@@ -232,7 +232,7 @@ def test_a_new_item_of_a_model_that_hides_nothing_replaces_none():
 )
 def test_a_read_with_expired_items_leaves_out_none(query):
     found = reading(query.with_expired())
-    assert (found.plan.filters, found.sieve) == ((), None)
+    assert (found.plan.filters, found.answer_filter) == ((), None)
     if found.completion is not None:
         assert found.completion.item({"Item": stored({"N": "1"})}) is not None
 

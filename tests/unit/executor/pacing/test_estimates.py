@@ -5,10 +5,10 @@ import random
 import pytest
 
 from dynamap_async.executor.consumed import Spending
-from dynamap_async.executor.pacing.estimates import Estimates, Place, spent_units, supposed_units
+from dynamap_async.executor.pacing.estimates import Estimates, TableOrIndex, spent_units, supposed_units
 from dynamap_async.request import Request, Target, about_tables
 
-TABLE, INDEX, READS = Place("t", None, True), Place("t", "by_city", True), Place("t", None, False)
+TABLE, INDEX, READS = TableOrIndex("t", None, True), TableOrIndex("t", "by_city", True), TableOrIndex("t", None, False)
 
 
 def put(size, table="t"):
@@ -36,9 +36,9 @@ def transaction(*tables):
         (get(ConsistentRead=True), {READS: 1.0}),
         (put(2500), {TABLE: 3.0}),
         (Request(operation="DeleteItem", body={}, table="t", writes=True), {TABLE: 1.0}),
-        (Request(operation="Query", body={"Limit": 8}, table="t", index="i"), {Place("t", "i", False): 1.0}),
+        (Request(operation="Query", body={"Limit": 8}, table="t", index="i"), {TableOrIndex("t", "i", False): 1.0}),
         (Request(operation="Scan", body={"ConsistentRead": True}, table="t"), {READS: 25.0}),
-        (transaction("t", "u", "t"), {TABLE: 4.0, Place("u", None, True): 2.0}),
+        (transaction("t", "u", "t"), {TABLE: 4.0, TableOrIndex("u", None, True): 2.0}),
     ],
     ids=lambda value: value.operation if isinstance(value, Request) else "",
 )
@@ -91,7 +91,7 @@ def test_a_batch_is_divided_among_its_kinds_as_was_expected_of_them():
 
 
 def test_of_a_batch_each_table_learns_its_own():
-    estimates, other = Estimates(), Place("u", None, True)
+    estimates, other = Estimates(), TableOrIndex("u", None, True)
     estimates.learn([estimates.of(put(1000)), estimates.of(put(1000, "u"))], {TABLE: 5.0, other: 1.0})
     assert estimates.of(put(1000)).units == {TABLE: 5.0}
     assert estimates.of(put(1000, "u")).units == {other: 1.0}

@@ -3,12 +3,12 @@
 import pytest
 
 from dynamap_async import CapacityPolicy, Priority, Throughput
-from dynamap_async.executor.pacing.estimates import Place
+from dynamap_async.executor.pacing.estimates import TableOrIndex
 from dynamap_async.executor.pacing.governor import Governor
 from dynamap_async.request import Request, Target
 
 INTERACTIVE = Priority.INTERACTIVE
-TABLE, INDEX = Place("t", None, True), Place("t", "i", True)
+TABLE, INDEX = TableOrIndex("t", None, True), TableOrIndex("t", "i", True)
 PUT = Request(operation="PutItem", body={}, table="t", target=Target({}, "", 1000), writes=True)
 
 
@@ -60,7 +60,11 @@ def test_a_session_spends_its_part_of_a_limit(policy, rate):
 
 def test_the_same_throughput_counts_for_each_table_and_index():
     made = governor(limits=Throughput(read=30, write=10))
-    assert [made.bucket(place, 0.0).pace.rate for place in (TABLE, INDEX, Place("u", None, False))] == [10, 10, 30]
+    assert [made.bucket(place, 0.0).pace.rate for place in (TABLE, INDEX, TableOrIndex("u", None, False))] == [
+        10,
+        10,
+        30,
+    ]
 
 
 def test_what_was_taken_too_much_is_given_back_when_the_answer_comes():
@@ -77,7 +81,7 @@ def test_what_was_spent_besides_is_taken_afterwards_and_expected_from_then_on():
     ticket, _ = asked(made, 1.0)
     made.settle([ticket], {TABLE: 1.0, INDEX: 4.0}, 1, 1.0)
     assert made.bucket(INDEX, 1.0).tokens == 6
-    assert dict(made.ticket(PUT, INTERACTIVE, 1.0).needs) == {made.bucket(TABLE, 1.0): 1, made.bucket(INDEX, 1.0): 4}
+    assert dict(made.ticket(PUT, INTERACTIVE, 1.0).draws) == {made.bucket(TABLE, 1.0): 1, made.bucket(INDEX, 1.0): 4}
 
 
 def test_an_answer_that_does_not_say_what_it_took_took_what_was_expected():

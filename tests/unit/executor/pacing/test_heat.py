@@ -102,5 +102,5 @@ def test_a_refused_partition_does_not_slow_the_table_down():
     for _ in range(50):
         made.refuse_partition(HOT, ticket, 1.0)
     assert made.bucket(next(iter(ticket.estimate.units)), 1.0).pace.rate == 40_000
-    assert len(made.ticket(put("ada"), Priority.INTERACTIVE, 1.0).needs) == 2
-    assert len(made.ticket(put("bob"), Priority.INTERACTIVE, 1.0).needs) == 1
+    assert len(made.ticket(put("ada"), Priority.INTERACTIVE, 1.0).draws) == 2
+    assert len(made.ticket(put("bob"), Priority.INTERACTIVE, 1.0).draws) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from dynamap_async import EPOCH_MILLISECONDS, EPOCH_SECONDS, StoredForm, time_text
 from dynamap_async.errors import EncodeError, ModelDefinitionError
-from dynamap_async.models.templates import DeclaredTemplate, TemplatePart, PatternError, make_template
+from dynamap_async.models.templates import DeclaredTemplate, PatternError, TemplatePart, make_template
 
 AT = datetime(2024, 3, 9, 8, 7, 6, 543210, tzinfo=UTC)
 ID = UUID("12345678-1234-5678-1234-56781234abcd")

@@ -1,4 +1,4 @@
-"""The line: who is admitted next. Pure; the time is passed in.
+"""Tickets: who is admitted next. Pure; the time is passed in.
 
 An operation is admitted when all buckets that it draws on have its units, and takes them all at once. What is more
 urgent goes first, and of equal urgency what came first; a part of each rate is guaranteed to what is less urgent.
@@ -24,15 +24,15 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.executor.pacing.buckets import Bucket
 from dynamap_async.executor.pacing.estimates import Estimate
 
-Needs: TypeAlias = tuple[tuple[Bucket, float], ...]
+Draws: TypeAlias = tuple[tuple[Bucket, float], ...]
 """Each bucket that an operation draws on, once, with the units that it is expected to take."""
 
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """One operation that needs units, all of them at once."""
+    """One operation that draws units, all of them at once."""
 
-    needs: Needs
+    draws: Draws
     priority: Priority
     estimate: Estimate
     """What it is expected to take, of places instead of buckets."""
@@ -84,7 +84,7 @@ class TicketQueues:
 
     def join(self, ticket: Ticket) -> bool:
         """Put a ticket into its place; return whether it is the first of its queue."""
-        buckets = tuple(bucket for bucket, _ in ticket.needs)
+        buckets = tuple(bucket for bucket, _ in ticket.draws)
         queue = self._queues.get((ticket.priority, buckets))
         if queue is None:
             queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
@@ -123,8 +123,8 @@ QUANTUM_SECONDS: Final = 0.025
 _ROUNDING: Final = 1e-9
 
 
-class Line:
-    """Operations that wait for units."""
+class UnitQueue:
+    """The tickets that wait for units."""
 
     def __init__(self) -> None:
         self._queues: Final = TicketQueues()
@@ -149,7 +149,7 @@ class Line:
             self._queues.leave(ticket)
         elif ticket.admitted_at is not None:
             ticket.admitted_at = None
-            for bucket, units in ticket.needs:
+            for bucket, units in ticket.draws:
                 self.refill(bucket, now)
                 bucket.give(units)
 
@@ -157,7 +157,7 @@ class Line:
         """Admit a waiting ticket whatever there is."""
         self._queues.leave(ticket)
         ticket.admitted_at = now
-        for bucket, units in ticket.needs:
+        for bucket, units in ticket.draws:
             self.refill(bucket, now)
             bucket.take(units, ticket.priority)
 
@@ -165,12 +165,12 @@ class Line:
         """Admit a ticket if nobody waits and all of its units are there; return whether that was so."""
         if self._queues:
             return False
-        for bucket, units in ticket.needs:
+        for bucket, units in ticket.draws:
             bucket.fill(now)
             if not bucket.open and bucket.tokens < bucket.needed(units, ticket.priority, due=False):
                 return False
         ticket.admitted_at = now
-        for bucket, units in ticket.needs:
+        for bucket, units in ticket.draws:
             bucket.take(units, ticket.priority)
         return True
 
@@ -218,12 +218,12 @@ class Line:
                 break
             ticket = queue.first
             if not _can_go(ticket, aside):
-                for bucket, units in ticket.needs:
+                for bucket, units in ticket.draws:
                     aside[bucket] += units
                 continue
             self._queues.leave(ticket)
             ticket.admitted_at = now
-            for bucket, units in ticket.needs:
+            for bucket, units in ticket.draws:
                 bucket.take(units, ticket.priority)
             admitted.append(ticket)
             if queue.tickets:
@@ -243,7 +243,7 @@ class Line:
             together = list(islice(queue.tickets, TOGETHER))
             alone = _seconds_until([first], aside)
             at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
-            for bucket, units in first.needs:
+            for bucket, units in first.draws:
                 aside[bucket] += units
             soonest = at if soonest is None else min(soonest, at)
         return soonest
@@ -255,12 +255,12 @@ def _rank(queue: TicketQueue) -> tuple[int, int]:
 
 
 def _is_due(ticket: Ticket) -> bool:
-    return all(bucket.is_due(units, ticket.priority) for bucket, units in ticket.needs)
+    return all(bucket.is_due(units, ticket.priority) for bucket, units in ticket.draws)
 
 
 def _can_go(ticket: Ticket, aside: dict[Bucket, float]) -> bool:
     due = _is_due(ticket)
-    for bucket, units in ticket.needs:
+    for bucket, units in ticket.draws:
         if bucket.open or bucket.tokens >= bucket.depth - _ROUNDING:
             continue
         if bucket.tokens - aside.get(bucket, 0.0) < bucket.needed(units, ticket.priority, due=due) - _ROUNDING:
@@ -273,7 +273,7 @@ def _seconds_until(tickets: Sequence[Ticket], aside: Mapping[Bucket, float]) -> 
     first = tickets[0]
     due = _is_due(first)
     seconds = 0.0
-    for place, (bucket, _) in enumerate(first.needs):
-        needed = bucket.needed(sum(ticket.needs[place][1] for ticket in tickets), first.priority, due=due)
+    for place, (bucket, _) in enumerate(first.draws):
+        needed = bucket.needed(sum(ticket.draws[place][1] for ticket in tickets), first.priority, due=due)
         seconds = max(seconds, bucket.seconds_until(min(needed + aside.get(bucket, 0.0), bucket.depth)))
     return seconds

@@ -4,11 +4,11 @@ import pytest
 
 from dynamap_async import Priority
 from dynamap_async.executor.pacing.buckets import Bucket
-from dynamap_async.executor.pacing.estimates import Estimate, Kind
-from dynamap_async.executor.pacing.line import QUANTUM_SECONDS, Line, Ticket
+from dynamap_async.executor.pacing.estimates import Estimate, RequestKind
+from dynamap_async.executor.pacing.tickets import QUANTUM_SECONDS, Ticket, UnitQueue
 
 INTERACTIVE, BATCH, BACKGROUND = Priority
-ESTIMATE = Estimate(Kind("PutItem", "t", None, False, 0), 1.0, {})
+ESTIMATE = Estimate(RequestKind("PutItem", "t", None, False, 0), 1.0, {})
 
 
 def bucket(rate=100.0, *, kept_seconds=300.0, now=0.0):
@@ -17,13 +17,13 @@ def bucket(rate=100.0, *, kept_seconds=300.0, now=0.0):
     return made
 
 
-def ticket(*needs, priority=INTERACTIVE):
-    return Ticket(needs, priority, ESTIMATE)
+def ticket(*draws, priority=INTERACTIVE):
+    return Ticket(draws, priority, ESTIMATE)
 
 
 @pytest.fixture
 def line():
-    return Line()
+    return UnitQueue()
 
 
 def joined(line, *tickets):

@@ -373,6 +373,9 @@ def _fail(waiter: Waiter, error: Exception) -> None:
         waiter.future.set_exception(own_instance(error))
 
 
+FailedCall = tuple[Call, ServiceError | TransportError]
+"""A call, and what failed it."""
+
 Measure = Callable[[WireItem], int]
 """Returns the size of an item in bytes, as units count it."""
 

@@ -41,7 +41,7 @@ from dynamap_async.events import (
 )
 from dynamap_async.executor.accounts import Account, Counted, HalfUnits, Limits, TableOperation, current
 from dynamap_async.executor.admission import Admission
-from dynamap_async.executor.calls import Call, Measure, Settlement, Supposed, divide, json_size
+from dynamap_async.executor.calls import Call, FailedCall, Measure, Settlement, Supposed, divide, json_size
 from dynamap_async.executor.consumed import (
     METERED,
     Spending,
@@ -154,8 +154,6 @@ class Expectations:
 
 Payers = tuple[Account | None, ...]
 """Who waited for a request when it was sent, each waiter's account; None for one that is outside of any scope."""
-
-Failure = tuple[Call, ServiceError | TransportError]
 
 _NO_PARTS: Final[Mapping[str, Body]] = {}
 
@@ -588,9 +586,9 @@ class Ledger:
             error = future.exception()
             self.left(call, waiter_id, None if error is None else type(error))
 
-    def retried(self, failed: Iterable[Failure], delay_seconds: float) -> None:
+    def retried(self, failed: Iterable[FailedCall], delay_seconds: float) -> None:
         """Count requests that failed together and wait to be sent again."""
-        groups: defaultdict[TableOperation, list[Failure]] = defaultdict(list)
+        groups: defaultdict[TableOperation, list[FailedCall]] = defaultdict(list)
         for call, error in failed:
             groups[call.request.operation, call.request.table].append((call, error))
         for group in groups.values():

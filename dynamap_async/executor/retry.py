@@ -39,11 +39,9 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor.accounts import OUT_OF_REQUESTS
 from dynamap_async.executor.anyio_scopes import deadline_now
-from dynamap_async.executor.calls import Call, own_instance
+from dynamap_async.executor.calls import Call, FailedCall, own_instance
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
-
-Failure = tuple[Call, ServiceError | TransportError]
 
 TOO_LATE: Final = "not sent again: DynamoDB may have forgotten the client request token, and would then do it twice"
 """The note of an error after which nothing is sent again, for a token holds for ten minutes."""
@@ -61,7 +59,7 @@ class Retries:
         policy: RetryPolicy,
         *,
         jitter: Callable[[], float] = random.random,
-        retried: Callable[[Iterable[Failure], float], None] = lambda failed, delay_seconds: None,
+        retried: Callable[[Iterable[FailedCall], float], None] = lambda failed, delay_seconds: None,
         holds: Callable[[Request], bool] = lambda request: False,
         delivers: Callable[[Request, float], bool] = lambda request, seconds: False,
     ) -> None:
@@ -107,7 +105,7 @@ class Retries:
         most = self.policy.max_attempts
         return most == 1 or call.attempts - call.uncounted >= most
 
-    def take(self, failed: Iterable[Failure]) -> bool:
+    def take(self, failed: Iterable[FailedCall]) -> bool:
         """Take a retry from the budget, of which what only waits for units needs none; return whether there was one."""
         if all(_is_refusal(error) and (call.uncounted or self._holds(call.request)) for call, error in failed):
             return True

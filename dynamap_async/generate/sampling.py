@@ -113,7 +113,7 @@ async def take_sample(
         )
     async with session.scope("sample", priority=Priority.BACKGROUND):
         described = await _described(session, table)
-        pages = _Pages(session, table, described, sample, max_read_units)
+        pages = _SamplePages(session, table, described, sample, max_read_units)
         if described.item_count <= sample:  # also where nobody counted: a small table is read whole
             await pages.read_from_the_beginning()
         if not pages.complete:
@@ -136,7 +136,7 @@ async def _described(session: Session, table: str) -> TableDescription:
     return description_of(Request(operation="DescribeTable", table=table, body={}), answer, ttl)
 
 
-class _Pages:
+class _SamplePages:
     """The pages that are read, until there are enough items or enough units were spent."""
 
     def __init__(

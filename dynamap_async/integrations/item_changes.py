@@ -52,8 +52,7 @@ class ItemChange(Generic[M_co]):
             ItemKindError: the item is of no model that is known.
             OperationError: the stream holds no new images.
         """
-        found: M_co | None = self._image("new")
-        return found
+        return self._image("new")
 
     @cached_property
     def old(self) -> M_co | None:
@@ -64,19 +63,20 @@ class ItemChange(Generic[M_co]):
             ItemKindError: the item is of no model that is known.
             OperationError: the stream holds no old images.
         """
-        found: M_co | None = self._image("old")
-        return found
+        return self._image("old")
 
     @cached_property
     def key(self) -> dict[str, Any]:
         """The key of the item: stored attribute name -> Python value."""
         return {name: decode_any(value) for name, value in self.wire_record["dynamodb"]["Keys"].items()}
 
-    def _image(self, which: str) -> Any:
+    def _image(self, which: str) -> M_co | None:
+        """Return the item of one of the record's two images; errors are those of ``new`` and ``old``."""
         name, without, view = _IMAGES[which]
         record = self.wire_record["dynamodb"]
         if name in record:
-            return _decoded(record[name], self.models)
+            item: M_co = _decoded(record[name], self.models)
+            return item
         if self.event == without:
             return None
         raise OperationError(
@@ -85,14 +85,14 @@ class ItemChange(Generic[M_co]):
         )
 
 
-class _Failure(TypedDict):
+class _FailedRecord(TypedDict):
     itemIdentifier: str
 
 
 class BatchItemFailures(TypedDict):
     """What a function returns whose trigger has ``ReportBatchItemFailures``."""
 
-    batchItemFailures: list[_Failure]
+    batchItemFailures: list[_FailedRecord]
 
 
 def batch_item_failures(*changes: ItemChange[Model]) -> BatchItemFailures:

@@ -95,18 +95,18 @@ def stored_form(info: FieldInfo) -> StoredForm | None:
 
 if TYPE_CHECKING:
 
-    class _Read(Generic[T_co]):
+    class _Readable(Generic[T_co]):
         """The reading half of a marker, covariant: what class access and instance access give."""
 
         @overload
-        def __get__(self: _Read[HasPaths[P] | None], instance: None, owner: Any, /) -> P: ...
+        def __get__(self: _Readable[HasPaths[P] | None], instance: None, owner: Any, /) -> P: ...
         @overload
         def __get__(self, instance: None, owner: Any, /) -> Expr[T_co]: ...
         @overload
         def __get__(self, instance: BaseModel, owner: Any, /) -> T_co: ...
         def __get__(self, instance: Any, owner: Any, /) -> Any: ...
 
-    class Attr(_Read[T], Generic[T]):
+    class Attr(_Readable[T], Generic[T]):
         """A field with a typed expression. Class access gives ``Expr[T]``, instance access ``T``."""
 
         def __set__(self, instance: Any, value: T, /) -> None: ...

@@ -18,7 +18,7 @@ M_co = TypeVar("M_co", bound=Model, covariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
-class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
+class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
     """The read of one item."""
 
     __slots__ = ("_coalesce", "_consistent", "_definition", "_expiry", "_key", "_table", "_values")
@@ -112,7 +112,7 @@ class _Read(SingleRequest[R_co], Generic[M_co, R_co]):
 
 
 @final
-class Find(_Read[M_co, M_co | None], Generic[M_co]):
+class Find(_ItemRead[M_co, M_co | None], Generic[M_co]):
     """Read one item; the result is None where there is none.
 
     Cost: one GetItem; half a read unit per 4 KB of the item, a whole one with ``consistent_read``; the minimum for an
@@ -133,7 +133,7 @@ class Find(_Read[M_co, M_co | None], Generic[M_co]):
 
 
 @final
-class Get(_Read[M, M], Generic[M]):
+class Get(_ItemRead[M, M], Generic[M]):
     """Read one item that is known to exist.
 
     Cost: as ``Find``.

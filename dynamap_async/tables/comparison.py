@@ -39,7 +39,7 @@ _DIFFERING: Final[Mapping[StepKind, str]] = {
 }
 """What a step is about, as errors name it."""
 
-_Units = dict[str | None, Throughput]
+_ThroughputByIndex = dict[str | None, Throughput]
 """Index, or None for the table -> its provisioned throughput."""
 
 
@@ -191,7 +191,9 @@ def _blocked(difference: TableDifference) -> TableStep:
     return TableStep(kind="blocked", table=difference.table, index=difference.index, before=before, after=after)
 
 
-def _units(declared: TableSchema, there: TableSchema, found: TableDescription) -> tuple[_Units, _Units]:
+def _units(
+    declared: TableSchema, there: TableSchema, found: TableDescription
+) -> tuple[_ThroughputByIndex, _ThroughputByIndex]:
     """Return the throughput that models declare, and that which is there, of all that stays provisioned."""
     if found.billing == "on-demand":
         return {}, {}
@@ -209,7 +211,7 @@ def _billing(declared: TableSchema, there: TableSchema, found: TableDescription)
     own = declared.throughput
     if own is None or found.billing == "provisioned":
         return []
-    units: _Units = {None: own}
+    units: _ThroughputByIndex = {None: own}
     by_name = {index.name: index.throughput for index in declared.global_indexes}
     units |= {index.name: by_name.get(index.name) or own for index in there.global_indexes}
     request = _throughput_request(declared.name, units, mode="PROVISIONED")
@@ -227,7 +229,7 @@ def _billing(declared: TableSchema, there: TableSchema, found: TableDescription)
     ]
 
 
-def _raised(declared: TableSchema, wanted: _Units, now: _Units) -> list[TableStep]:
+def _raised(declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputByIndex) -> list[TableStep]:
     """Return the step that raises what is to be raised."""
     higher = {
         where: Throughput(read=max(units.read, now[where].read), write=max(units.write, now[where].write))
@@ -236,7 +238,7 @@ def _raised(declared: TableSchema, wanted: _Units, now: _Units) -> list[TableSte
     return _throughput_steps(declared.name, higher, now, hazard=None)
 
 
-def _lowered(declared: TableSchema, wanted: _Units, now: _Units) -> list[TableStep]:
+def _lowered(declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputByIndex) -> list[TableStep]:
     """Return the step that lowers what is to be lowered, once everything is raised."""
     lower = {
         where: units
@@ -247,7 +249,9 @@ def _lowered(declared: TableSchema, wanted: _Units, now: _Units) -> list[TableSt
     return _throughput_steps(declared.name, lower, now, hazard=message)
 
 
-def _throughput_steps(table: str, wanted: _Units, now: _Units, *, hazard: str | None) -> list[TableStep]:
+def _throughput_steps(
+    table: str, wanted: _ThroughputByIndex, now: _ThroughputByIndex, *, hazard: str | None
+) -> list[TableStep]:
     changed = {where: units for where, units in wanted.items() if units != now[where]}
     if not changed:
         return []
@@ -264,7 +268,7 @@ def _throughput_steps(table: str, wanted: _Units, now: _Units, *, hazard: str | 
     ]
 
 
-def _throughput_request(table: str, units: _Units, mode: str | None = None) -> Request:
+def _throughput_request(table: str, units: _ThroughputByIndex, mode: str | None = None) -> Request:
     body: dict[str, Any] = {"TableName": table}
     if mode is not None:
         body["BillingMode"] = mode

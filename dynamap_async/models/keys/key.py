@@ -142,7 +142,7 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
     return key
 
 
-Place = Callable[[Any], Hashable]
+HashableKey = Callable[[Any], Hashable]
 Identity = Callable[[str, Any], str]
 
 
@@ -171,7 +171,7 @@ class PlainKeys:
         self.fields: Final = tuple(field.name for field in fields)
         """The names of the key's fields."""
         self._as_given: Final = as_given
-        self.place: Final[Place] = _place(attributes)
+        self.hashable: Final[HashableKey] = _hashable(attributes)
         """Item or key in wire form -> what is equal for equal keys, and only for those. KeyError and others if it has
         no such key."""
         self.identity: Final[Identity] = _identity(attributes)
@@ -217,7 +217,7 @@ def _key_encoder(field: FieldPlan, number: int) -> Callable[[Any], AttributeValu
     return encode_and_check
 
 
-def _place(attributes: Sequence[KeyAttribute]) -> Place:
+def _hashable(attributes: Sequence[KeyAttribute]) -> HashableKey:
     names = [each.name for each in attributes]
     types = [each.type for each in attributes]
     if types == ["S"]:

@@ -240,7 +240,7 @@ def _filled(piece: Piece) -> Piece:
     return FreeText(piece.end, piece.lacks, filled=True) if isinstance(piece, FreeText) else piece
 
 
-_Place: TypeAlias = tuple[int, int, bool]
+_StatePair: TypeAlias = tuple[int, int, bool]
 """A state of each of two automata, and whether anything was read."""
 
 
@@ -250,7 +250,7 @@ def _common(one: Iterable[Piece], other: Iterable[Piece]) -> str | None:
     named = frozenset(chain.from_iterable(step.characters for step in steps))
     unnamed = next(each for each in chain("xyz", map(chr, count(ord("a")))) if each not in named)
     letters = sorted({*named, unnamed}, key=lambda each: (each != "x", each != "1", not each.isalnum(), each))
-    origins: dict[_Place, tuple[_Place, str] | None] = {(0, 0, False): None}
+    origins: dict[_StatePair, tuple[_StatePair, str] | None] = {(0, 0, False): None}
     waiting = deque(origins)
     while waiting:
         place = waiting.popleft()
@@ -270,7 +270,7 @@ def _common(one: Iterable[Piece], other: Iterable[Piece]) -> str | None:
     return None
 
 
-def _text_to(place: _Place, origins: Mapping[_Place, tuple[_Place, str] | None]) -> str:
+def _text_to(place: _StatePair, origins: Mapping[_StatePair, tuple[_StatePair, str] | None]) -> str:
     text = ""
     while (origin := origins[place]) is not None:
         place, letter = origin

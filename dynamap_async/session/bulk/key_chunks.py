@@ -110,7 +110,7 @@ class KeyChunk(BulkChunk):
             reads: how they are read.
             keys: they.
             first: the number of the first of them, among all of the call.
-            places: key, as ``PlainKeys.place`` has it -> its number.
+            places: key, as ``PlainKeys.hashable`` has it -> its number.
             asked_of: returns what is asked for with the key of a number, as a request of its own.
         """
         self._reads = reads
@@ -145,7 +145,7 @@ class KeyChunk(BulkChunk):
         try:
             responses: Any = answer.get("Responses") or {}
             items = responses.get(self._reads.table, ())
-            place, places = self._reads.keys.place, self._places
+            place, places = self._reads.keys.hashable, self._places
             numbers = [places[place(item)] for item in items]
         except UNREADABLE:
             return False
@@ -177,7 +177,7 @@ class KeyPart(ChunkPart):
         self.position: int = position
         self.subject: Any = subject
         self.key: WireKey = key
-        self.identity: Hashable = reads.keys.place(key)
+        self.identity: Hashable = reads.keys.hashable(key)
         self.json_bytes: int = 0
 
     def asked(self) -> ItemRequest[Any]:
@@ -244,7 +244,7 @@ class KeyBook:
         if key is None:
             return False
         try:
-            place = plain.place(key)
+            place = plain.hashable(key)
         except LookupError:
             return False
         number = self._places.setdefault(place, count := len(keys))

@@ -8,6 +8,7 @@ from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, va
 from dynamap_async.codec.converter import ALL_TAGS, DECODE_ERRORS, Converter, FieldEncoding, deepest
 from dynamap_async.codec.decoder_forms import Decode
 from dynamap_async.codec.deferred import Deferred
+from dynamap_async.codec.encode_errors import abbreviate, refusal
 from dynamap_async.codec.forms import (
     EPOCH_MILLISECONDS,
     EPOCH_SECONDS,
@@ -25,7 +26,6 @@ from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
 from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.codec.plain import decode_any, encode_any, order_key
-from dynamap_async.codec.refusals import abbreviate, refusal
 from dynamap_async.codec.scalars import (
     STORED_NUMBER,
     binary,

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from dynamap_async.codec.converter import ALL_TAGS, Converter, Usual
 from dynamap_async.codec.decoder_forms import Decode
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.scalars import STORED_TEXT
 from dynamap_async.wire import AttributeValue, Tag
 

@@ -7,8 +7,8 @@ from enum import Enum, Flag
 from typing import Any, cast
 
 from dynamap_async.codec.converter import Converter, Usual
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import encode_any
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.wire import AttributeValue, Tag
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from dynamap_async.codec.converter import DECODE_ERRORS, Converter
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import (
     from_epoch_milliseconds,
     from_epoch_seconds,
@@ -18,7 +19,6 @@ from dynamap_async.codec.instants import (
 )
 from dynamap_async.codec.numbers import number_text
 from dynamap_async.codec.plain import decode_any, encode_any
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.time_patterns import TimePattern
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ModelDefinitionError

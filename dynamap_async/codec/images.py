@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, cast
 
+from dynamap_async.codec.encode_errors import abbreviate
 from dynamap_async.codec.plain import binary_text
-from dynamap_async.codec.refusals import abbreviate
 from dynamap_async.errors import DecodeError
 from dynamap_async.wire import AttributeValue, WireItem
 

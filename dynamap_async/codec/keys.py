@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import instant_text, parse_instant
 from dynamap_async.codec.numbers import number_text
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.errors import DecodeError
 
 

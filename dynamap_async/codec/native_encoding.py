@@ -11,7 +11,7 @@ import orjson
 
 from dynamap_async.codec.converter import Converter, FieldEncoding, UsualKind
 from dynamap_async.codec.deferred import target_of
-from dynamap_async.codec.refusals import abbreviate
+from dynamap_async.codec.encode_errors import abbreviate
 from dynamap_async.codec.sizes import item_size, text_size
 from dynamap_async.errors import EncodeError
 from dynamap_async.limits import ATTRIBUTE_NAME_BYTES, ITEM_SIZE_BYTES, NESTING_LEVELS

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from dynamap_async.codec.converter import Converter, FieldEncoding, Usual, one_deeper
 from dynamap_async.codec.decoder_forms import Decode, Form, described
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.plain import decode_any, encode_any
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.codec.straight_decoding import StraightPages
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag

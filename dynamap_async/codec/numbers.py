@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from dynamap_async.codec.refusals import abbreviate, refusal
+from dynamap_async.codec.encode_errors import abbreviate, refusal
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.limits import NUMBER_DIGITS, NUMBER_MAX_EXPONENT, NUMBER_MIN_EXPONENT
 

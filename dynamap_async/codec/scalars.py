@@ -15,6 +15,7 @@ from uuid import UUID
 
 from dynamap_async.codec.converter import Converter, Usual
 from dynamap_async.codec.decoder_forms import FLOAT_TEXT, INTEGER_TEXT, Form, described
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import (
     duration_text,
     instant_text,
@@ -26,7 +27,6 @@ from dynamap_async.codec.instants import (
 )
 from dynamap_async.codec.numbers import USUAL_INTEGER, number_text
 from dynamap_async.codec.plain import binary_text, parse_binary
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue, Tag
 

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
+from dynamap_async.codec.encode_errors import abbreviate
 from dynamap_async.codec.numbers import number_text
-from dynamap_async.codec.refusals import abbreviate
 from dynamap_async.errors import EncodeError, ItemTooLargeError
 from dynamap_async.limits import (
     ATTRIBUTE_NAME_BYTES,

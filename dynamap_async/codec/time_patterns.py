@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, time, tzinfo
 from functools import cached_property
 from typing import Any, Final
 
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.instants import is_naive
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 from dynamap_async.codec.converter import CONTAINERS, DECODE_ERRORS, Converter, Usual, deepest
 from dynamap_async.codec.decoder_forms import Decode, Form, described
 from dynamap_async.codec.deferred import Deferred, target_of
+from dynamap_async.codec.encode_errors import refusal
 from dynamap_async.codec.nested import Nested
 from dynamap_async.codec.plain import decode_any
-from dynamap_async.codec.refusals import refusal
 from dynamap_async.errors import DecodeError, EncodeError, ExpressionError
 from dynamap_async.wire import AttributeValue, Tag
 

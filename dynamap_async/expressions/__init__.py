@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dynamap_async.expressions.changes import Change, DocumentTo, Exactly, FieldFirst, made_of
 from dynamap_async.expressions.conditions import (
     And,
     Between,
@@ -21,9 +20,14 @@ from dynamap_async.expressions.conditions import (
     paths_in,
 )
 from dynamap_async.expressions.expr import DocumentPath, Expr, HasPaths, Readable, Selectable, at, path, path_of
+from dynamap_async.expressions.expression_shapes import (
+    RenderedMembers,
+    Values,
+    shape_and_values,
+    update_shape_and_values,
+)
 from dynamap_async.expressions.paths import Path, undeclared
 from dynamap_async.expressions.render import Placeholders, render_condition, render_projection, shape_of
-from dynamap_async.expressions.shapes import RenderedMembers, Values, shape_and_values, update_shape_and_values
 from dynamap_async.expressions.sources import Arithmetic, Longer, Made, Start, amount, is_number, source_of
 from dynamap_async.expressions.updates import (
     Action,
@@ -40,6 +44,7 @@ from dynamap_async.expressions.updates import (
     paths_read,
     render_update,
 )
+from dynamap_async.expressions.value_changes import Change, DocumentTo, Exactly, FieldFirst, made_of
 
 __all__ = [
     "Action",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ov
 
 from dynamap_async.codec import Converter, encode_any, refusal
 from dynamap_async.errors import EncodeError, ExpressionError
-from dynamap_async.expressions.changes import Changeable
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
 from dynamap_async.expressions.conditions import Condition, Function, Or, Size, Value, path_in
 from dynamap_async.expressions.paths import Path, undeclared
+from dynamap_async.expressions.value_changes import Changeable
 from dynamap_async.wire import AttributeValue, Tag
 
 if TYPE_CHECKING:

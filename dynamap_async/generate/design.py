@@ -8,8 +8,8 @@ from typing import Final
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.generate.field_types import GuessedType, NestedClasses, guess_type
+from dynamap_async.generate.item_kinds import FoundKind, FoundKinds, find_kinds, text_of
 from dynamap_async.generate.key_patterns import FieldTexts, KeyPattern, KeyTexts, PatternPart, find_pattern, new_texts
-from dynamap_async.generate.kinds import FoundKind, FoundKinds, find_kinds, text_of
 from dynamap_async.generate.names import class_name, field_name, shape_of, words_of
 from dynamap_async.generate.sample import Sample
 from dynamap_async.generate.source import source_of

@@ -74,7 +74,7 @@ class NestedClasses:
     """Collects the classes of maps, so that equal ones are one class, and names are taken once."""
 
     def __init__(self, taken: Collection[str]) -> None:
-        """Begin without classes.
+        """Start without classes.
 
         Args:
             taken: the names of the other classes of the module.

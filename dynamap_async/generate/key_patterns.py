@@ -17,7 +17,7 @@ from dynamap_async.codec import instant_text
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError
 from dynamap_async.generate.field_types import TEXT_FORMS
-from dynamap_async.generate.kinds import SEPARATORS, STRONG
+from dynamap_async.generate.item_kinds import SEPARATORS, STRONG
 from dynamap_async.generate.names import field_name, words_of
 from dynamap_async.models.templates import DeclaredTemplate, PatternError, make_template
 

@@ -17,7 +17,7 @@ from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, DynamapError, ScopeTimeoutError
 from dynamap_async.integrations.disconnects import SAFE_METHODS, checked_methods
 from dynamap_async.integrations.failures import failure_of
-from dynamap_async.integrations.pages import CursorPage, link_header
+from dynamap_async.integrations.page_answers import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeEnded, checked_ended, server_timing
 from dynamap_async.integrations.sessions import checked_make, opened_session
 from dynamap_async.operations import Page

@@ -14,8 +14,8 @@ from dynamap_async.errors import ConfigurationError, DynamapError
 from dynamap_async.integrations.asgi import SCOPE, SESSION
 from dynamap_async.integrations.disconnects import SAFE_METHODS, CancelOnDisconnect
 from dynamap_async.integrations.failures import failure_of
-from dynamap_async.integrations.missing import missing_extra
-from dynamap_async.integrations.pages import CursorPage, link_header
+from dynamap_async.integrations.missing_packages import missing_extra
+from dynamap_async.integrations.page_answers import CursorPage, link_header
 from dynamap_async.integrations.scopes import ScopeRequests
 from dynamap_async.integrations.sessions import checked_make, opened_session
 from dynamap_async.operations import Page

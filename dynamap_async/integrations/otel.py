@@ -22,7 +22,7 @@ from dynamap_async.events import (
     RequestRetried,
     RequestSent,
 )
-from dynamap_async.integrations.missing import missing_extra
+from dynamap_async.integrations.missing_packages import missing_extra
 
 try:
     from opentelemetry.context import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dynamap_async.models.annotations import bare, name_of, without_none
 from dynamap_async.models.assigned import has_value
 from dynamap_async.models.callers import warn_caller
-from dynamap_async.models.changes import REMOVED, Changes, Known, Removed, changed, changes, difference, known
 from dynamap_async.models.compiler import RoundTripWarning
 from dynamap_async.models.conversions import decoder_for, fits
 from dynamap_async.models.definition import Definition, IndexMembers
@@ -34,6 +33,7 @@ from dynamap_async.models.sharing.key_shapes import AttributeShape
 from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
 from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
 from dynamap_async.models.state import forget, is_remembered, is_whole, remember
+from dynamap_async.models.stored_values import REMOVED, Changes, Known, Removed, changed, changes, difference, known
 from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [

@@ -53,11 +53,11 @@ from dynamap_async.models.annotations import (
     without_none,
 )
 from dynamap_async.models.callers import local_classes, warn_caller
-from dynamap_async.models.containers import container
+from dynamap_async.models.container_converters import container
 from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, then
 from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.markers import OURS, Role, StoredAs, other_forms, stored_name
-from dynamap_async.models.nested import nested
+from dynamap_async.models.nested_converters import nested
 from dynamap_async.models.pydantic_types import Adapter, expects_values, has_own_schema, needs_values, through
 from dynamap_async.models.settings import fault
 from dynamap_async.wire import AttributeValue, Tag

@@ -36,7 +36,7 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.constraints import fields_validator
 from dynamap_async.models.markers import stored_name
-from dynamap_async.models.nested import drops_empty_set, is_required_member
+from dynamap_async.models.nested_converters import drops_empty_set, is_required_member
 
 Validate: TypeAlias = Callable[[Any], Any]
 

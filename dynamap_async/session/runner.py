@@ -33,8 +33,8 @@ from dynamap_async.operations import (
 from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec, both_filters
 from dynamap_async.request import Position, Request
 from dynamap_async.session.bound_statement import BoundStatement
+from dynamap_async.session.counter_numbers import Numbers
 from dynamap_async.session.hooks import SessionHooks, run_on_each
-from dynamap_async.session.numbers import Numbers
 from dynamap_async.session.read_bounds import ReadBounds
 from dynamap_async.session.results import decoder, explain, readable, result_of
 from dynamap_async.session.stream import ItemStream, PageDecoding, page_pace

@@ -47,8 +47,8 @@ from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionSc
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundUpdate
 from dynamap_async.session.conflicts import Conflicts
+from dynamap_async.session.counter_numbers import Increment, Numbers
 from dynamap_async.session.hooks import SessionHooks
-from dynamap_async.session.numbers import Increment, Numbers
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance, Scope
 from dynamap_async.session.settings import check_settings, declared_limits, to_context, to_transport

@@ -23,8 +23,8 @@ from dynamap_async.operations import Check, Replace, TransactWrite, Write
 from dynamap_async.operations.unique_values import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
 from dynamap_async.planning import Context
+from dynamap_async.session.counter_numbers import Numbers, all_collided, collided, too_many
 from dynamap_async.session.hooks import SessionHooks, run_before_write
-from dynamap_async.session.numbers import Numbers, all_collided, collided, too_many
 from dynamap_async.session.results import explain, result_of, send
 from dynamap_async.transport import damage_of_values
 from dynamap_async.wire import WireItem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dynamap_async.tables.applying import StepProgress
 from dynamap_async.tables.periods import check_period, table_in
-from dynamap_async.tables.plan import Hazard, TablePlan, TableStep
 from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 from dynamap_async.tables.tables import Tables
 
 __all__ = [

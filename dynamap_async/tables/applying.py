@@ -22,11 +22,11 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor import Executor, together
 from dynamap_async.request import Request
-from dynamap_async.tables.asking import Asking
 from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_of, seen_of, ttl_attribute_of
 from dynamap_async.tables.descriptions import Descriptions
-from dynamap_async.tables.plan import TablePlan, TableStep
 from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.table_changes import ChangeRequests
+from dynamap_async.tables.table_plan import TablePlan, TableStep
 
 _TABLES_AT_A_TIME: Final = 10
 _LONGEST_POLL_SECONDS: Final = 20.0  # what is waited for here takes minutes to hours
@@ -142,7 +142,7 @@ class Applying:
                 self._tell(step, "done")
 
     async def _carry_out(self, step: TableStep, timeout_seconds: float) -> None:
-        asking, told = Asking(self._executor), False
+        requests, told = ChangeRequests(self._executor), False
         body: dict[str, Any] = dict(step.request)
         request = Request(operation=step.operation, body=body, table=step.table, writes=True, resendable=False)
 
@@ -158,7 +158,7 @@ class Applying:
             if step.request and (
                 found is None if step.kind == "create-table" else found is not None and found.is_active
             ):
-                await asking.ask(step.kind, request, passes)
+                await requests.send(step.kind, request, passes)
                 if not told:
                     told = True
                     self._tell(step, "sent")

@@ -13,8 +13,8 @@ from typing import Any, Final
 from dynamap_async.errors import TableDifference
 from dynamap_async.request import Request
 from dynamap_async.schema import IndexSchema, TableSchema, Throughput
-from dynamap_async.tables.plan import Hazard, HazardCode, StepKind, TableStep
 from dynamap_async.tables.requests import TableDescription, create_index_request, create_request, ttl_request
+from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TableStep
 
 TTL_ON: Final = ("ENABLED", "ENABLING")
 """The statuses of time to live that is on, or will be."""

@@ -21,12 +21,10 @@ from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.applying import Applying, Watch, check_plan
-from dynamap_async.tables.asking import Asking
 from dynamap_async.tables.comparison import difference_of, not_managed, seen_of, steps_of
 from dynamap_async.tables.descriptions import Descriptions
-from dynamap_async.tables.missing import MissingParts
+from dynamap_async.tables.missing_tables import MissingParts
 from dynamap_async.tables.periods import check_period, table_in
-from dynamap_async.tables.plan import HazardCode, TablePlan, TableStep
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
@@ -39,6 +37,8 @@ from dynamap_async.tables.requests import (
     table_request,
     throughput_request,
 )
+from dynamap_async.tables.table_changes import ChangeRequests
+from dynamap_async.tables.table_plan import HazardCode, TablePlan, TableStep
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
 
 
@@ -449,7 +449,7 @@ class Tables:
     async def _set_protection(self, name: str, timeout_seconds: float, *, protected: bool) -> None:
         if (await self._descriptions.get(name)).is_protected is protected:
             return
-        asking = Asking(self._executor)
+        requests = ChangeRequests(self._executor)
 
         async def passes(_: RequestRejectedError) -> bool:
             return False
@@ -458,7 +458,7 @@ class Tables:
             if found is None:
                 return False
             if found.is_protected is not protected:
-                await asking.ask("protection", protection_request(name, protected=protected), passes)
+                await requests.send("protection", protection_request(name, protected=protected), passes)
                 return False
             return found.status == "ACTIVE"
 

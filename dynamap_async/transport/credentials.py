@@ -28,7 +28,7 @@ class CredentialSource(Protocol):
         ...
 
     async def renew(self, rejected: Credentials) -> bool:
-        """Replace credentials that the service called expired; tell whether there are others now.
+        """Replace credentials that the service called expired; return whether there are others now.
 
         Raises:
             ConfigurationError: they could not be refreshed.

@@ -73,7 +73,7 @@ class ServerClock:
         return time.time() + self._offset_seconds
 
     def correct(self, date: str | None) -> bool:
-        """Follow an answer's ``Date`` header; tell whether it was more than a minute away."""
+        """Follow an answer's ``Date`` header; return whether it was more than a minute away."""
         from email.utils import parsedate_to_datetime  # loads a lot that is needed for a wrong clock only
 
         try:

@@ -30,7 +30,7 @@ class SessionCredentials:
         self.fixed: Credentials | None = None
         self._session = session
         self._otherwise = otherwise
-        self._asking: OneForAll[Credentials] = OneForAll()
+        self._lookup: OneForAll[Credentials] = OneForAll()
         self._renewing: OneForAll[bool] = OneForAll()
         self._frozen: Any = None
         self._source: Any = None
@@ -47,9 +47,9 @@ class SessionCredentials:
             ConfigurationError: there are none, nor any to use otherwise, they could not be refreshed, or cannot be
                 sent.
         """
-        if self._asking.under_way and not self._must_wait():
+        if self._lookup.under_way and not self._must_wait():
             return await self._asked()  # they are being refreshed ahead of time: those at hand are good until then
-        return await self._asking.run(self._asked)
+        return await self._lookup.run(self._asked)
 
     def _must_wait(self) -> bool:
         """Return whether no credentials are at hand that are good for some time."""

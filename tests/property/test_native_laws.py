@@ -18,8 +18,8 @@ from dynamap_async import GlobalIndex, Model, PartitionKey, Table
 from dynamap_async.codec import item_size
 from dynamap_async.errors import DynamapError, EncodeError
 from dynamap_async.models import definition_of
-from dynamap_async.models.changes import known
 from dynamap_async.models.state import state_of
+from dynamap_async.models.stored_values import known
 from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE
 
 pytestmark = pytest.mark.skipif(not ACTIVE, reason="the native codec was not built, or is turned off")

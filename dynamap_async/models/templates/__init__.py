@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
+from dynamap_async.models.templates.key_texts import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
 from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, names_in
-from dynamap_async.models.templates.shapes import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
 from dynamap_async.models.templates.template import KeyTemplate, TemplatePart, after_all, make_template
 
 __all__ = [

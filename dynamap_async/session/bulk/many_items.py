@@ -11,11 +11,11 @@ from dynamap_async.errors import OperationError
 from dynamap_async.models import Model
 from dynamap_async.operations import Delete, Find, Put, SingleRequest
 from dynamap_async.planning import checked_model
-from dynamap_async.session.bulk.answers import Answers
 from dynamap_async.session.bulk.batch import Batch, Progress
 from dynamap_async.session.bulk.item_chunks import PlainDeletes, PlainDeletesByKey, PlainPuts, PlainWriting
 from dynamap_async.session.bulk.key_chunks import keyed_reads
 from dynamap_async.session.bulk.many_reads import ManyReads
+from dynamap_async.session.bulk.result_stream import Answers
 from dynamap_async.session.runner import Runner
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from typing import Final
 import anyio
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.testing.faults.kinds import Damage
+from dynamap_async.testing.faults.fault_kinds import Damage
 from dynamap_async.transport.channel import Answer
 
 _DRIPS: Final = 10
@@ -33,7 +33,7 @@ class Received:
         """The API's own name of the operation, or nothing where the request names none."""
         return self.headers.get("x-amz-target", "").rpartition(".")[2]
 
-    def asking(self, operation: str) -> "Received":
+    def with_operation(self, operation: str) -> "Received":
         """Return the same request for another operation."""
         service = self.headers.get("x-amz-target", "DynamoDB_20120810.").rpartition(".")[0]
         return Received(self.path, {**self.headers, "x-amz-target": f"{service}.{operation}"}, self.body)

@@ -7,11 +7,11 @@ from typing import Any, Final, Self
 
 from dynamap_async.session import Session
 from dynamap_async.testing.engine import CREDENTIALS, REGION, Engine
-from dynamap_async.testing.faults.answers import THROTTLING_CODES, failed, throttled
-from dynamap_async.testing.faults.calls import READS, UNPROCESSED, WRITES, FaultyCall
-from dynamap_async.testing.faults.kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced, Slow
+from dynamap_async.testing.faults.fault_answers import THROTTLING_CODES, failed, throttled
+from dynamap_async.testing.faults.fault_kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced, Slow
 from dynamap_async.testing.faults.rule import Match, check_share
 from dynamap_async.testing.faults.script import Script
+from dynamap_async.testing.faults.scripted_calls import READS, UNPROCESSED, WRITES, FaultyCall
 from dynamap_async.testing.faults.transport import FaultyTransport
 from dynamap_async.transport import Connection, Transport, WireTransport
 

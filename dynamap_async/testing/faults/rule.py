@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.testing.faults.answers import (
+from dynamap_async.testing.faults.fault_answers import (
     THROTTLING_CODES,
     access_denied,
     error_answer,
@@ -15,8 +15,7 @@ from dynamap_async.testing.faults.answers import (
     json_answer,
     throttled,
 )
-from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, FaultyCall
-from dynamap_async.testing.faults.kinds import (
+from dynamap_async.testing.faults.fault_kinds import (
     Break,
     Broken,
     Damage,
@@ -27,6 +26,7 @@ from dynamap_async.testing.faults.kinds import (
     Replaced,
     Slow,
 )
+from dynamap_async.testing.faults.scripted_calls import OPERATIONS, UNPROCESSED, FaultyCall
 from dynamap_async.wire import Body
 
 

@@ -7,9 +7,9 @@ from random import Random
 from typing import Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.testing.faults.calls import OPERATIONS, UNPROCESSED, FaultyCall
-from dynamap_async.testing.faults.kinds import Fault, LeftOver, Slow
+from dynamap_async.testing.faults.fault_kinds import Fault, LeftOver, Slow
 from dynamap_async.testing.faults.rule import Match, Rule
+from dynamap_async.testing.faults.scripted_calls import OPERATIONS, UNPROCESSED, FaultyCall
 
 _SLOWING: Final = frozenset({"delay", "drip_body"})
 
@@ -78,7 +78,7 @@ class PlayedRule:
         return self._applied == 0 if self._left is None else self._left > 0
 
     def counts(self, call: FaultyCall) -> bool:
-        """Count a request if it is one of those meant; tell whether the fault is due."""
+        """Count a request if it is one of those meant; return whether the fault is due."""
         if call.operation not in self._operations or not self._match.fits(call):
             return False
         self._seen += 1

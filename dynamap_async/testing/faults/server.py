@@ -17,11 +17,18 @@ import orjson
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.session import Session
 from dynamap_async.testing.engine import CREDENTIALS, REGION
-from dynamap_async.testing.faults.answers import damaged_answer, error_answer, failed, json_answer, object_of, throttled
-from dynamap_async.testing.faults.calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.testing.faults.exchange import Received, read_request, reset, write_answer
-from dynamap_async.testing.faults.kinds import Break, Broken, Damaged, Fault, IdleClose, LeftOver, Replaced
+from dynamap_async.testing.faults.fault_answers import (
+    damaged_answer,
+    error_answer,
+    failed,
+    json_answer,
+    object_of,
+    throttled,
+)
+from dynamap_async.testing.faults.fault_kinds import Break, Broken, Damaged, Fault, IdleClose, LeftOver, Replaced
 from dynamap_async.testing.faults.script import FaultDecision, Script
+from dynamap_async.testing.faults.scripted_calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.testing.probe import HOST
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
@@ -180,7 +187,7 @@ class FaultyServer:
                 await writer.wait_closed()
 
     async def _answer(self, received: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; tell whether the connection stays open."""
+        """Answer one request; return whether the connection stays open."""
         call = call_of(received.operation, object_of(received.body))
         verdict = self._script.decide(call)
         await anyio.sleep(verdict.before_seconds)
@@ -220,7 +227,7 @@ class FaultyServer:
             return await self._pass(received, body)
 
         async def ask(operation: str, wanted: Body) -> Body:
-            answer = await self._pass(received.asking(operation), orjson.dumps(wanted))
+            answer = await self._pass(received.with_operation(operation), orjson.dumps(wanted))
             if answer.status != 200:
                 raise _EngineRefusal(answer)
             return object_of(answer.body)

@@ -7,10 +7,10 @@ import anyio
 
 from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome, ServiceError
 from dynamap_async.request import Request
-from dynamap_async.testing.faults.answers import damaged_answer, json_answer, throttled
-from dynamap_async.testing.faults.calls import FaultyCall, call_of, divided, with_left_over
-from dynamap_async.testing.faults.kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced
+from dynamap_async.testing.faults.fault_answers import damaged_answer, json_answer, throttled
+from dynamap_async.testing.faults.fault_kinds import Break, Broken, Damage, Damaged, Fault, LeftOver, Replaced
 from dynamap_async.testing.faults.script import Script
+from dynamap_async.testing.faults.scripted_calls import FaultyCall, call_of, divided, with_left_over
 from dynamap_async.transport import Transport
 from dynamap_async.transport.answers import read_answer
 from dynamap_async.transport.failures import damaged, place_of, transport_error

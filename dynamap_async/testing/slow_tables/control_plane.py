@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import GLOBAL_INDEXES, TAGS_PER_TABLE
-from dynamap_async.testing.faults.answers import throttled
-from dynamap_async.testing.faults.calls import READS, WRITES, FaultyCall
+from dynamap_async.testing.faults.fault_answers import throttled
+from dynamap_async.testing.faults.scripted_calls import READS, WRITES, FaultyCall
 from dynamap_async.testing.slow_tables import refusals
 from dynamap_async.testing.slow_tables.durations import Durations
 from dynamap_async.testing.slow_tables.states import SlowCapacity, SlowIndex, SlowTable
@@ -69,7 +69,7 @@ class ControlPlane:
     """The tables of one engine, and what becomes of them."""
 
     def __init__(self, durations: Durations, seed: int, now: float) -> None:
-        """Begin without tables; those of the engine are found when they are named.
+        """Start without tables; those of the engine are found when they are named.
 
         Args:
             durations: how long changes take.
@@ -149,7 +149,7 @@ class ControlPlane:
         return None if found is None or own is None or own.backfilling is None else (found, own)
 
     def _is_short(self, table: SlowTable, index: SlowIndex, call: FaultyCall) -> bool:
-        """Take units of an index that is filled; tell whether it has too few, since its backfill takes half of them."""
+        """Take units of an index that is filled; return whether it has too few, since its backfill takes half of them."""
         if index.state != "BACKFILLING" or index.capacity.units is None:
             return False
         rate = index.capacity.units["WriteCapacityUnits"] / 2
@@ -408,7 +408,7 @@ class ControlPlane:
         return switches
 
     def _is_alike(self, capacity: SlowCapacity, entry: Body, where: str) -> bool:
-        """Raise if a throughput may not become that; tell whether it is that already."""
+        """Raise if a throughput may not become that; return whether it is that already."""
         warm: Mapping[str, int] = entry.get("WarmThroughput") or {}
         for name in sorted(_WARM & warm.keys()):
             if warm[name] < capacity.warm[name]:

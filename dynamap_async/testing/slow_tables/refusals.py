@@ -5,7 +5,7 @@ Where a page is vague, the harsher reading stands. Read in November 2026.
 
 from typing import Final
 
-from dynamap_async.testing.faults.answers import error_answer
+from dynamap_async.testing.faults.fault_answers import error_answer
 from dynamap_async.transport.channel import Answer
 
 _INVALID: Final = "One or more parameter values were invalid: "

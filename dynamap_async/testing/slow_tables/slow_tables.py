@@ -14,9 +14,9 @@ from dynamap_async.request import Request
 from dynamap_async.session import Session
 from dynamap_async.testing.clock import FrozenClock
 from dynamap_async.testing.engine import Engine, local_settings
-from dynamap_async.testing.faults.answers import json_answer
-from dynamap_async.testing.faults.calls import FaultyCall, call_of
+from dynamap_async.testing.faults.fault_answers import json_answer
 from dynamap_async.testing.faults.script import Script
+from dynamap_async.testing.faults.scripted_calls import FaultyCall, call_of
 from dynamap_async.testing.faults.server import FaultyServer
 from dynamap_async.testing.probe import HEADERS
 from dynamap_async.testing.slow_tables.control_plane import Ask, ControlPlane, Transition

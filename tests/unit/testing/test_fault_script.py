@@ -8,7 +8,7 @@ import pytest
 
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing.faults import Faults, LogEntry
-from dynamap_async.testing.faults.calls import OPERATIONS, call_of
+from dynamap_async.testing.faults.scripted_calls import OPERATIONS, call_of
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.testing.faults.calls import FaultyCall
+from dynamap_async.testing.faults.scripted_calls import FaultyCall
 from dynamap_async.transport.channel import Answer
 
 

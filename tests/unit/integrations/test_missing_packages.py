@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dynamap_async.integrations.missing import missing_extra
+from dynamap_async.integrations.missing_packages import missing_extra
 
 # module -> the package that is not there, the extra that brings it
 INTEGRATIONS = {"fastapi": ("fastapi", "fastapi"), "otel": ("opentelemetry.context", "otel")}

@@ -10,10 +10,10 @@ from dynamap_async.errors import RequestRejectedError, TableMismatchError
 from dynamap_async.executor import Executor
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
-from dynamap_async.tables.asking import Asking
 from dynamap_async.tables.comparison import NEVER_CHANGES, missing_indexes, unchangeable_differences
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, create_index_request
+from dynamap_async.tables.table_changes import ChangeRequests
 from dynamap_async.tables.time_to_live import ensure_time_to_live
 
 
@@ -34,7 +34,7 @@ class MissingParts:
         self._schema = schema
         self._create = create
         self._with_indexes = with_indexes
-        self._asking = Asking(executor)
+        self._requests = ChangeRequests(executor)
 
     async def make(self, timeout_seconds: float) -> None:
         """Make what is missing, and wait until all of it can be used.
@@ -51,12 +51,12 @@ class MissingParts:
         await ensure_time_to_live(self._executor, self._schema)
 
     async def _step(self, found: TableDescription | None) -> bool:
-        """Ask for the next thing that is missing, unless it was asked for; tell whether all is there."""
+        """Ask for the next thing that is missing, unless it was asked for; return whether all is there."""
         if found is None:
             await self._ask(self._schema.name, self._create)
             return False
         if found.status == "DELETING":
-            self._asking.forget()
+            self._requests.forget()
             return False
         if not self._with_indexes:
             return found.is_active
@@ -74,4 +74,4 @@ class MissingParts:
             found = await self._descriptions.find(self._schema.name)
             return found is not None and what in found.index_statuses
 
-        await self._asking.ask(what, request, passes)
+        await self._requests.send(what, request, passes)

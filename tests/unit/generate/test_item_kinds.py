@@ -3,7 +3,7 @@
 import pytest
 
 from dynamap_async.generate import Sample, design_of
-from dynamap_async.generate.kinds import find_kinds
+from dynamap_async.generate.item_kinds import find_kinds
 from dynamap_async.schema import KeyAttribute, KeySchema, TableSchema
 
 SCHEMA = TableSchema(name="things", keys=KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),)))

@@ -1,4 +1,4 @@
-"""Asks for changes of one table, each of them once, although answers get lost and descriptions are late."""
+"""Requests of changes of one table, each sent once, although answers get lost and descriptions are late."""
 
 from __future__ import annotations
 
@@ -22,11 +22,15 @@ LOST_SECONDS: Final = 60.0
 """After an answer that was lost, or refused because something else is going on, it is asked for again after this."""
 
 
-class Asking:
+class ChangeRequests:
     """What was asked for of a table, and until when a description may not show it yet."""
 
     def __init__(self, executor: Executor) -> None:
-        """Begin with nothing asked for."""
+        """Remember no request.
+
+        Args:
+            executor: sends the requests.
+        """
         self._executor = executor
         self._until: dict[str, float] = {}
 
@@ -34,7 +38,9 @@ class Asking:
         """Forget what was asked for: the table is another."""
         self._until.clear()
 
-    async def ask(self, what: str, request: Request, passes: Callable[[RequestRejectedError], Awaitable[bool]]) -> None:
+    async def send(
+        self, what: str, request: Request, passes: Callable[[RequestRejectedError], Awaitable[bool]]
+    ) -> None:
         """Send a request, unless it was sent a short time ago; whether it is done, a later description tells.
 
         Args:

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 
 import orjson
 
-from dynamap_async.testing.faults.calls import WRITES, FaultyCall
-from dynamap_async.testing.faults.kinds import Damage
+from dynamap_async.testing.faults.fault_kinds import Damage
+from dynamap_async.testing.faults.scripted_calls import WRITES, FaultyCall
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
 

@@ -25,7 +25,7 @@ from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
 from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
 from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
 from dynamap_async.codec.numbers import number_text, parse_number
-from dynamap_async.codec.plain import decode_any, encode_any, order_key
+from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
 from dynamap_async.codec.scalars import (
     STORED_NUMBER,
     binary,
@@ -119,6 +119,8 @@ __all__ = [
     "number_text",
     "optional",
     "order_key",
+    "readable",
+    "readable_key",
     "parse_instant",
     "parse_number",
     "refusal",

@@ -7,7 +7,7 @@ bytes, sets, lists and dicts only.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -61,6 +61,24 @@ def decode_any(value: AttributeValue) -> Any:
         raise
     except (ValueError, TypeError, AttributeError) as error:
         raise DecodeError(f"stored {tag} value {abbreviate(content)} is malformed: {error}") from error
+
+
+def readable(value: AttributeValue) -> Any:
+    """Return an attribute value as errors show it: as a plain Python value, or as it is stored if it is malformed."""
+    try:
+        return decode_any(value)
+    except DecodeError:
+        return value
+
+
+def readable_key(item: Mapping[str, AttributeValue], names: Iterable[str]) -> dict[str, Any]:
+    """Return the key of an item as errors show it: stored name -> readable value.
+
+    Args:
+        item: the item, which may lack attributes of the key.
+        names: the stored names of the key's attributes.
+    """
+    return {name: readable(item[name]) for name in names if name in item}
 
 
 def binary_text(value: bytes | bytearray | memoryview) -> str:

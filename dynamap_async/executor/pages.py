@@ -224,11 +224,9 @@ class PagedRead(Protocol):
 
     def request(self, start: WireKey | None, remaining: int | None) -> Request:
         """Return the request of the page after a position."""
-        raise NotImplementedError
 
     def position(self, item: WireItem) -> WireKey:
         """Return the position of an item."""
-        raise NotImplementedError
 
 
 class SeparateReads(Protocol):
@@ -237,11 +235,9 @@ class SeparateReads(Protocol):
     @property
     def total(self) -> int:
         """How many there are."""
-        raise NotImplementedError
 
     def part(self, number: int) -> PagedRead:
         """Return one of them."""
-        raise NotImplementedError
 
 
 class SegmentPages:
@@ -409,11 +405,9 @@ class SortedReads(SeparateReads, Protocol):
     @property
     def descending(self) -> bool:
         """Whether the greatest come first."""
-        raise NotImplementedError
 
     def rank(self, item: WireItem) -> Any:
         """Return what the items are sorted by."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from dynamap_async.codec import (
     KeyRole,
     NativeEncode,
     check_key_value,
-    decode_any,
     deepest,
     encode_any,
     fits_keys,
     item_json,
+    readable_key,
 )
 from dynamap_async.errors import (
     DecodeError,
@@ -39,7 +39,7 @@ from dynamap_async.models.own_init import for_own_init
 from dynamap_async.models.state import Snapshots, remember
 from dynamap_async.native import json_of, plain
 from dynamap_async.schema import TableSchema
-from dynamap_async.wire import AttributeValue, WireItem
+from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
     from dynamap_async.models.upgrades import Upgrades
@@ -322,7 +322,7 @@ class ItemCodec(Generic[M]):
 
     def shown_key(self, item: WireItem) -> dict[str, Any]:
         """Return the key of a stored item as stored name -> Python value."""
-        return {name: _shown(item[name]) for name in self._key_names if name in item}
+        return readable_key(item, self._key_names)
 
     def failure(self, item: WireItem, error: ValueError) -> ItemValidationError:
         """Return the error of a stored item, or of a part of one, that does not fit the model."""
@@ -341,13 +341,6 @@ class ItemCodec(Generic[M]):
 def _list_of(model: type[Any]) -> Any:
     # Spelled out, because checkers take list[...] for an annotation, where a variable is no type.
     return GenericAlias(list, (model,))
-
-
-def _shown(stored: AttributeValue) -> Any:
-    try:
-        return decode_any(stored)
-    except DecodeError:
-        return stored
 
 
 def faults_of(error: ValidationError) -> str:

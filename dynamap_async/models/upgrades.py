@@ -8,7 +8,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, Final, TypeAlias, cast
 
-from dynamap_async.codec import anything, decode_any, encode_any
+from dynamap_async.codec import anything, decode_any, encode_any, readable_key
 from dynamap_async.errors import DecodeError, EncodeError, ItemUpgradeError, ItemVersionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.decoders import VERSION
@@ -365,7 +365,7 @@ class Upgrades:
     def _error(
         self, kind: type[ItemVersionError | ItemUpgradeError], message: str, item: WireItem, cause: ValueError
     ) -> ItemVersionError | ItemUpgradeError:
-        key = {name: decode_any(item[name]) for name in self._keys if name in item}
+        key = readable_key(item, self._keys)
         return kind(
             f"the stored item {key} does not fit {self._model}: {message}",
             model=self._model,

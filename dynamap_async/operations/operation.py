@@ -60,7 +60,6 @@ class SingleRequest(Operation[R_co]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        raise NotImplementedError
 
     @abstractmethod
     def result(self, response: Body, context: Context) -> R_co:
@@ -70,7 +69,6 @@ class SingleRequest(Operation[R_co]):
             response: it.
             context: what the session adds, the same as for ``request``.
         """
-        raise NotImplementedError
 
     def failed(self, error: ServiceError) -> Exception:
         """Return what a refusal means to the caller: the error itself, or a more telling one.

@@ -99,7 +99,6 @@ class PagedOperation(Paged[R_co]):
             position: where the read ended; None at the end of the data.
             reading: the planned requests, which make cursors.
         """
-        raise NotImplementedError
 
 
 @final

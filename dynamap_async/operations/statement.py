@@ -287,7 +287,6 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        raise NotImplementedError
 
 
 @final

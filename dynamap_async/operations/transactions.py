@@ -28,7 +28,7 @@ from dynamap_async.limits import (
 from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
-from dynamap_async.operations.write import Write, write_request
+from dynamap_async.operations.write import Stored, Write, write_request
 from dynamap_async.planning import Context, checked_model, stored_conditions
 from dynamap_async.request import Request, Target, about_tables, identity_of
 from dynamap_async.wire import Body
@@ -88,12 +88,10 @@ class Transact(SingleRequest[R_co]):
     @abstractmethod
     def parts(self) -> Sequence[SingleRequest[Any]]:
         """What is done, item by item."""
-        raise NotImplementedError
 
     @abstractmethod
     def nothing(self) -> R_co:
         """Return the result of a transaction without parts."""
-        raise NotImplementedError
 
     @abstractmethod
     def explained(self, reason: CancellationReason, part: SingleRequest[Any]) -> CancellationReason:
@@ -103,7 +101,6 @@ class Transact(SingleRequest[R_co]):
             reason: why DynamoDB refused the part.
             part: the part that it is about.
         """
-        raise NotImplementedError
 
     def failed(self, error: ServiceError) -> Exception:
         """Return the error of a cancelled transaction with the model, key, and stored item of each part.
@@ -437,6 +434,22 @@ class Check(Write[None]):
     def definition(self) -> Definition[Any]:
         """The model of the item."""
         return self._definition
+
+    def after(self, before: Stored) -> Stored:
+        """Return the item as it is: a check changes nothing.
+
+        Args:
+            before: what is stored until then, at least its unique attributes; None where there is no item.
+        """
+        return before
+
+    def on_condition(self, *conditions: Condition) -> Self:
+        """Return the same check with more conditions.
+
+        Args:
+            conditions: what must hold of the stored item, beside the conditions that there are.
+        """
+        return self._with_members(_conditions=(*self._conditions, *conditions))
 
     def request(self, context: Context) -> Request:
         """Return the ConditionCheck, which is no request of its own.

@@ -65,7 +65,6 @@ class Write(SingleRequest[R_co]):
     @abstractmethod
     def definition(self) -> Definition[Any]:
         """The model of the item."""
-        raise NotImplementedError
 
     @property
     def item(self) -> Model | None:
@@ -102,14 +101,14 @@ class Write(SingleRequest[R_co]):
         return False
 
     def numbered(self, number: int) -> Self:
-        """Return the same write, encoded, of the instance with a number from its counter.
+        """Return the same write, encoded, of the instance with a number from its counter, if it needs one.
 
         No item may have the number; the instance gets it when the write is acknowledged.
 
         Args:
             number: what the counter gave.
         """
-        raise NotImplementedError
+        return self.encoded()
 
     @property
     def guarded(self) -> bool:
@@ -130,21 +129,21 @@ class Write(SingleRequest[R_co]):
         """Return what the write knows of the item that is stored until then; asked of guarded writes."""
         return UNKNOWN
 
+    @abstractmethod
     def after(self, before: Stored) -> Stored:
-        """Return the item as it is stored after the write, at least its unique attributes; asked of guarded writes.
+        """Return the item as it is stored after the write, at least its unique attributes.
 
         Args:
             before: what is stored until then, at least its unique attributes; None where there is no item.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def on_condition(self, *conditions: Condition) -> Self:
-        """Return the same write with more conditions; asked of guarded writes.
+        """Return the same write with more conditions.
 
         Args:
             conditions: what must hold of the stored item, beside the conditions that there are.
         """
-        raise NotImplementedError
 
     def acknowledged(self) -> None:
         """Record that the write was carried out: the instance gets what was stored beyond its own values."""

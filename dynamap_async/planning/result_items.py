@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from dynamap_async.codec import DECODE_ERRORS, EMPTY_SET, decode_any
+from dynamap_async.codec import DECODE_ERRORS, EMPTY_SET
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, ItemDecodeError, ItemValidationError, OperationError
 from dynamap_async.expressions import Path
@@ -169,8 +169,7 @@ class SelectionDecoder:
         return path.converter.decode_final(_NULL)
 
     def _failure(self, item: WireItem, path: Path, fault: ValueError) -> ItemValidationError:
-        names = definition_of(self._model).require_table("read").keys.names
-        key = {name: decode_any(item[name]) for name in names if name in item}
+        key = definition_of(self._model).items.shown_key(item)
         kind, text = ItemValidationError, f"{path}: {fault}"
         if isinstance(fault, DecodeError):
             kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
@@ -325,8 +324,7 @@ class TargetDecoder:
                 by_alias=False,
             )
         except ValidationError as error:
-            names = definition_of(self._model).require_table("read").keys.names
-            key = {name: decode_any(item[name]) for name in names if name in item}
+            key = definition_of(self._model).items.shown_key(item)
             raise ItemValidationError(
                 f"the stored item {key} does not fit {self._target.__name__}: {faults_of(error)}",
                 model=self._target.__name__,

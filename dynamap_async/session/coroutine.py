@@ -22,7 +22,6 @@ class BoundCoroutine(Coroutine[Any, Any, R_co]):
     @abstractmethod
     def _run(self) -> Coroutine[Any, Any, R_co]:
         """Begin to carry it out."""
-        raise NotImplementedError
 
     def __await__(self) -> Generator[Any, Any, R_co]:
         return self._run().__await__()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar
 
 from pydantic import BaseModel
 
-from dynamap_async.codec import decode_any
+from dynamap_async.codec import readable
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
@@ -70,7 +70,7 @@ class Kinds:
             return
         kinds = (self.kind,) if own else tuple(self.family)
         if isinstance(self.table.discriminator, str) and any(isinstance(kind, str) for kind in kinds):
-            return  # a marker goes before the key, which does not tell whether the item has one
+            return  # an item with a marker is of the marker's kind, and a key alone does not show whether there is one
         found = self.table.kinds_of({name: stored[name] for name in self.table.schema.keys.names if name in stored})
         if len(found) != 1 or found[0] not in kinds:
             raise EncodeError(self._other_key(stored, found)).at(model=self.model.__name__)
@@ -149,11 +149,11 @@ def _told(table: Table, item: WireItem) -> str:
     if table.attribute is None or (table.tells_by_keys and table.attribute not in item):
         return f"has the key {_shown_key(table, item)}"
     stored = item.get(table.attribute)
-    return f"has no {table.attribute!r}" if stored is None else f"has {table.attribute!r} {_shown(stored)}"
+    return f"has no {table.attribute!r}" if stored is None else f"has {table.attribute!r} {readable(stored)!r}"
 
 
 def _shown_key(table: Table, item: Mapping[str, AttributeValue]) -> str:
-    return " and ".join(f"{name} {_shown(item[name])}" for name in table.schema.keys.names if name in item)
+    return " and ".join(f"{name} {readable(item[name])!r}" for name in table.schema.keys.names if name in item)
 
 
 def _spelled(kind: Kind) -> str:
@@ -162,11 +162,6 @@ def _spelled(kind: Kind) -> str:
     return "UNMARKED" if isinstance(kind, Unmarked) else repr(kind)
 
 
-def _shown(stored: AttributeValue) -> str:
-    try:
-        return repr(decode_any(stored))
-    except DecodeError:
-        return repr(stored)
 
 
 class FamilyCodec(ItemCodec[M], Generic[M]):

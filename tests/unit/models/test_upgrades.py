@@ -157,6 +157,13 @@ def test_an_item_of_a_later_version_is_refused_by_name_and_the_others_are_kept()
     assert [customer.name for customer in raised.value.items] == ["Ada Lovelace"]
 
 
+def test_an_item_of_a_later_version_with_a_malformed_key_is_refused_by_its_version() -> None:
+    later = {**PRESENT, "customer_id": {"N": "x"}, "schema_version": {"N": "4"}}
+    with pytest.raises(ItemVersionError, match="version is 4") as raised:
+        read(Customer, later)
+    assert raised.value.key == {"customer_id": {"N": "x"}}
+
+
 def test_an_item_of_a_version_that_is_accepted_is_read_as_it_is_and_keeps_it() -> None:
     class Lenient(Model, table="customers", schema_version=1, accepts=2):
         customer_id: PartitionKey[str]

@@ -69,7 +69,7 @@ Reader: TypeAlias = Callable[[Sequence[WireItem]], Sequence[Any]]
 """Makes instances of items, in order; raises if there is one of which it cannot."""
 
 
-class Together:
+class SharedDecoding:
     """Items of one answer, for callers who asked for one each and read them alike.
 
     Whoever looks first reads all of them, at two thirds of what it costs one by one (benchmarks: concurrent_gets_400).
@@ -84,10 +84,10 @@ class Together:
         self._items: list[WireItem] = []
         self._instances: list[Any] | None = None
 
-    def add(self, part: PartOfAnswer, item: WireItem) -> None:
-        """Take one more item, which is the one of a part of the answer."""
-        part.together, part.number = self, len(self._items)
+    def add(self, item: WireItem) -> int:
+        """Take one more item, and return its number."""
         self._items.append(item)
+        return len(self._items) - 1
 
     def take(self, number: int, reader: Reader) -> Any:
         """Return the instance of an item; None if the reader is another one, or it was taken, or cannot be made."""
@@ -107,20 +107,23 @@ class Together:
 class PartOfAnswer(dict[str, Any]):
     """What an answer says of one of the requests that shared it, as if that one had travelled alone."""
 
-    __slots__ = ("number", "together")
+    __slots__ = ("_number", "_shared")
 
-    number: int
-    """The place of its item among those that are read together. Set by ``Together``, with ``together``."""
+    _number: int
+    """The place of its item among those that are read at once."""
+    _shared: SharedDecoding
 
-    together: Together
+    def read_with(self, shared: SharedDecoding) -> None:
+        """Let its item be read with those of others."""
+        self._shared, self._number = shared, shared.add(self["Item"])
 
     def instance(self, reader: Reader) -> Any:
         """Return an instance of its item that nobody else has; None where the caller has to read the item."""
         try:
-            together = self.together
+            shared = self._shared
         except AttributeError:
             return None
-        return together.take(self.number, reader)
+        return shared.take(self._number, reader)
 
 
 @dataclass(frozen=True, slots=True)

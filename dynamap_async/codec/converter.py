@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from dynamap_async.codec.decoder_forms import Decode
 from dynamap_async.codec.plain import decode_any
@@ -112,6 +112,12 @@ class Converter:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label}>"
+
+    def then(self, load: Callable[[Any], Any]) -> Self:
+        """Apply ``load`` to what this converter decodes, and return it; for one that was just made."""
+        decode = self.decode
+        self.decode = lambda value: load(decode(value))
+        return self
 
     def encode_compared(self, value: Any) -> AttributeValue:
         """Return a value that stored ones are compared with; raises EncodeError also where none of them is like it."""

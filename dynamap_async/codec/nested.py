@@ -30,7 +30,7 @@ class UnknownMembers:
         self.count: int = 0
 
     def add(self, number: int) -> None:
-        """Count members that others left out."""
+        """Count members that were left out."""
         self.count += number
 
 
@@ -285,7 +285,7 @@ def _decode_each(
             if keep:
                 members[name] = decode_any(member)
             else:
-                UNKNOWN_MEMBERS.count += 1
+                UNKNOWN_MEMBERS.add(1)
             continue
         members[found[0]] = found[1](member)
     return members

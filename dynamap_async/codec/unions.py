@@ -47,6 +47,23 @@ class Union(Converter):
         only = next(iter(self.members)) if len(self.members) == 1 else None
         return super().decode_or_plain(value) if only is None else only.decode_or_plain(value)
 
+    def decode_texts_exactly(self) -> None:
+        """Decode text by the first member that would have stored it so: strict models take no text for its value."""
+        sharing = [member for member in self.members if "S" in member.tags]
+        otherwise = self.decode
+
+        def decode(value: Any) -> Any:
+            for member in sharing if "S" in value else ():
+                try:
+                    found = member.decode(value)
+                    if member.encode(found) == value:
+                        return found
+                except DECODE_ERRORS:
+                    continue
+            return otherwise(value)
+
+        self.decode = decode
+
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the part of the members that have it.
 

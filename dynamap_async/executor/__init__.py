@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamap_async.executor.accounts import Account, Limits, enter, innermost, leave, paying
+from dynamap_async.executor.accounts import Account, Limits, innermost, paying
 from dynamap_async.executor.anyio_scopes import deadline_now, shielded
 from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages
@@ -22,10 +22,8 @@ __all__ = [
     "RawPage",
     "SegmentPages",
     "deadline_now",
-    "enter",
     "innermost",
     "is_async",
-    "leave",
     "name_of",
     "own_instance",
     "paying",

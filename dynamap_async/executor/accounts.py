@@ -472,6 +472,16 @@ class Account:
         """Requests that wait for those under way to end, in their order."""
         self._waking: asyncio.Handle | None = None
 
+    def enter(self) -> None:
+        """Pay for what is asked for from here on."""
+        _CURRENT.set(self)
+
+    def leave(self) -> None:
+        """Undo ``enter``. In another task, such as that of a fixture, there is nothing to undo."""
+        self.left = True
+        if _CURRENT.get() is self:
+            _CURRENT.set(_entered(self.outer))  # scopes need not be left in order
+
     def divide(self) -> None:
         """Tell what it has of its own apart from the whole from now on: there is a scope inside of it."""
         if self.whole is self.own:
@@ -623,18 +633,6 @@ def current(owner: object) -> Account | None:
 def innermost() -> Account | None:
     """Return the account of the innermost scope here, of whatever session; None outside of any."""
     return _CURRENT.get()
-
-
-def enter(account: Account) -> None:
-    """Let an account pay for what is asked for from here on."""
-    _CURRENT.set(account)
-
-
-def leave(account: Account) -> None:
-    """Undo ``enter``. In another task, such as that of a fixture, there is nothing to undo."""
-    account.left = True
-    if _CURRENT.get() is account:
-        _CURRENT.set(_entered(account.outer))  # scopes need not be left in order
 
 
 @contextmanager

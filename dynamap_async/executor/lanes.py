@@ -50,7 +50,7 @@ from dynamap_async.executor.retry import (
 )
 from dynamap_async.executor.singles import Singles
 from dynamap_async.executor.slots import Slots
-from dynamap_async.request import PartOfAnswer, Reader, Request, Together
+from dynamap_async.request import PartOfAnswer, Reader, Request, SharedDecoding
 from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body
 
@@ -808,7 +808,7 @@ class Lane:
         """
         size = 0
         nothing: Body = {}
-        alike: dict[Reader, Together] = {}
+        alike: dict[Reader, SharedDecoding] = {}
         given: list[Call] = []
         while answered and size < _TURN_BYTES:
             call = answered.popleft()
@@ -816,10 +816,10 @@ class Lane:
                 size += self._rules.weight(call)
                 reader = call.request.reader
                 if reader is not None and isinstance(part, PartOfAnswer):
-                    together = alike.get(reader)
-                    if together is None:
-                        together = alike[reader] = Together(reader)
-                    together.add(part, part["Item"])
+                    shared = alike.get(reader)
+                    if shared is None:
+                        shared = alike[reader] = SharedDecoding(reader)
+                    part.read_with(shared)
             call.answer(part or nothing)
             given.append(call)
         self._close(given)

@@ -34,7 +34,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from dynamap_async import codec
-from dynamap_async.codec import DECODE_ERRORS, Converter, Deferred, Nested, StoredForm
+from dynamap_async.codec import Converter, Deferred, Nested, StoredForm
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.annotations import (
     Metadata,
@@ -54,7 +54,7 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.callers import local_classes, warn_caller
 from dynamap_async.models.container_converters import container
-from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, then
+from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred
 from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.markers import OURS, Role, StoredAs, other_forms, stored_name
 from dynamap_async.models.nested_converters import nested
@@ -84,26 +84,8 @@ def union(compiler: Compiler, members: tuple[Any, ...], metadata: Metadata) -> C
         if tag is None and _is_ambiguous(made, present):
             compiler.note_ambiguous(made.label)
     if compiler.exact and "S" in made.shared_tags and str not in map(bare, present):
-        _tell_texts_apart(made)
+        made.decode_texts_exactly()
     return codec.optional(made) if len(present) < len(members) else made
-
-
-def _tell_texts_apart(made: codec.Union) -> None:
-    """Let a union decode text by the first member that would have stored it so: strict models take no text for it."""
-    sharing = [member for member in made.members if "S" in member.tags]
-    otherwise = made.decode
-
-    def decode(value: Any) -> Any:
-        for member in sharing if "S" in value else ():
-            try:
-                found = member.decode(value)
-                if member.encode(found) == value:
-                    return found
-            except DECODE_ERRORS:
-                continue
-        return otherwise(value)
-
-    made.decode = decode
 
 
 def _tagged(compiler: Compiler, members: Sequence[Any], discriminator: str) -> codec.Union | None:
@@ -167,7 +149,7 @@ _SCALARS: Final[dict[Any, Callable[[bool], Converter]]] = {
     time: lambda exact: codec.time(exact=exact),
     timedelta: lambda exact: codec.duration(),
     UUID: lambda exact: codec.uuid(exact=exact),
-    ByteSize: lambda exact: then(codec.integer(), ByteSize) if exact else codec.integer(exact=False),
+    ByteSize: lambda exact: codec.integer().then(ByteSize) if exact else codec.integer(exact=False),
 }
 
 
@@ -184,7 +166,7 @@ def scalar(compiler: Compiler, annotation: Any, *, key: bool) -> Converter | Non
     if annotation in _ANYTHING:
         return codec.anything()
     if annotation is JsonValue:
-        return then(codec.anything(), _as_json)
+        return codec.anything().then(_as_json)
     make = _SCALARS.get(annotation)
     if make is not None:
         return make(compiler.exact)
@@ -411,7 +393,7 @@ class TypeCompiler:
             return codec.stored_as(form, label=name_of(annotation))
         adapter = Adapter(annotation, metadata, self)
         made = codec.stored_as(form, label=name_of(annotation), to_plain=json_dump(adapter))
-        return then(made, partial(_loaded, adapter)) if self.exact else made
+        return made.then(partial(_loaded, adapter)) if self.exact else made
 
     def _resolve_all(self) -> None:
         """Compile nested types now, so that what is wrong with them shows when the class is made."""

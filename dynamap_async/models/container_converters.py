@@ -18,7 +18,7 @@ from dynamap_async.models.annotations import (
     is_union,
     name_of,
 )
-from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, not_found, then
+from dynamap_async.models.converters import Compiler, UnstorableTypeError, deferred, not_found
 from dynamap_async.models.json_text import json_dump
 from dynamap_async.models.pydantic_types import Adapter
 from dynamap_async.wire import Tag
@@ -69,7 +69,7 @@ def _of_its_own_type(compiler: Compiler, annotation: Any, converter: Converter) 
     """Return the converter, exact if it has to be: strict models take no list for a deque."""
     if not compiler.exact:
         return converter
-    return then(converter, Adapter(annotation, (), compiler).build)
+    return converter.then(Adapter(annotation, (), compiler).build)
 
 
 def _tuple(compiler: Compiler, args: tuple[Any, ...]) -> Converter:

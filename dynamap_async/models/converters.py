@@ -99,10 +99,3 @@ def deferred(
     if known is None:
         known = compiler.known[annotation] = Deferred(label, make, tags=tags, types=types)
     return known
-
-
-def then(converter: Converter, load: Callable[[Any], Any]) -> Converter:
-    """Return the converter, just made, with ``load`` applied to what it decodes."""
-    decode = converter.decode
-    converter.decode = lambda value: load(decode(value))
-    return converter

@@ -23,7 +23,6 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
-from dynamap_async.models.converters import then
 from dynamap_async.models.markers import OURS, Role, declared_template, is_stored, stored_form, stored_name
 from dynamap_async.models.mutability import Mutability, mutability_of
 from dynamap_async.models.pydantic_types import Adapter, needs_values
@@ -191,7 +190,7 @@ def _plan(name: str, info: FieldInfo, exact: TypeCompiler, lax: TypeCompiler, *,
     opaque = is_encoded((info.annotation, *metadata))
     unparsed = converter if lax is exact and not opaque else lax.field(info.annotation, metadata, key=key)
     if opaque:
-        converter = then(converter, Adapter(info.annotation, metadata, exact).load)
+        converter = converter.then(Adapter(info.annotation, metadata, exact).load)
     nullable = is_optional(info.annotation) and not opaque
     kind = None if opaque else _set_type(info)
     assigned, template = assigned_of(info), _template_for(model, name)

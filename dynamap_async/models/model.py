@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
@@ -21,7 +20,7 @@ from dynamap_async.models.definition import Definition, define
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.instances import keep_hash
 from dynamap_async.models.items import ItemCodec
-from dynamap_async.models.keys.computed import COMPUTES, Computed, complete, install, validator_of
+from dynamap_async.models.keys.computed import COMPUTES, Computed, ThreadDepth, complete, install, validator_of
 from dynamap_async.models.markers import BareMarkerError, attr, declared_template, template
 from dynamap_async.models.settings import (
     INDEXES,
@@ -57,20 +56,10 @@ else:
 
 ModelT = TypeVar("ModelT", bound="Model")
 
-_building = threading.local()
+_BUILDING: Final = ThreadDepth()
+"""Inside of it class access to fields is silent: Pydantic asks the bases for attributes while it collects fields.
 
-
-@contextmanager
-def _class_under_construction() -> Generator[None]:
-    """Keep class access to fields silent: Pydantic asks the bases for attributes while it collects fields.
-
-    An answer would become a field's default, or a warning that the field "shadows an attribute in parent".
-    """
-    _building.depth = getattr(_building, "depth", 0) + 1
-    try:
-        yield
-    finally:
-        _building.depth -= 1
+An answer would become a field's default, or a warning that the field "shadows an attribute in parent"."""
 
 
 def definition_of(model: type[ModelT]) -> Definition[ModelT]:
@@ -104,7 +93,7 @@ def _codec_of(model: type[Any]) -> ItemCodec[Any]:
 
 def _complete(model: type[Any]) -> None:
     try:
-        with _class_under_construction():
+        with _BUILDING.entered():
             model.model_rebuild(_types_namespace=caller_names())
     except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise _unknown_type(model, error.message.splitlines()[0]) from error
@@ -225,7 +214,7 @@ class ModelMeta(PydanticMeta):
         # First, so that the model's own validators of whole items find the keys.
         namespace = {**validator_of(namespace, _computed_of), **namespace, **validators_of(namespace)}
         try:
-            with _class_under_construction():
+            with _BUILDING.entered():
                 cls: type[Any] = super().__new__(mcs, name, bases, namespace, *args, **kwargs)
                 if not cls.__dict__.get("__pydantic_complete__") and not kwargs.get("defer_build"):
                     # Pydantic looked for the local names of a function here, not where the class statement stands.
@@ -245,7 +234,7 @@ class ModelMeta(PydanticMeta):
         def __getattr__(cls, name: str) -> Any:  # noqa: N805 - a metaclass's self is a class
             own = cls.__dict__
             fields = own.get("__pydantic_fields__")
-            if fields is None or name not in fields or getattr(_building, "depth", 0):
+            if fields is None or name not in fields or _BUILDING.depth:
                 return _super_attribute(super(), cls, name)
             expressions = own.get("__dynamap_expressions__")
             if expressions is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 from dynamap_async.config import Priority
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError, SessionStateError
-from dynamap_async.executor import Account, Executor, Limits, enter, leave
+from dynamap_async.executor import Account, Executor, Limits
 from dynamap_async.usage import Usage
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Scope:
         ledger = self._executor.ledger
         ledger.begin_scope(self._limits)
         self._account = Account(ledger, self.name, limits=self._limits, priority=self._priority, deadline=deadline)
-        enter(self._account)
+        self._account.enter()
         return self
 
     async def __aexit__(
@@ -128,7 +128,7 @@ class Scope:
             ScopeTimeoutError: its time was over, and what was awaited in it was cancelled for that.
         """
         if self._account is not None:
-            leave(self._account)
+            self._account.leave()
         if self._cancelling is None:
             return None
         handled = self._cancelling.__exit__(kind, error, trace)

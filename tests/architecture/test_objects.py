@@ -36,3 +36,22 @@ def test_a_class_with_its_bases_is_read_in_one_sitting() -> None:
     lengths = {cls: sum(lines.get(base, 0) for base in cls.__mro__) for cls in lines.keys() - PUBLIC_SURFACE}
     assert len(lengths) > 100
     assert {cls: length for cls, length in lengths.items() if length > CLASS_LINES} == {}
+
+
+def test_what_a_subclass_has_to_override_is_abstract(tree: ast.Module) -> None:
+    raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.exc is not None]
+    assert [ast.unparse(each) for each in raised if "NotImplementedError" in ast.unparse(each)] == []
+
+
+CLASSES_OF_TWO_FRAMEWORKS = {"PageRequest"}
+"""One name with one meaning, for those who use either framework."""
+
+
+def test_no_class_name_has_two_meanings(package: Path) -> None:
+    names: dict[str, list[str]] = {}
+    for path in sorted(package.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for name in {node.name.lstrip("_") for node in tree.body if isinstance(node, ast.ClassDef)}:
+            names.setdefault(name, []).append(str(path.relative_to(package)))
+    twice = {name: paths for name, paths in names.items() if len(paths) > 1}
+    assert {name: paths for name, paths in twice.items() if name not in CLASSES_OF_TWO_FRAMEWORKS} == {}

@@ -8,8 +8,6 @@ SET_FROM_OUTSIDE = {
     ("cli/demo", "mine"): "what a user does with an item, shown as it is done",
     ("cli/demo", "os"): "environment variables are set so",
     ("cli/demo", "yours"): "as `mine`",
-    ("codec", "UNKNOWN_MEMBERS"): "a decoder has no other way to say that it left something out",
-    ("executor", "account"): "a scope that was left; `leave` stands beside `Account`",
     (
         "executor",
         "call",
@@ -17,13 +15,8 @@ SET_FROM_OUTSIDE = {
     ("executor", "request"): "a body learns that the answer is to report what it took",
     ("executor", "tally"): "a tally is a record of counts, which the ledger keeps",
     ("executor/pacing", "ticket"): "a ticket is a record of who waits, which the line keeps",
-    ("models", "converter"): "types that contain themselves are converted before their converter is complete",
-    ("models", "_building"): "what a thread is doing",
-    ("models", "made"): "a union of the codec decodes texts otherwise for strict models",
-    ("models/keys", "_reading"): "what a thread is doing",
     ("models/sharing", "info"): "Pydantic's own way to give a field more metadata",
     ("operations", "own"): "an error, of one action of a transaction, is told what it lacks",
-    (".", "part"): "a part of an answer learns its place; `add` stands beside its class",
     ("session", "update"): "a descriptor of the class itself",
     ("session/bulk", "part"): "a part of a bulk call learns its place when it is accepted",
 }

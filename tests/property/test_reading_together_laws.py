@@ -8,7 +8,7 @@ from dynamap_async.errors import ItemNotFoundError, ItemValidationError
 from dynamap_async.models import definition_of
 from dynamap_async.operations import Find, Get
 from dynamap_async.planning import Context
-from dynamap_async.request import PartOfAnswer, Together
+from dynamap_async.request import PartOfAnswer, SharedDecoding
 
 
 class Note(Model, table="notes"):
@@ -38,9 +38,9 @@ def outcome(operation, response):
 def test_each_caller_gets_what_it_would_get_alone(items, data):
     reader = definition_of(Note).read_together
     assert reader is not None
-    together, answers = Together(reader), [PartOfAnswer(Item=item) for item in items]
+    shared, answers = SharedDecoding(reader), [PartOfAnswer(Item=item) for item in items]
     for answer in answers:
-        together.add(answer, answer["Item"])
+        answer.read_with(shared)
     callers = data.draw(st.lists(st.sampled_from(answers), max_size=9)) if answers else []  # in any order, some twice
     found = []
     for answer in [*callers, PartOfAnswer()]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -78,17 +78,28 @@ class Computed:
 COMPUTES: Final = "__dynamap_computes__"
 """The name of the validator that computes."""
 
-_reading = threading.local()
+
+class ThreadDepth(threading.local):
+    """How many blocks of one kind this thread is inside of."""
+
+    depth: int = 0
+
+    @contextmanager
+    def entered(self) -> Generator[None]:
+        """Be inside of one more."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
 
 
-@contextmanager
-def reading() -> Generator[None]:
+_READING: Final = ThreadDepth()
+
+
+def reading() -> AbstractContextManager[None]:
     """Take the keys of instances that are made as they are stored, whatever their parts say."""
-    _reading.depth = getattr(_reading, "depth", 0) + 1
-    try:
-        yield
-    finally:
-        _reading.depth -= 1
+    return _READING.entered()
 
 
 def has_templates(namespace: Mapping[str, Any]) -> bool:
@@ -109,7 +120,7 @@ def validator_of(namespace: Mapping[str, Any], computed_of: Callable[[type[Any]]
     def compute(item: Any) -> Any:
         computed = computed_of(item.__class__)
         if computed is not None:
-            complete(item, computed, keep=getattr(_reading, "depth", 0) > 0)
+            complete(item, computed, keep=_READING.depth > 0)
         return item
 
     return {COMPUTES: model_validator(mode="after")(compute)}

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from dynamap_async.codec import readable
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import DecodeError, EncodeError, ItemKindError, ItemValidationError
+from dynamap_async.errors import EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import Encoded, ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
@@ -160,8 +160,6 @@ def _spelled(kind: Kind) -> str:
     if isinstance(kind, ByKeys):
         return f"of keys {kind.shapes}"
     return "UNMARKED" if isinstance(kind, Unmarked) else repr(kind)
-
-
 
 
 class FamilyCodec(ItemCodec[M], Generic[M]):

@@ -149,7 +149,7 @@ class ControlPlane:
         return None if found is None or own is None or own.backfilling is None else (found, own)
 
     def _is_short(self, table: SlowTable, index: SlowIndex, call: FaultyCall) -> bool:
-        """Take units of an index that is filled; return whether it has too few, since its backfill takes half of them."""
+        """Take units of an index that is filled; return whether it has too few: its backfill takes half of them."""
         if index.state != "BACKFILLING" or index.capacity.units is None:
             return False
         rate = index.capacity.units["WriteCapacityUnits"] / 2

@@ -69,10 +69,15 @@ def definition_of(model: type[ModelT]) -> Definition[ModelT]:
         ModelDefinitionError: the class is wrong, or names a type that does not exist yet.
         OperationError: it is no model.
     """
-    found: Definition[ModelT] | None = model.__dict__.get("__dynamap_definition__")
+    try:
+        found: Definition[ModelT] | None = model.__dict__.get("__dynamap_definition__")
+    except AttributeError:  # it is no class
+        found = None
     if found is None:
-        if not issubclass(model, Model):
-            raise OperationError(f'{model.__name__} is not a model; write class Tweet(Model, table="tweets")')
+        given: object = model  # whatever the checkers say, a program may pass anything
+        if not isinstance(given, ModelMeta):
+            spelled = given.__name__ if isinstance(given, type) else repr(given)
+            raise OperationError(f'{spelled} is not a model; write class Tweet(Model, table="tweets")')
         if not model.__dict__.get("__pydantic_complete__"):
             _complete(model)
         try:

@@ -10,7 +10,7 @@ from dynamap_async.errors import DecodeError, ModelDefinitionError, OperationErr
 from dynamap_async.models import Definition, KeyValue, Model, Role, definition_of, key_from_values, key_text
 from dynamap_async.operations.library_table import OWN_TABLE_NAME, own_target
 from dynamap_async.operations.operation import SingleRequest
-from dynamap_async.planning import Context, checked_model, positive
+from dynamap_async.planning import Context, positive
 from dynamap_async.request import Request
 from dynamap_async.wire import Body
 
@@ -44,7 +44,7 @@ class Reserve(SingleRequest[range]):
             OperationError: the count is no whole number from 1 on, or the partition is missing or superfluous.
             EncodeError: the partition key's value is of the wrong type.
         """
-        self._definition: Definition[Any] = definition_of(checked_model(model))
+        self._definition: Definition[Any] = definition_of(model)
         self._count = positive(count, "the count of numbers")
         self._counter = counter_of(self._definition, () if partition is None else (partition,))
 

@@ -22,7 +22,7 @@ from dynamap_async.operations.write import (
     checked_returns,
     old_item,
 )
-from dynamap_async.planning import Context, check_written_by_key, checked_model, stored_conditions
+from dynamap_async.planning import Context, check_written_by_key, stored_conditions
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import Body, WireKey
 
@@ -112,9 +112,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
         values = tuple(value for value in (partition, sort) if value is not None)
         # Never by the truth of the instance: an empty cart, which has a length of its own, is false.
         self._item = target if isinstance(target, Model) else None
-        self._definition: Definition[Any] = definition_of(
-            checked_model(target) if self._item is None else type(self._item)
-        )
+        self._definition: Definition[Any] = definition_of(target if self._item is None else type(self._item))
         self._definition.require_table("deleted")
         self._expected: int | None = None
         self._read_first = read_first

@@ -9,7 +9,7 @@ from dynamap_async.errors import ItemNotFoundError, OperationError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of, take_over
 from dynamap_async.operations.operation import SingleRequest, key_values
 from dynamap_async.operations.write import not_found
-from dynamap_async.planning import Context, checked_model, is_expired, with_missing_table_note
+from dynamap_async.planning import Context, is_expired, with_missing_table_note
 from dynamap_async.request import PartOfAnswer, Request, Target
 from dynamap_async.wire import Body
 
@@ -46,7 +46,6 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: the number of key values does not fit the table's key.
         """
-        checked_model(model)
         definition = self._definition = definition_of(model)
         table = definition.require_table("read")
         self._values = (partition,) if sort is None else (partition, sort)
@@ -185,14 +184,14 @@ class Refresh(SingleRequest[M], Generic[M]):
             EncodeError: a key value is of the wrong type, empty or too long.
             OperationError: it is not an instance of a model, or its model is frozen.
         """
-        model = checked_model(type(item))
+        model = type(item)
+        self._definition = definition_of(model)
         if model.model_config.get("frozen"):
             raise OperationError(
                 f"{model.__name__} is frozen, so its instances keep their values; read another one: "
                 f"session.get({model.__name__}, key, consistent_read=True)"
             )
         self._item = item
-        self._definition = definition_of(type(item))
         self._definition.require_table("read")
         values: list[Any] = [getattr(item, field.name) for field in self._definition.key_fields()]
         self._find: Find[M] = Find(type(item), *values, consistent_read=True)

@@ -34,7 +34,7 @@ from dynamap_async.operations.write import (
     old_item,
 )
 from dynamap_async.operations.write_ids import write_id_in
-from dynamap_async.planning import Context, checked_model, not_stored, stored_conditions
+from dynamap_async.planning import Context, not_stored, stored_conditions
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -101,7 +101,6 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         """
         self._item: M = item
         model: type[M] = type(self._item)
-        checked_model(model)
         self._number: dict[str, int] = {}
         self._read_first = read_first
         self._returns = None if returning is None else checked_returns(returning)

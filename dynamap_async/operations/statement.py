@@ -26,7 +26,7 @@ from dynamap_async.limits import BATCH_STATEMENTS, STATEMENT_LENGTH, TRANSACTION
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.operations.operation import Operation
 from dynamap_async.operations.transactions import RESENDABLE_SECONDS, checked_token, token_to_send
-from dynamap_async.planning import Context, checked_model, positive
+from dynamap_async.planning import Context, positive
 from dynamap_async.request import Request, about_tables
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
@@ -107,7 +107,7 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
         self._page_size = None if page_size is None else positive(page_size, "page_size")
         self._parameters = _encoded(parameters)
         self._consistent = consistent_read
-        self._definition: Definition[Any] | None = None if into is None else definition_of(checked_model(into))
+        self._definition: Definition[Any] | None = None if into is None else definition_of(into)
 
     def __repr__(self) -> str:
         return f"Statement({self._text!r}, {len(self._parameters)} parameters)"

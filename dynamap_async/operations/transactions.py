@@ -29,7 +29,7 @@ from dynamap_async.models import Definition, KeyValue, Model, definition_of
 from dynamap_async.operations.get import Find, Get
 from dynamap_async.operations.operation import Operation, Part, SingleRequest, key_values, part_of, shown_key
 from dynamap_async.operations.write import Stored, Write, write_request
-from dynamap_async.planning import Context, checked_model, stored_conditions
+from dynamap_async.planning import Context, stored_conditions
 from dynamap_async.request import Request, Target, about_tables, identity_of
 from dynamap_async.wire import Body
 
@@ -422,7 +422,7 @@ class Check(Write[None]):
             OperationError: the number of key values does not fit.
             ExpressionError: the condition is not about this model.
         """
-        self._definition: Definition[Any] = definition_of(checked_model(model))
+        self._definition: Definition[Any] = definition_of(model)
         self._definition.require_table("checked")
         self._key = self._definition.key((partition,) if sort is None else (partition, sort))
         self._conditions = stored_conditions(model, (where,))

@@ -59,7 +59,6 @@ from dynamap_async.models import (
 from dynamap_async.operations.automatic_values import carried_version
 from dynamap_async.planning import (
     check_written_by_key,
-    checked_model,
     own_path,
     replace_fields,
     stored_conditions,
@@ -336,7 +335,7 @@ def update_spec(
     """
     values = tuple([value for value in (partition, sort) if value is not None])
     if not isinstance(subject, Model):
-        definition: Definition[Any] = definition_of(checked_model(subject))
+        definition: Definition[Any] = definition_of(subject)
         definition.require_table("updated")
         check_written_by_key(definition, deletes=False)
         # ``made`` takes half the time of ``key``, which tells what is wrong (benchmarks: update_one).

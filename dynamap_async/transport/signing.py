@@ -64,12 +64,16 @@ class Signer:
         target = _TARGET_PREFIX + operation
         canonical = f"{self._before_target}{target}{self._after_target}{hashlib.sha256(body).hexdigest()}"
         to_sign = self._to_sign + hashlib.sha256(canonical.encode()).hexdigest()
+        # The HMAC (RFC 2104), with the key's part prepared: a third of the time of ``hmac``.
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(to_sign.encode())
+        outer.update(inner.digest())
         headers: dict[str, str] = {
             "Host": self._host,
             "Content-Type": CONTENT_TYPE,
             "X-Amz-Date": self._stamp,
             "X-Amz-Target": target,
-            "Authorization": self._authorization + self._signature(to_sign.encode()),
+            "Authorization": self._authorization + outer.hexdigest(),
         }
         if credentials.session_token is not None:
             headers["X-Amz-Security-Token"] = credentials.session_token
@@ -103,13 +107,3 @@ class Signer:
             self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded))
             self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded))
             self._key_of = (secret, date)
-
-    def _signature(self, text: bytes) -> str:
-        """Return the HMAC of a text in hexadecimal digits. With the key's part prepared it takes a third of the time.
-
-        Source: https://www.rfc-editor.org/rfc/rfc2104
-        """
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(text)
-        outer.update(inner.digest())
-        return outer.hexdigest()

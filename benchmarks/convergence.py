@@ -135,7 +135,9 @@ class Process:
         """Settle an answer, and ask for what comes next."""
         now = self.events.now
         self.under_way -= 1
-        self.governor.settle([each for each in served if each.number], {PLACE: float(len(served))}, len(served), now)
+        self.governor.record_spent(
+            [each for each in served if each.number], {PLACE: float(len(served))}, len(served), now
+        )
         if left:
             tickets = [each for each in left if each.number]
             if self.governor.refuse(tickets, [PLACE], len(left), now):

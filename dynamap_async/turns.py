@@ -67,8 +67,8 @@ class WorkPace:
         now = time.perf_counter()
         took, self._looked = now - self._looked, now
         if done >= self.items or took > _LONG_SECONDS:
-            fitting = int(done * _LONG_SECONDS / took) if took > 0 else self._most
-            self.items = max(1, min(self._most, _GROWTH * self.items, fitting))
+            in_time = int(done * _LONG_SECONDS / took) if took > 0 else self._most
+            self.items = max(1, min(self._most, _GROWTH * self.items, in_time))
         return self._since is not None and now - self._since > SLICE_SECONDS
 
     async def pause(self) -> None:

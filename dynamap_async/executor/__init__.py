@@ -7,7 +7,7 @@ from dynamap_async.executor.anyio_scopes import deadline_now, shielded
 from dynamap_async.executor.calls import Chunk, own_instance
 from dynamap_async.executor.completed import CompletedPages
 from dynamap_async.executor.executor import Executor
-from dynamap_async.executor.gather import together
+from dynamap_async.executor.gather import gather_all
 from dynamap_async.executor.ledger import is_async, name_of
 from dynamap_async.executor.pages import MergedPages, Pages, RawPage, SegmentPages
 
@@ -22,11 +22,11 @@ __all__ = [
     "RawPage",
     "SegmentPages",
     "deadline_now",
+    "gather_all",
     "innermost",
     "is_async",
     "name_of",
     "own_instance",
     "paying",
     "shielded",
-    "together",
 ]

@@ -28,7 +28,7 @@ from dynamap_async.request import Request
 from dynamap_async.statistics import OTHER_TABLES, OperationStatistics, Statistics
 from dynamap_async.usage import IndexUsage, OperationUsage, Usage, UsageCounts
 
-MOST_PLACES: Final = 4_000
+MOST_COUNTS: Final = 4_000
 """Of how many operations on tables there are counts of their own: five of each of 800 tables."""
 
 TableOperation: TypeAlias = tuple[str, str]
@@ -44,7 +44,7 @@ class CountsByTable(dict[TableOperation, "Tally"]):
         """How often the counts were used, when room was made last."""
 
     def __missing__(self, place: TableOperation) -> Tally:
-        if len(self) >= MOST_PLACES:
+        if len(self) >= MOST_COUNTS:
             self._make_room()
         counts = self[place] = Tally()
         return counts

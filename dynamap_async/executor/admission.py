@@ -36,7 +36,7 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.events import Event, HotPartition, PaceChanged, RequestHeldUp
-from dynamap_async.executor.calls import Call, Chunk, Settlement
+from dynamap_async.executor.calls import Call, Chunk, FinishedExchange
 from dynamap_async.executor.consumed import METERED, Spending, is_metered
 from dynamap_async.executor.pacing.estimates import TableOrIndex, spent_units
 from dynamap_async.executor.pacing.governor import Governor, UnitLimits, described_limits, same_limits
@@ -146,21 +146,21 @@ class Verdict:
     """The partition that had none, where its table may have had some."""
 
 
-def verdict_of(settlement: Settlement) -> Verdict:
+def verdict_of(finished: FinishedExchange) -> Verdict:
     """Return what became of what an exchange carried."""
-    carried, error = settlement.carried, settlement.error
+    carried, error = finished.carried, finished.error
     if error is None:
-        return _answered(settlement)
+        return _answered(finished)
     if isinstance(error, ThrottledError):
-        partition = partition_of(settlement.request)
+        partition = partition_of(finished.request)
         if partition is not None and error.reasons and all("KeyRange" in reason for reason in error.reasons):
             return Verdict(refused=carried, hot=partition)
-        return Verdict(refused=carried, short=_short(settlement.request, error.reasons))
+        return Verdict(refused=carried, short=_short(finished.request, error.reasons))
     if isinstance(error, TransactionCanceledError):
         # DynamoDB does not say what a cancelled transaction took; it charges those too.
         tables = {reason.table for reason in error.reasons if reason.code in _SHORT}
         return Verdict(
-            spent=carried, short=[TableOrIndex(table, None, settlement.request.writes) for table in tables if table]
+            spent=carried, short=[TableOrIndex(table, None, finished.request.writes) for table in tables if table]
         )
     if isinstance(error, TransportError):
         sent = error.outcome is not Outcome.NOT_SENT
@@ -170,16 +170,16 @@ def verdict_of(settlement: Settlement) -> Verdict:
     return Verdict(spent=carried) if sent else Verdict(returned=carried)
 
 
-def _answered(settlement: Settlement) -> Verdict:
-    if not settlement.left_over:
-        return Verdict(spent=settlement.carried)
-    refused = set(settlement.throttled)
-    left = set(settlement.left_over)
-    writes = settlement.request.writes
+def _answered(finished: FinishedExchange) -> Verdict:
+    if not finished.left_over:
+        return Verdict(spent=finished.carried)
+    refused = set(finished.throttled)
+    left = set(finished.left_over)
+    writes = finished.request.writes
     return Verdict(
-        spent=[each for each in settlement.carried if each not in left],
-        returned=[each for each in settlement.left_over if each not in refused],
-        refused=settlement.throttled,
+        spent=[each for each in finished.carried if each not in left],
+        returned=[each for each in finished.left_over if each not in refused],
+        refused=finished.throttled,
         short=[TableOrIndex(table, None, writes) for table in {each.request.table for each in refused}],
         guessed=True,
     )
@@ -454,25 +454,25 @@ class Admission:
             self.governor.leave(ticket, _now())
             self._look_again()
 
-    def settled(self, settlement: Settlement) -> None:
+    def record(self, finished: FinishedExchange) -> None:
         """Record a finished exchange."""
-        if self._policy.enabled and is_metered(settlement.request):
+        if self._policy.enabled and is_metered(finished.request):
             now = _now()
-            self._settle(settlement, verdict_of(settlement), now)
+            self._record_finished(finished, verdict_of(finished), now)
             if self.governor.changed:
                 self._tell_of_changes(now)
-            if isinstance(settlement.error, ResourceNotFoundError):
-                self._missing(tables_of(settlement.request))
+            if isinstance(finished.error, ResourceNotFoundError):
+                self._missing(tables_of(finished.request))
             self._make_room(now)
             self._look_again()
 
-    def _settle(self, settlement: Settlement, verdict: Verdict, now: float) -> None:
+    def _record_finished(self, finished: FinishedExchange, verdict: Verdict, now: float) -> None:
         governor = self.governor
         for call in verdict.returned:
             if call.ticket is not None:
                 governor.leave(call.ticket, now)
-        spent = None if settlement.spent is None else spent_units(settlement.spent)
-        governor.settle(_tickets(verdict.spent), spent, _number(verdict.spent), now)
+        spent = None if finished.spent is None else spent_units(finished.spent)
+        governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now)
         if verdict.hot is not None:
             ticket = verdict.refused[0].ticket
             self._refused(governor.refuse_partition(verdict.hot, ticket, now), ())

@@ -386,7 +386,7 @@ def json_size(item: WireItem) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class Settlement:
+class FinishedExchange:
     """An exchange that is over, and what it took."""
 
     request: Request

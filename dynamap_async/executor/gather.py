@@ -1,6 +1,6 @@
 """Several awaitables at once, as one. The first failure ends the others and is raised as itself.
 
-Invariant: when ``together`` returns or raises, nothing that it started is running.
+Invariant: when ``gather_all`` returns or raises, nothing that it started is running.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import anyio
 
 
-async def together(awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
+async def gather_all(awaitables: Sequence[Awaitable[Any]]) -> list[Any]:
     """Wait for all awaitables at the same time.
 
     Args:

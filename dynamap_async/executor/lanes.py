@@ -1,6 +1,6 @@
 """Lanes: single-item requests that wait together travel together, reads in one lane, writes in another.
 
-A call is sealed at the end of the loop tick that opened it at the earliest, and only when a slot is free. While all
+A call is sent at the end of the loop tick that opened it at the earliest, and only when a slot is free. While all
 slots are busy, waiting requests accumulate, so batches grow with the load, without any timer. A lone read stays a
 GetItem. Reads are not ordered against writes.
 
@@ -61,7 +61,7 @@ _RECALLED_AT_ONCE: Final = 250
 _TURN_BYTES: Final = 100_000
 """How much is given out in one turn of the event loop: what is decoded in about 2 ms."""
 
-ALONE_SECONDS: Final = 300.0
+UNBATCHED_SECONDS: Final = 300.0
 MOST_TABLES: Final = 1_000
 """How many tables are remembered; another one that is refused again is found out again."""
 
@@ -82,7 +82,7 @@ class UnbatchedTables:
         if len(self.until) >= MOST_TABLES:
             for each in list(self.until)[: MOST_TABLES // 2]:
                 del self.until[each]
-        self.until[table] = now + ALONE_SECONDS
+        self.until[table] = now + UNBATCHED_SECONDS
 
     def __contains__(self, table: object) -> bool:
         if not isinstance(table, str) or table not in self.until:
@@ -96,8 +96,8 @@ class UnbatchedTables:
 _AT_ONCE: Final = float("-inf")
 
 
-class Sealing:
-    """The moments at which one lane's calls are sealed."""
+class BatchSchedule:
+    """The moments at which one lane's calls are sent."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Sealing:
         self._due = _AT_ONCE
 
     def wake(self) -> None:
-        """See to it that what is queued is sealed: at the end of this tick, or when it has waited for others."""
+        """See to it that what is queued is sent: at the end of this tick, or when it has waited for others."""
         if self._soon and self._reserved is None:
             return  # as most of those who come in a tick find (benchmarks: concurrent_gets_400)
         urgency = self._queues.urgency()
@@ -166,12 +166,12 @@ class Sealing:
                 return
             self._scheduled.cancel()
         self._soon = due
-        self._scheduled = loop.call_soon(self._seal) if due else loop.call_at(self._due, self._window_over)
+        self._scheduled = loop.call_soon(self._send_due) if due else loop.call_at(self._due, self._window_over)
 
     def lead(self, call: Call) -> bool:
         """Return whether the caller of a call that has just been queued looks after it when this tick is over.
 
-        It then asks ``is_left_to``. Meanwhile others may come, and the call is sealed with them.
+        It then asks ``is_left_to``. Meanwhile others may come, and the call is sent with them.
 
         Args:
             call: what was queued.
@@ -208,14 +208,14 @@ class Sealing:
 
     def _window_over(self) -> None:
         self._due = _AT_ONCE
-        self._seal()
+        self._send_due()
 
     def _unschedule(self) -> None:
         if self._scheduled is not None:
             self._scheduled.cancel()
             self._scheduled, self._soon = None, False
 
-    def _seal(self) -> None:
+    def _send_due(self) -> None:
         self._unschedule()
         if self._led is not None:
             if self._queues.has_only(self._led):
@@ -232,11 +232,11 @@ class Sealing:
             self._unschedule()  # a withdrawn write may have let the next of its line in meanwhile
             self._reserved = self._slots.reserve(urgency)
             self._reserved_for = urgency
-            self._reserved.add_done_callback(partial(self._seal_one, urgency))
+            self._reserved.add_done_callback(partial(self._send_reserved, urgency))
         else:
             self.wake()
 
-    def _seal_one(self, priority: Priority, reserved: asyncio.Future[None]) -> None:
+    def _send_reserved(self, priority: Priority, reserved: asyncio.Future[None]) -> None:
         """Use a slot that was waited for; others may wait for the next one."""
         if self._reserved is reserved:
             self._reserved = None
@@ -247,7 +247,7 @@ class Sealing:
         else:
             self._slots.release(priority)
         if self._reserved is None:
-            self._seal()
+            self._send_due()
 
 
 AnswersByIdentity = dict[str, Body]
@@ -301,7 +301,7 @@ class Lane:
         self._ended: Final = ended
         self._most: Final = min(policy.max_keys, rules.most) if policy.enabled else 1
         self._queues: Final = Queues(rules.groups)
-        self._sealing: Final = Sealing(
+        self._schedule: Final = BatchSchedule(
             self._queues, slots, most=self._most, window_seconds=policy.window_seconds, carry_next=self._carry_next
         )
         self._unbatched: Final = UnbatchedTables()
@@ -350,17 +350,17 @@ class Lane:
         # Without a callback of the future, which would cost a turn of the event loop (benchmarks: concurrent_gets_400).
         call, future = self._enter(request, None, payer)
         try:
-            if not self._rules.writes and self._sealing.lead(call):
+            if not self._rules.writes and self._schedule.lead(call):
                 await _EndOfTick()
-                if not self._goes_alone(call):
+                if not self._leaves_to_caller(call):
                     return await future
             else:
                 return await future
         except asyncio.CancelledError:
             if not future.cancel() and not future.cancelled():
                 future.exception()  # the answer came in the same moment: asyncio must not report it as lost
-            if self._sealing.is_left_to(call):
-                self._sealing.wake()
+            if self._schedule.is_left_to(call):
+                self._schedule.wake()
             self._left(call, future)
             raise
         # A read alone needs no task of its own; a write does, to keep its turn when its caller leaves.
@@ -401,7 +401,7 @@ class Lane:
         if self._ledger.observed:
             waiter.future.add_done_callback(partial(self._tell_of_end, call))
         self._let_in(call)
-        self._sealing.wake()
+        self._schedule.wake()
         return waiter.future
 
     def withdraw(self, futures: Collection[asyncio.Future[Body]]) -> None:
@@ -426,7 +426,7 @@ class Lane:
         self._recalled.clear()
         for task in self.tasks:
             task.cancel()
-        self._sealing.stop()
+        self._schedule.stop()
 
     def _enter(
         self, request: Request, deadline: float | None, payer: Account | None, *, patient: bool = False
@@ -489,13 +489,13 @@ class Lane:
             call.holds = (*call.holds, hold)
         return call
 
-    def _goes_alone(self, call: Call) -> bool:
+    def _leaves_to_caller(self, call: Call) -> bool:
         """Take a read out of its queue that its caller is to send, as no other came; return False for any other."""
-        sealing = self._sealing
-        if not sealing.is_left_to(call):
+        schedule = self._schedule
+        if not schedule.is_left_to(call):
             return False
         if call.joined or call.ticket is not None or call.urgency is not Priority.INTERACTIVE or not self._slots.free:
-            sealing.wake()
+            schedule.wake()
             return False
         self._queues.take_out(call)
         self._rules.begin((call,))
@@ -506,7 +506,7 @@ class Lane:
         call.join(waiter)
         if self._ledger.scoped:
             self._lift(call, waiter.priority)
-            self._sealing.wake()
+            self._schedule.wake()
 
     def _takes(self, chunk: Chunk, payer: Account | None) -> bool:
         """Return whether a chunk may travel as a whole: what is limited is looked at item by item."""
@@ -531,16 +531,16 @@ class Lane:
         if call.holds and not self._is_within_budget(call):
             return
         shares = self._policy.enabled and call.request.batchable
-        sealing = self._sealing
-        if not shares and sealing.is_idle and self._admission.is_free(call.request, call):
+        schedule = self._schedule
+        if not shares and schedule.is_idle and self._admission.is_free(call.request, call):
             priority = call.urgency = call.priority
             if self._slots.try_take(priority):
                 self._carry_in_task([call], priority)
                 return
         self._let_in(call)
         if not shares:
-            sealing.hurry()
-        sealing.wake()
+            schedule.hurry()
+        schedule.wake()
 
     def _is_within_budget(self, call: Call) -> bool:
         """Return whether a call may be sent beside others of its scope; otherwise it waits for them, or is refused."""
@@ -575,8 +575,8 @@ class Lane:
     def _let_go_on(self, call: Call) -> None:
         """Queue a call that has waited for its units."""
         self._queues.add(call)
-        self._sealing.hurry()
-        self._sealing.wake()
+        self._schedule.hurry()
+        self._schedule.wake()
 
     def _lift(self, call: Call, priority: Priority) -> None:
         """Let a call go on with the priority of one more who waits for it, if that is more urgent."""
@@ -592,7 +592,7 @@ class Lane:
             left -= call.parts
             if call in self.open:
                 self._let_in(call)
-        self._sealing.wake()
+        self._schedule.wake()
         if self._recalled:
             asyncio.get_running_loop().call_soon(self._let_in_recalled, context=Context())
 
@@ -600,8 +600,8 @@ class Lane:
         """Queue calls that were sent before, ahead of those that came later."""
         for call in reversed(batch):
             self._let_in(call)
-            self._sealing.hurry()
-        self._sealing.wake()
+            self._schedule.hurry()
+        self._schedule.wake()
 
     def _left(self, call: Call, future: asyncio.Future[Body]) -> None:
         """Let a waiter be gone; what it was the last to wait for must not delay others."""
@@ -859,7 +859,7 @@ class Lane:
         for call in batch:
             call.attempts -= 1
         self._queues.parts_of_refused.extend(groups)
-        self._sealing.wake()
+        self._schedule.wake()
 
     def _give_up(self, call: Call, error: Exception) -> None:
         call.fail(error)

@@ -41,7 +41,7 @@ from dynamap_async.events import (
 )
 from dynamap_async.executor.accounts import Account, Counted, HalfUnits, Limits, TableOperation, current
 from dynamap_async.executor.admission import Admission
-from dynamap_async.executor.calls import Call, FailedCall, Measure, Settlement, Supposed, divide, json_size
+from dynamap_async.executor.calls import Call, FailedCall, FinishedExchange, Measure, Supposed, divide, json_size
 from dynamap_async.executor.consumed import (
     METERED,
     Spending,
@@ -144,12 +144,12 @@ class Expectations:
             most_reads, most_writes = min(most_reads, halves), min(most_writes, halves)
         return (reads, writes), (max(reads, most_reads), max(writes, most_writes))
 
-    def learn(self, settlement: Settlement) -> None:
+    def learn(self, finished: FinishedExchange) -> None:
         """Learn what an exchange took."""
-        if settlement.spent is None or not is_metered(settlement.request):
+        if finished.spent is None or not is_metered(finished.request):
             return
-        served = [self._estimates.of(call.request) for call in settlement.served()]
-        self._estimates.learn(served, spent_units(settlement.spent))
+        served = [self._estimates.of(call.request) for call in finished.served()]
+        self._estimates.learn(served, spent_units(finished.spent))
 
 
 Payers = tuple[Account | None, ...]
@@ -404,10 +404,10 @@ class Ledger:
         spent, admission = spendings(request, answer), self._admission
         plain = exchange is None and not left_over and not self.scoped and carried[0].supposed is None
         if not plain or not (admission is None or admission.only_counts(carried)):
-            settlement = Settlement(request, carried, spent, self._measure, None, left_over, throttled, parts)
+            finished = FinishedExchange(request, carried, spent, self._measure, None, left_over, throttled, parts)
             for call in left_over:
                 self._whole.count(call.request.operation, tables_of(call.request), "unprocessed")
-            self._settle(settlement, exchange, answer)
+            self._record_finished(finished, exchange, answer)
             if exchange is not None and exchange.event is not None:
                 self._tell_of_end(
                     exchange.event,
@@ -430,7 +430,9 @@ class Ledger:
         if isinstance(error, Exception):
             self._whole.count(request.operation, tables_of(request), "failures")
         throttled = carried if isinstance(error, ThrottledError) else ()
-        self._settle(Settlement(request, carried, None, self._measure, error, (), throttled), exchange, None)
+        self._record_finished(
+            FinishedExchange(request, carried, None, self._measure, error, (), throttled), exchange, None
+        )
         if exchange is not None and exchange.event is not None:
             self._tell_of_end(
                 exchange.event,
@@ -458,28 +460,28 @@ class Ledger:
             )
         )
 
-    def _settle(self, settlement: Settlement, exchange: Exchange | None, answer: Body | None) -> None:
+    def _record_finished(self, finished: FinishedExchange, exchange: Exchange | None, answer: Body | None) -> None:
         now, payers = _now(), None if exchange is None else exchange.payers
-        for call in settlement.left_over if settlement.error is None else settlement.carried:
+        for call in finished.left_over if finished.error is None else finished.carried:
             call.idle_since = now
-        _settle_undivided(self._whole, settlement, answer)
+        _record_undivided(self._whole, finished, answer)
         if payers is not None:
-            self._settle_by_scopes(settlement, payers, answer)
+            self._record_by_scopes(finished, payers, answer)
         elif self._whole is not self.own:
-            _settle_undivided(self.own, settlement, answer)  # it was sent before the first scope began
-        if settlement.error is not None:
-            self._suppose(settlement, payers)
-        elif settlement.spent is not None and len(settlement.carried) == 1 and settlement.carried[0].supposed:
-            self._correct(settlement.carried[0], settlement.spent, payers)
+            _record_undivided(self.own, finished, answer)  # it was sent before the first scope began
+        if finished.error is not None:
+            self._suppose(finished, payers)
+        elif finished.spent is not None and len(finished.carried) == 1 and finished.carried[0].supposed:
+            self._correct(finished.carried[0], finished.spent, payers)
         if self._expectations is not None:
-            self._expectations.learn(settlement)
+            self._expectations.learn(finished)
         if self._admission is not None:
-            self._admission.settled(settlement)
+            self._admission.record(finished)
 
-    def _suppose(self, settlement: Settlement, payers: Mapping[Call, Payers] | None) -> None:
+    def _suppose(self, finished: FinishedExchange, payers: Mapping[Call, Payers] | None) -> None:
         """Count what was taken and not reported, as far as it can be supposed."""
-        operation, lost = settlement.request.operation, is_lost(settlement.error)
-        for call, spending in supposed(settlement, self._counts):
+        operation, lost = finished.request.operation, is_lost(finished.error)
+        for call, spending in supposed(finished, self._counts):
             self._suppose_one(operation, spending, None if payers is None else payers[call])
             if lost:
                 before = call.supposed or Supposed(operation)
@@ -504,33 +506,33 @@ class Ledger:
             spending = Spending(request.table, None, False, request.writes, difference)
             self._suppose_one(told.operation, spending, None if payers is None else payers[call])
 
-    def _settle_by_scopes(self, settlement: Settlement, payers: Mapping[Call, Payers], answer: Body | None) -> None:
-        operation = settlement.request.operation
-        if settlement.spent:
-            self._spend(settlement, payers)
-        if _is_unreported(settlement):
-            for book, tables in self._tables_of_each(settlement.request, payers).items():
+    def _record_by_scopes(self, finished: FinishedExchange, payers: Mapping[Call, Payers], answer: Body | None) -> None:
+        operation = finished.request.operation
+        if finished.spent:
+            self._spend(finished, payers)
+        if _is_unreported(finished):
+            for book, tables in self._tables_of_each(finished.request, payers).items():
                 book.count(operation, tables, "unreported_requests")
-        for call in settlement.throttled:
+        for call in finished.throttled:
             self._count_once(payers[call], operation, tables_of(call.request), "throttles")
         if answer is not None:
-            for call in settlement.served():
+            for call in finished.served():
                 call.give_back()
                 tables = tables_of(call.request)
                 self._count_once(payers[call], operation, tables, "items", items_of(call, answer))
 
-    def _spend(self, settlement: Settlement, payers: Mapping[Call, Payers]) -> None:
+    def _spend(self, finished: FinishedExchange, payers: Mapping[Call, Payers]) -> None:
         accounts = {account for paying in payers.values() for account in paying}
         if len(accounts) > 1:
-            self._divide(settlement, payers)
+            self._divide(finished, payers)
             return
         for book in self._books_of(tuple(accounts)):
-            for spending in settlement.spent or ():
-                book.spend(settlement.request.operation, spending, spending.halves)
+            for spending in finished.spent or ():
+                book.spend(finished.request.operation, spending, spending.halves)
 
-    def _divide(self, settlement: Settlement, payers: Mapping[Call, Payers]) -> None:
-        operation = settlement.request.operation
-        for call, own in settlement.divided():
+    def _divide(self, finished: FinishedExchange, payers: Mapping[Call, Payers]) -> None:
+        operation = finished.request.operation
+        for call, own in finished.divided():
             for spending in own:
                 for account, halves in _shared(spending.halves, payers[call]):
                     for book in self._books(account):
@@ -714,24 +716,24 @@ def _enter(
         book.count(operation, own_tables, "items", len(calls) if several else items_of(calls[0], answer))
 
 
-def _settle_undivided(book: Counted, settlement: Settlement, answer: Body | None) -> None:
-    request = settlement.request
+def _record_undivided(book: Counted, finished: FinishedExchange, answer: Body | None) -> None:
+    request = finished.request
     operation, tables = request.operation, tables_of(request)
     if answer is not None:
-        _enter(book, request, settlement.served(), settlement.spent, answer)
-    elif _is_unreported(settlement):
+        _enter(book, request, finished.served(), finished.spent, answer)
+    elif _is_unreported(finished):
         book.count(operation, tables, "unreported_requests")
-    for own_tables, calls in _by_table(tables, settlement.throttled):
+    for own_tables, calls in _by_table(tables, finished.throttled):
         book.count(operation, own_tables, "throttles", len(calls))
 
 
-def _is_unreported(settlement: Settlement) -> bool:
-    error = settlement.error
-    if settlement.spent is not None:
+def _is_unreported(finished: FinishedExchange) -> bool:
+    error = finished.error
+    if finished.spent is not None:
         return False
     if isinstance(error, TransportError) and error.outcome is Outcome.NOT_SENT:
         return False
-    return is_metered(settlement.request)
+    return is_metered(finished.request)
 
 
 def _by_table(tables: Sequence[str], calls: Sequence[Call]) -> Iterable[tuple[Sequence[str], Sequence[Call]]]:

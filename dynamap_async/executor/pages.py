@@ -23,7 +23,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import CapacityBudgetExceededError, ResourceNotFoundError
 from dynamap_async.executor.accounts import bare_context
 from dynamap_async.executor.anyio_scopes import shielded
-from dynamap_async.executor.gather import together
+from dynamap_async.executor.gather import gather_all
 from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.transport import UNREADABLE, unreadable
 from dynamap_async.turns import WorkPace
@@ -511,7 +511,7 @@ class MergedPages:
         if len(hungry) == 1:
             await hungry[0].fill()
         else:
-            over_budget = [error for error in await together([_filled(source) for source in hungry]) if error]
+            over_budget = [error for error in await gather_all([_filled(source) for source in hungry]) if error]
             if over_budget:
                 raise over_budget[0]
         items = await self._merge()

@@ -199,7 +199,7 @@ class Singles:
         account = call.waiters[0].account
         assert account is not None  # noqa: S101 - nothing else is reserved
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        hold = Hold(account, call.request, self._ledger.estimates, partial(_settle, turn))
+        hold = Hold(account, call.request, self._ledger.estimates, partial(_let_go, turn))
         call.holds = (hold,)
         if not hold.take():
             self._ledger.held_up(call)
@@ -260,7 +260,7 @@ class Singles:
         return task.uncancel() <= before and isinstance(error, asyncio.CancelledError)
 
 
-def _settle(turn: asyncio.Future[None], error: Exception | None) -> None:
+def _let_go(turn: asyncio.Future[None], error: Exception | None) -> None:
     """Let whoever waits for its turn go on, if it still does."""
     if turn.done():
         return

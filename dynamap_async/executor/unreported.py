@@ -19,7 +19,7 @@ from dynamap_async.errors import (
     TransportError,
 )
 from dynamap_async.executor.accounts import TableOperation, Tally
-from dynamap_async.executor.calls import Call, Measure, Settlement
+from dynamap_async.executor.calls import Call, FinishedExchange, Measure
 from dynamap_async.executor.consumed import Spending, is_metered, least
 from dynamap_async.request import Request, tables_of
 from dynamap_async.units import read_half_units, write_half_units
@@ -39,17 +39,17 @@ _NOTHING_TAKEN: Final = frozenset({"ProvisionedThroughputExceeded", "ThrottlingE
 """Reasons of a cancelled transaction for which the service has not begun to carry it out."""
 
 
-def supposed(settlement: Settlement, counts: Mapping[TableOperation, Tally]) -> Iterator[tuple[Call, Spending]]:
+def supposed(finished: FinishedExchange, counts: Mapping[TableOperation, Tally]) -> Iterator[tuple[Call, Spending]]:
     """Yield what was taken of each table for each of the requests of an exchange that ended in an error.
 
     Args:
-        settlement: the exchange.
+        finished: the exchange.
         counts: what was counted until now, by operation and table.
     """
-    error, measure = settlement.error, settlement.measure
-    if error is None or not is_metered(settlement.request):
+    error, measure = finished.error, finished.measure
+    if error is None or not is_metered(finished.request):
         return
-    for call in settlement.carried:
+    for call in finished.carried:
         request = call.request
         if isinstance(error, ConditionalCheckFailedError):
             yield call, _failed_write(request, error.wire_item, measure)

@@ -81,7 +81,7 @@ def source_of(made: Made, target: Path, encode: EncodeConstant) -> SetOperand:
     """
     match made:
         case Path():
-            return _fitting(made, target)
+            return _checked_source(made, target)
         case Start():
             return _start(made, target, encode)
         case Arithmetic(left=left, sign=sign, right=right):
@@ -185,7 +185,7 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
     return replace(found, after=(*found.after, *elements))
 
 
-def _fitting(path: Path, target: Path) -> Path:
+def _checked_source(path: Path, target: Path) -> Path:
     mine, other = target.converter, path.converter
     if not path.is_declared:  # nobody but the program knows what it holds
         return path
@@ -203,15 +203,15 @@ def _tags(converter: Converter) -> frozenset[str]:
 
 
 def _start(start: Start, target: Path, encode: EncodeConstant) -> FunctionCall:
-    return FunctionCall("if_not_exists", (_fitting(start.path, target), encode(target, start.value)))
+    return FunctionCall("if_not_exists", (_checked_source(start.path, target), encode(target, start.value)))
 
 
 def _term(term: Term, target: Path) -> SetOperand:
     match term:
         case Path():
-            return _fitting(term, target)
+            return _checked_source(term, target)
         case Start(path=path, value=value):
-            return FunctionCall("if_not_exists", (_fitting(path, target), amount(path, value)))
+            return FunctionCall("if_not_exists", (_checked_source(path, target), amount(path, value)))
         case Value():
             return term
 

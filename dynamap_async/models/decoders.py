@@ -85,7 +85,7 @@ class FieldDecoders:
                 if unknown:
                     UNKNOWN_MEMBERS.add(unknown)
                 pairs = zip(items, found, strict=True)
-                page = [self._alone(plain(item)) if values is None else values for item, values in pairs]
+                page = [self._decoded_singly(plain(item)) if values is None else values for item, values in pairs]
             else:
                 items = list(map(plain, items))
         if page is None:
@@ -100,7 +100,7 @@ class FieldDecoders:
         if self._shards.of:
             stored = [self._shards.removed(item) for item in items]
         page = self._straight.decode(stored)
-        return [self._alone(item) for item in stored] if page is None else page
+        return [self._decoded_singly(item) for item in stored] if page is None else page
 
     @cached_property
     def _native(self) -> NativeDecode | None:
@@ -113,7 +113,7 @@ class FieldDecoders:
         absent = [(name, make) for name, _, make in self._absent]
         return native_decoder(members, absent, drops=not self._takes_extras)
 
-    def _alone(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
+    def _decoded_singly(self, item: Mapping[str, AttributeValue]) -> dict[str, Any]:
         """Return field name -> value of one item without shards; DecodeError for a malformed one."""
         page = self._straight.decode((item,))
         if page is not None:

@@ -180,7 +180,7 @@ class Definition(Generic[M]):
         return self.keys_are_plain and all(each is None for each in (self.kinds, self.periods, self.expiry))
 
     @cached_property
-    def read_together(self) -> Reader | None:
+    def read_at_once(self) -> Reader | None:
         """Decodes the items of several callers in one page; None where each caller has to decode its own."""
         alone = self.kinds is not None or runs_own_code(self.model)
         return None if alone else self.items.decode

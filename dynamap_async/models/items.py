@@ -295,7 +295,7 @@ class ItemCodec(Generic[M]):
         return values
 
     def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:
-        fitting: list[M] = []
+        valid: list[M] = []
         failures: list[ItemValidationError] = []
         for item in map(plain, items):  # errors quote what the decoders in Python give
             try:
@@ -309,7 +309,7 @@ class ItemCodec(Generic[M]):
             except (ValidationError, DecodeError) as error:
                 failures.append(self.failure(item, error))
                 continue
-            fitting.append(made)
+            valid.append(made)
             if partial:
                 self.snapshots.mark_partial([made])
             elif self._remembers:
@@ -317,8 +317,8 @@ class ItemCodec(Generic[M]):
                 if present is not item:
                     remember(made, item)
         if failures:
-            raise ItemValidationError.of_call(failures, fitting)
-        return fitting
+            raise ItemValidationError.of_call(failures, valid)
+        return valid
 
     def shown_key(self, item: WireItem) -> dict[str, Any]:
         """Return the key of a stored item as stored name -> Python value."""

@@ -69,7 +69,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         table, key = context.table_prefix + self._table, self._key
         body = {"TableName": table, "Key": key, "ConsistentRead": self._consistent}
         target = Target(key, self._definition.plain_keys.identity(table, key))
-        reader = self._definition.read_together
+        reader = self._definition.read_at_once
         return Request(
             operation="GetItem", body=body, table=table, target=target, batchable=self._coalesce, reader=reader
         )
@@ -79,7 +79,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         item = response.get("Item")
         if item is None or (self._expiry is not None and is_expired(item, self._expiry, context.now())):
             return None
-        reader = self._definition.read_together
+        reader = self._definition.read_at_once
         if reader is not None and isinstance(response, PartOfAnswer):
             instance: M_co | None = response.instance(reader)
             if instance is not None:

@@ -42,7 +42,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
-CardT = TypeVar("CardT", bound=BaseModel)
+TargetT = TypeVar("TargetT", bound=BaseModel)
 
 
 @dataclass(frozen=True)  # with slots too, Page[Tweet](...) raises TypeError before Python 3.13
@@ -510,18 +510,18 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     )
 
 
-def reading_into(spec: ReadSpec, card: type[BaseModel]) -> ReadSpec:
+def reading_into(spec: ReadSpec, target: type[BaseModel]) -> ReadSpec:
     """Return the spec that reads items into another model.
 
     Args:
         spec: what is asked.
-        card: the class that items become.
+        target: the class that items become.
 
     Raises:
         OperationError: the items cannot fill it.
     """
     _refuse_invalid(spec, "into")
-    return spec.with_target(card)
+    return spec.with_target(target)
 
 
 def _refuse_invalid(spec: ReadSpec, method: str) -> None:
@@ -642,16 +642,16 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
         """
         self._spec = ReadSpec.of(checked_model(model))
 
-    def into(self, card: type[CardT], /) -> Query[M, CardT]:
+    def into(self, target: type[TargetT], /) -> Query[M, TargetT]:
         """Return the query whose items are read into another model, made of some of this one's fields.
 
         Args:
-            card: a Pydantic model, with or without a table, whose fields are named like fields of this model.
+            target: a Pydantic model, with or without a table, whose fields are named like fields of this model.
 
         Raises:
-            OperationError: the card has a field that this model does not have, or that has another type here.
+            OperationError: the target has a field that this model does not have, or that has another type here.
         """
-        return Query[M, CardT].of(reading_into(self._spec, card))
+        return Query[M, TargetT].of(reading_into(self._spec, target))
 
     @overload
     def select(self, a: Selectable[A], /) -> Query[M, tuple[A]]: ...
@@ -725,13 +725,13 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
         """
         self._spec = ReadSpec.of(checked_model(model), scan=True)
 
-    def into(self, card: type[CardT], /) -> Scan[M, CardT]:
+    def into(self, target: type[TargetT], /) -> Scan[M, TargetT]:
         """Return the scan whose items are read into another model. See ``Query.into``.
 
         Args:
-            card: a Pydantic model whose fields are named like fields of this model.
+            target: a Pydantic model whose fields are named like fields of this model.
         """
-        return Scan[M, CardT].of(reading_into(self._spec, card))
+        return Scan[M, TargetT].of(reading_into(self._spec, target))
 
     @overload
     def select(self, a: Selectable[A], /) -> Scan[M, tuple[A]]: ...

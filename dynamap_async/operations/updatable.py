@@ -241,13 +241,13 @@ def stored_at(definition: Definition[Any], path: Path, value: object) -> Attribu
     Raises:
         EncodeError: the value does not fit the field, or cannot be stored.
     """
-    fitting: Any = validated(path, value)
+    valid: Any = validated(path, value)
     whole = len(path.steps) == 1 and path.is_declared
-    empty = fitting is None or (_is_set(fitting) and not fitting)
-    if empty and not whole and fitting is not None and drops_empty(path, in_unions=False):
+    empty = valid is None or (_is_set(valid) and not valid)
+    if empty and not whole and valid is not None and drops_empty(path, in_unions=False):
         return None
     try:
-        stored = stored_empty(_plan(definition, path), fitting) if whole and empty else path.converter.encode(fitting)
+        stored = stored_empty(_plan(definition, path), valid) if whole and empty else path.converter.encode(valid)
     except RecursionError:
         raise EncodeError("the value contains itself, or is nested too deep").at(
             path.spelled, model=path.owner.__name__

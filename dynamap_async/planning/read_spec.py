@@ -26,7 +26,7 @@ from dynamap_async.planning.result_items import (
     keep_invalid,
     target_paths,
 )
-from dynamap_async.planning.templated_keys import has_same_place
+from dynamap_async.planning.templated_keys import is_same_part_of_key
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.wire import WireItem
 
@@ -237,7 +237,7 @@ class ReadSpec:
         field = mine.fields[mine.field_names[path.attribute]]
         for model in self.models:
             if path.attribute in definition_of(model).field_names or not (
-                has_same_place(mine, path.attribute, definition_of(model))
+                is_same_part_of_key(mine, path.attribute, definition_of(model))
             ):
                 _check_common(definition_of(model), path, field)
 

@@ -61,10 +61,9 @@ def keep_invalid(decode: DecodeItems) -> DecodeItems:
             return decode(items)
         except ItemValidationError as error:
             failed = {id(failure.item): failure for failure in error.failures}
-            fitting = iter(error.items)
+            valid = iter(error.items)
             return [
-                next(fitting) if (failure := failed.get(id(plain(item)))) is None else _invalid(failure)
-                for item in items
+                next(valid) if (failure := failed.get(id(plain(item)))) is None else _invalid(failure) for item in items
             ]
 
     return decoded

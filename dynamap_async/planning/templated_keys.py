@@ -73,7 +73,7 @@ class ModelTemplate:
     def _names_elsewhere(self, part: TemplatePart) -> Iterator[str]:
         """Yield the stored names of what other models have in the place of a part, and this one under no such name."""
         for other in self.others:
-            for mine, theirs in parts_in_place(self, other):
+            for mine, theirs in parts_at_same_position(self, other):
                 stored = other.field(theirs).stored
                 if mine is part and stored not in self.definition.field_names:
                     yield stored
@@ -83,7 +83,7 @@ class ModelTemplate:
         return self.field(part).converter.decode(constant.stored)
 
 
-def parts_in_place(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[TemplatePart, TemplatePart]]:
+def parts_at_same_position(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[TemplatePart, TemplatePart]]:
     """Yield the parts that stand in the same place of a key that two models make, from the left.
 
     Nothing but such parts stands before them, between the same constants, and they have the same form.
@@ -99,7 +99,7 @@ def parts_in_place(one: ModelTemplate, other: ModelTemplate) -> Iterator[tuple[T
         yield mine, theirs
 
 
-def has_same_place(one: Definition[Any], stored: str, other: Definition[Any]) -> bool:
+def is_same_part_of_key(one: Definition[Any], stored: str, other: Definition[Any]) -> bool:
     """Return whether a field that one model stores so stands in a place of a key where another has a part too.
 
     Args:
@@ -114,7 +114,7 @@ def has_same_place(one: Definition[Any], stored: str, other: Definition[Any]) ->
             continue
         path = one.path(one.field_names[attribute])
         pair = [ModelTemplate(each, made, path) for each, made in zip((one, other), templates, strict=True) if made]
-        if any(pair[0].field(part).stored == stored for part, _ in parts_in_place(*pair)):
+        if any(pair[0].field(part).stored == stored for part, _ in parts_at_same_position(*pair)):
             return True
     return False
 

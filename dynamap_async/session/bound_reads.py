@@ -31,7 +31,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
-CardT = TypeVar("CardT", bound=BaseModel)
+TargetT = TypeVar("TargetT", bound=BaseModel)
 
 if TYPE_CHECKING:
     from dynamap_async.session.runner import Runner
@@ -154,18 +154,18 @@ class BoundQuery(BoundReads[M, ItemT], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def into(self, card: type[CardT], /) -> BoundQuery[M, CardT]:
+    def into(self, target: type[TargetT], /) -> BoundQuery[M, TargetT]:
         """Return the query whose items are read into another model, made of some of this one's fields.
 
         Only these are sent over the network, and an index that holds them needs no completion from the table.
 
         Args:
-            card: a Pydantic model, with or without a table, whose fields are named like fields of this model.
+            target: a Pydantic model, with or without a table, whose fields are named like fields of this model.
 
         Raises:
-            OperationError: the card has a field that this model does not have, or that has another type here.
+            OperationError: the target has a field that this model does not have, or that has another type here.
         """
-        return BoundQuery[M, CardT](self._runner, reading_into(self._spec, card))
+        return BoundQuery[M, TargetT](self._runner, reading_into(self._spec, target))
 
     @overload
     def select(self, a: Selectable[A], /) -> BoundQuery[M, tuple[A]]: ...
@@ -225,13 +225,13 @@ class BoundScan(BoundQuery[M, ItemT], Segmentable[M], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def into(self, card: type[CardT], /) -> BoundScan[M, CardT]:
+    def into(self, target: type[TargetT], /) -> BoundScan[M, TargetT]:
         """Return the scan whose items are read into another model. See ``BoundQuery.into``.
 
         Args:
-            card: a Pydantic model whose fields are named like fields of this model.
+            target: a Pydantic model whose fields are named like fields of this model.
         """
-        return BoundScan[M, CardT](self._runner, reading_into(self._spec, card))
+        return BoundScan[M, TargetT](self._runner, reading_into(self._spec, target))
 
     @overload
     def select(self, a: Selectable[A], /) -> BoundScan[M, tuple[A]]: ...

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 from dynamap_async.codec import item_size
 from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
 from dynamap_async.events import Observer
-from dynamap_async.executor import Executor, together
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.expressions import Condition, Expr
 from dynamap_async.models import AfterRead, BeforeWrite, Index, Key, KeyValue, Model, definition_of
 from dynamap_async.native import CODEC
@@ -1401,7 +1401,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
         """
-        return tuple(await together(awaitables))
+        return tuple(await gather_all(awaitables))
 
 
 def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:

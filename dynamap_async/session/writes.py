@@ -18,7 +18,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
     VersionConflictError,
 )
-from dynamap_async.executor import Executor, together
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.operations import Check, Replace, TransactWrite, Write
 from dynamap_async.operations.unique_values import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
@@ -89,7 +89,7 @@ class Writes:
         if True not in [write.needs_number for write in transaction.actions]:
             return transaction.of([write.encoded() if self.prepares(write) else write for write in transaction.actions])
         # At the same time, so that items of one model take their numbers together.
-        return transaction.of(await together([self._encoded(write) for write in transaction.actions]))
+        return transaction.of(await gather_all([self._encoded(write) for write in transaction.actions]))
 
     async def _before(self, write: Write[Any]) -> None:
         if write.item is not None and write.kind is not None:
@@ -161,7 +161,7 @@ class Writes:
                 collisions += 1
                 if not (sent.token is None and all_collided(sent, error)) or too_many(collisions, error, *sent.actions):
                     raise
-                ready = transaction.of(await together([self._encoded(write) for write in transaction.actions]))
+                ready = transaction.of(await gather_all([self._encoded(write) for write in transaction.actions]))
 
 
 class GuardedWrites:

@@ -20,7 +20,7 @@ from dynamap_async.errors import (
     TableDifference,
     TableMismatchError,
 )
-from dynamap_async.executor import Executor, together
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
 from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_of, seen_of, ttl_attribute_of
 from dynamap_async.tables.descriptions import Descriptions
@@ -111,7 +111,7 @@ class Applying:
             TableWaitTimeoutError: a table took longer.
         """
         tables = list(dict.fromkeys(step.table for step in self._plan.steps))
-        changes = await together([self._changes_since(table) for table in tables])
+        changes = await gather_all([self._changes_since(table) for table in tables])
         if found := [difference for each in changes for difference in each]:
             raise PlanOutOfDateError(differences=found)
         limiter = anyio.CapacityLimiter(_TABLES_AT_A_TIME)
@@ -120,7 +120,7 @@ class Applying:
             async with limiter:
                 await self._run_table(table, timeout_seconds)
 
-        await together([run(table) for table in tables])
+        await gather_all([run(table) for table in tables])
 
     async def _changes_since(self, table: str) -> list[TableDifference]:
         now, seen = seen_of(await self._full(table)), self._plan.seen.get(table, {})

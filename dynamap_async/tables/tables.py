@@ -14,7 +14,7 @@ from dynamap_async.errors import (
     TableMismatchError,
     TableProtectedError,
 )
-from dynamap_async.executor import Executor, together
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import KeyValue, Model, Table, definition_of
 from dynamap_async.operations import needs_own_table, own_table
 from dynamap_async.planning import Context
@@ -169,7 +169,7 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
         schemas = self._declared(models, period)
-        found = await together([self._full(schema.name) for schema in schemas])
+        found = await gather_all([self._full(schema.name) for schema in schemas])
         steps: list[TableStep] = []
         unmanaged: list[str] = []
         for schema, table in zip(schemas, found, strict=True):
@@ -530,7 +530,7 @@ class Tables:
             parts = MissingParts(self._executor, schema, request, with_indexes=with_indexes)
             await parts.make(timeout_seconds)
 
-        await together([make(schema, request) for schema, request in wanted])
+        await gather_all([make(schema, request) for schema, request in wanted])
 
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
         _check_models((model,))

@@ -8,7 +8,7 @@ import pytest
 
 from dynamap_async import RetryPolicy
 from dynamap_async.errors import ConnectionFailedError, Outcome, RequestTimeoutError
-from dynamap_async.executor import together
+from dynamap_async.executor import gather_all
 
 
 def now():
@@ -82,7 +82,7 @@ async def test_each_attempt_has_its_own_time(mute, open_session, model):
 
     async with open_session(retry=RetryPolicy(max_attempts=1)) as session:
         begun = now()
-        times = await together([ended(session, number, 10.0 * number) for number in range(3)])
+        times = await gather_all([ended(session, number, 10.0 * number) for number in range(3)])
     assert [time - begun for time in times] == [30, 40, 50]
 
 

@@ -26,7 +26,7 @@ from dynamap_async.errors import (
     ItemValidationError,
     Outcome,
 )
-from dynamap_async.executor import together
+from dynamap_async.executor import gather_all
 
 
 class Doc(Model, table="docs"):
@@ -79,7 +79,7 @@ async def listed(items):
 READS = {
     "get": lambda s: s.get(Doc, "a", 1),
     "find": lambda s: s.find(Doc, "a", 1),
-    "finds at once": lambda s: together([s.find(Doc, "a", 1), s.find(Doc, "a", 2)]),
+    "finds at once": lambda s: gather_all([s.find(Doc, "a", 1), s.find(Doc, "a", 2)]),
     "get_many": lambda s: s.get_many(Doc, [("a", 1), ("a", 2)]),
     "each": lambda s: listed(s.each(Doc, [("a", 1), ("a", 2)])),
     "load": lambda s: s.loader(Doc).load(("a", 1)),

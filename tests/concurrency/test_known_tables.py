@@ -191,7 +191,7 @@ async def test_a_transaction_with_a_table_that_does_not_exist_leaves_the_other_o
 @pytest.fixture
 def few(monkeypatch):
     """Let sessions know few tables."""
-    monkeypatch.setattr(accounts, "MOST_PLACES", 40)
+    monkeypatch.setattr(accounts, "MOST_COUNTS", 40)
     monkeypatch.setattr(admission, "MOST_TABLES", 20)
     monkeypatch.setattr(batches, "MOST_TABLES", 20)
     for module in (estimates, governor):

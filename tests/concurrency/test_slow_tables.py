@@ -30,7 +30,7 @@ from dynamap_async.errors import (
     TableWaitTimeoutError,
     TransportError,
 )
-from dynamap_async.executor import together
+from dynamap_async.executor import gather_all
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.slow_tables import Durations, SlowTables
@@ -147,7 +147,7 @@ async def test_many_boots_at_once_make_everything_once(opened, slow, engine):
             await session.tables.ensure(Tweet, timeout_seconds=3600)
             return (await session.tables.describe(Tweet)).is_active
 
-    assert await together([boot() for _ in range(4)]) == [True] * 4
+    assert await gather_all([boot() for _ in range(4)]) == [True] * 4
     assert states(slow, "by_city") == states(slow, "by_text") == BUILT
     assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
 
@@ -160,7 +160,7 @@ async def test_many_boots_at_once_create_one_table(opened, slow, engine, how):
             await call
             return (await session.tables.describe(Tweet)).is_active
 
-    assert await together([boot() for _ in range(4)]) == [True] * 4
+    assert await gather_all([boot() for _ in range(4)]) == [True] * 4
     assert engine.received == {"CreateTable": 1}
 
 

@@ -29,7 +29,7 @@ from dynamap_async.errors import (
     TableMismatchError,
     TableWaitTimeoutError,
 )
-from dynamap_async.executor import together
+from dynamap_async.executor import gather_all
 from dynamap_async.tables import TablePlan
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
@@ -434,7 +434,7 @@ async def test_two_who_apply_at_once_build_everything_once(opened, engine):
             plan = await session.tables.plan(Tweet)
             await session.tables.apply(plan, allow=ALL_ALLOWED)
 
-    await together([deploy(), deploy()])
+    await gather_all([deploy(), deploy()])
     assert engine.built == DONE
 
 

@@ -36,7 +36,7 @@ def outcome(operation, response):
 
 @given(st.lists(ITEMS, max_size=6), st.data())
 def test_each_caller_gets_what_it_would_get_alone(items, data):
-    reader = definition_of(Note).read_together
+    reader = definition_of(Note).read_at_once
     assert reader is not None
     shared, answers = SharedDecoding(reader), [PartOfAnswer(Item=item) for item in items]
     for answer in answers:

@@ -1,10 +1,10 @@
 """The governor: who may be sent, by the capacity that is there. Pure: the time is passed in, and nothing waits here.
 
 An operation on a table without any limit that is known or was learned is not held up, and has no ticket. Any other asks
-for one, waits in line until its units are there, is sent, and settles: what the answer reports corrects what was taken
+for one, waits in line until its units are there, is sent, and is recorded: what the answer reports corrects what was taken
 on the estimate, and a refusal lowers the pace.
 
-Invariant: every ticket that was admitted is settled, refused or left once.
+Invariant: every ticket that was admitted is recorded as spent, refused or left once.
 
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TableDescription.html
 """
@@ -331,7 +331,7 @@ class Governor:
         """Return when to call ``admit`` again; None while nobody waits."""
         return self._queue.next_at(now)
 
-    def settle(
+    def record_spent(
         self, tickets: Collection[Ticket], spent: Mapping[TableOrIndex, float] | None, attempts: int, now: float
     ) -> None:
         """Record what an answer reported.

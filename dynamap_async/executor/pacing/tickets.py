@@ -116,7 +116,7 @@ class TicketQueues:
         return found
 
 
-TOGETHER: Final = 25
+SHARED_CALL: Final = 25
 """So many are let in together, where so many wait, so that they can share a call."""
 QUANTUM_SECONDS: Final = 0.025
 """So long the first of them waits for the others."""
@@ -240,7 +240,7 @@ class UnitQueue:
         soonest: float | None = None
         for queue in sorted(self._queues, key=_rank):
             first = queue.first
-            together = list(islice(queue.tickets, TOGETHER))
+            together = list(islice(queue.tickets, SHARED_CALL))
             alone = _seconds_until([first], aside)
             at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
             for bucket, units in first.draws:

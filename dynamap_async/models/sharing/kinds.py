@@ -263,10 +263,10 @@ def _spread(
 ) -> None:
     """Take an error of several items apart: what fits, and what does not, each in its place."""
     failed = {id(failure.item): failure for failure in error.failures}
-    fitting = iter(error.items)
+    valid = iter(error.items)
     for position in positions:
         failure = failed.get(id(plain(items[position])))
         if failure is None:
-            made[position] = next(fitting)
+            made[position] = next(valid)
         else:
             failures[position] = failure

@@ -98,7 +98,7 @@ class ManyReads:
     async def _ask_in_chunks(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]]) -> None:
         deadline, payer = deadline_now(), self._executor.ledger.payer()
         together = self._flow.together
-        for chunk in book.chunks(together, partial(self._alone, book, operation)):
+        for chunk in book.chunks(together, partial(self._lone_request, book, operation)):
             if self._flow.full:
                 await self._flow.room()
             if not self._flow.add_chunk(chunk, deadline, payer):
@@ -106,9 +106,11 @@ class ManyReads:
                     await self._ask(asked)
             await self._take(book)
         for number in book.rest(together):
-            await self._ask(self._alone(book, operation, number))
+            await self._ask(self._lone_request(book, operation, number))
 
-    def _alone(self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]], number: int) -> ItemRequest[Any]:
+    def _lone_request(
+        self, book: KeyBook, operation: Callable[[Any], SingleRequest[Any]], number: int
+    ) -> ItemRequest[Any]:
         """Return the key of a number as a request of its own."""
         finds = [(position, subject, operation(subject)) for position, subject in book.given(number)]
         places = [ItemRequest(*each, each[-1].request(self._flow.context)) for each in finds]

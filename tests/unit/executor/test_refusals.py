@@ -13,7 +13,7 @@ from dynamap_async.errors import (
     TransactionCanceledError,
 )
 from dynamap_async.executor.admission import verdict_of
-from dynamap_async.executor.calls import Call, Settlement, json_size
+from dynamap_async.executor.calls import Call, FinishedExchange, json_size
 from dynamap_async.executor.pacing.estimates import TableOrIndex
 from dynamap_async.executor.pacing.heat import Partition
 from dynamap_async.request import Request, Target, about_tables
@@ -35,10 +35,10 @@ def lost(outcome):
     return ConnectionFailedError("lost", outcome=outcome, operation="PutItem", table="t")
 
 
-def settlement(request, error=None, *, left_over=(), throttled=(), carried=1):
+def finished(request, error=None, *, left_over=(), throttled=(), carried=1):
     sendings = [Call(PUT if request is BATCH else request, []) for _ in range(carried)]
     left, short = [sendings[n] for n in left_over], [sendings[n] for n in throttled]
-    return Settlement(request, sendings, None, json_size, error, left, short)
+    return FinishedExchange(request, sendings, None, json_size, error, left, short)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def settlement(request, error=None, *, left_over=(), throttled=(), carried=1):
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
 )
 def test_units_of_what_may_have_been_carried_out_are_spent(error, became):
-    ended = settlement(PUT, error)
+    ended = finished(PUT, error)
     verdict = verdict_of(ended)
     assert [name for name in ("spent", "returned", "refused") if getattr(verdict, name)] == [became]
     assert getattr(verdict, became) == ended.carried
 
 
 def test_of_a_batch_what_was_left_over_for_its_size_is_given_back_and_what_was_short_is_refused():
-    ended = settlement(BATCH, left_over=(1, 2), throttled=(2,), carried=4)
+    ended = finished(BATCH, left_over=(1, 2), throttled=(2,), carried=4)
     verdict = verdict_of(ended)
     assert list(verdict.spent) == [ended.carried[0], ended.carried[3]]
     assert list(verdict.returned) == [ended.carried[1]]
@@ -86,12 +86,12 @@ def test_of_a_batch_what_was_left_over_for_its_size_is_given_back_and_what_was_s
 )
 def test_where_capacity_was_short_is_what_the_service_says_or_wherever_the_request_goes(request_, reasons, short):
     error = refusal(ProvisionedThroughputExceededError, reasons=reasons)
-    assert verdict_of(settlement(request_, error)).short == short
+    assert verdict_of(finished(request_, error)).short == short
 
 
 def test_a_partition_that_is_short_is_not_its_table():
     reasons = (f"TableWriteKeyRangeThroughputExceeded {ARN}t",)
-    verdict = verdict_of(settlement(PUT, refusal(ProvisionedThroughputExceededError, reasons=reasons)))
+    verdict = verdict_of(finished(PUT, refusal(ProvisionedThroughputExceededError, reasons=reasons)))
     assert (verdict.hot, verdict.short) == (Partition("t", "ada", True), [])
 
 
@@ -101,6 +101,6 @@ def test_a_transaction_that_found_no_capacity_was_charged_and_names_its_table():
         for n, (code, table) in enumerate([(None, "t"), ("ThrottlingError", "u"), ("TransactionConflict", "v")])
     )
     request = Request(operation="TransactWriteItems", body={}, **about_tables("tuv"), writes=True)
-    ended = settlement(request, refusal(TransactionCanceledError, reasons=reasons))
+    ended = finished(request, refusal(TransactionCanceledError, reasons=reasons))
     verdict = verdict_of(ended)
     assert (verdict.spent, verdict.short) == (ended.carried, [TableOrIndex("u", None, True)])

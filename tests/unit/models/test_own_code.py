@@ -187,7 +187,7 @@ def test_a_validator_of_the_model_itself_is_the_programs():
             return value
 
     assert runs_own_code(Own)
-    assert definition_of(Own).read_together is None
+    assert definition_of(Own).read_at_once is None
 
 
 def test_items_of_a_shared_table_are_told_apart_one_by_one():
@@ -196,4 +196,4 @@ def test_items_of_a_shared_table_are_told_apart_one_by_one():
         sk: SortKey[str]
 
     assert not runs_own_code(Order)
-    assert definition_of(Order).read_together is None
+    assert definition_of(Order).read_at_once is None

@@ -71,7 +71,7 @@ def test_what_was_taken_too_much_is_given_back_when_the_answer_comes():
     made = known()
     ticket, admitted = asked(made, 1.0)
     assert admitted == [ticket]
-    made.settle([ticket], {TABLE: 0.5}, 1, 1.0)
+    made.record_spent([ticket], {TABLE: 0.5}, 1, 1.0)
     assert made.bucket(TABLE, 1.0).tokens == 99.5
 
 
@@ -79,7 +79,7 @@ def test_what_was_spent_besides_is_taken_afterwards_and_expected_from_then_on():
     made = known()
     made.know("t", {(None, True): 100.0, ("i", True): 10.0}, 0.0)
     ticket, _ = asked(made, 1.0)
-    made.settle([ticket], {TABLE: 1.0, INDEX: 4.0}, 1, 1.0)
+    made.record_spent([ticket], {TABLE: 1.0, INDEX: 4.0}, 1, 1.0)
     assert made.bucket(INDEX, 1.0).tokens == 6
     assert dict(made.ticket(PUT, INTERACTIVE, 1.0).draws) == {made.bucket(TABLE, 1.0): 1, made.bucket(INDEX, 1.0): 4}
 
@@ -87,7 +87,7 @@ def test_what_was_spent_besides_is_taken_afterwards_and_expected_from_then_on():
 def test_an_answer_that_does_not_say_what_it_took_took_what_was_expected():
     made = known()
     ticket, _ = asked(made, 1.0)
-    made.settle([ticket], None, 1, 1.0)
+    made.record_spent([ticket], None, 1, 1.0)
     made.leave(ticket, 1.0)
     assert made.bucket(TABLE, 1.0).tokens == 99
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async.executor.calls import Call, Settlement, divide
+from dynamap_async.executor.calls import Call, FinishedExchange, divide
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.request import Request, Target, about_tables
 
@@ -28,8 +28,8 @@ def settled(carried, *reported, sizes=(), measure=lambda item: item["size"], **m
         each.request.target.identity: {"Item": {"size": size, "text": "x" * size}}
         for each, size in zip(carried, sizes, strict=False)
     }
-    settlement = Settlement(request, carried, reported, measure, parts=parts, **more)
-    shares = dict(settlement.divided())
+    finished = FinishedExchange(request, carried, reported, measure, parts=parts, **more)
+    shares = dict(finished.divided())
     return [[(each.index, each.halves) for each in shares.get(sending, [])] for sending in carried]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
+from dynamap_async.dataclass import replace_fields
 from dynamap_async.errors import OperationError
 from dynamap_async.models import Model
 from dynamap_async.operations.query import Reads
@@ -15,7 +16,6 @@ from dynamap_async.planning import (
     UnknownItem,
     checked_collection,
     checked_model,
-    replace_fields,
 )
 
 M = TypeVar("M")

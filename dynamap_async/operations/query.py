@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async import limits
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import ItemNotFoundError, MultipleItemsFoundError, OperationError
 from dynamap_async.errors.habits import QUERY_NAMES, no_attribute
 from dynamap_async.expressions import Condition, Selectable, path_of
@@ -26,7 +26,6 @@ from dynamap_async.planning import (
     checked_model,
     plan_reading,
     positive,
-    replace_fields,
     stored_path,
 )
 from dynamap_async.request import Position

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeAlias, TypeVar, cast, overload
 
 from dynamap_async.codec import check_item
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import EncodeError, ExpressionError, OperationError
 from dynamap_async.expressions import (
     Action,
@@ -60,7 +60,6 @@ from dynamap_async.operations.automatic_values import carried_version
 from dynamap_async.planning import (
     check_written_by_key,
     own_path,
-    replace_fields,
     stored_conditions,
     stored_path,
 )

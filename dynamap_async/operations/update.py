@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Self, cast, overloa
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.codec import decode_any, item_size
+from dynamap_async.dataclass import replace_fields
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     DecodeError,
@@ -42,7 +43,7 @@ from dynamap_async.operations.unique_values import unique_after, unique_attribut
 from dynamap_async.operations.updatable import Returning, Updatable, UpdateSpec, returning, update_spec
 from dynamap_async.operations.write import UNKNOWN, Stored, Unknown, Write, condition_members
 from dynamap_async.operations.write_ids import write_id_of_update
-from dynamap_async.planning import Context, replace_fields
+from dynamap_async.planning import Context
 from dynamap_async.request import Request, Target
 from dynamap_async.wire import Body, WireItem, WireKey
 

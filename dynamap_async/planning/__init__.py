@@ -9,7 +9,6 @@ from dynamap_async.planning.plan import Plan
 from dynamap_async.planning.plan_cache import plan_reading
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading
-from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.planning.result_items import (
     Grouped,
     Invalid,
@@ -47,7 +46,6 @@ __all__ = [
     "own_path",
     "plan_reading",
     "positive",
-    "replace_fields",
     "stored_condition",
     "stored_conditions",
     "stored_path",

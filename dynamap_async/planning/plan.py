@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import orjson
 
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.expressions import Comparison, Condition, In, Or, Path, Value
 from dynamap_async.limits import PAGE_BYTES
 from dynamap_async.planning.key_conditions import EachShard, PartitionCondition, check_constants
-from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.schema import IndexSchema, KeySchema
 from dynamap_async.units import page_read_units
 from dynamap_async.wire import Body, WireKey

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from dynamap_async.codec import KeyRole, check_key_value
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import EncodeError
 from dynamap_async.expressions import Condition, RenderedMembers, Values, shape_and_values
 from dynamap_async.models import Definition, definition_of
@@ -24,7 +24,6 @@ from dynamap_async.planning.key_conditions import path_and_constants
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading, plan_uncached
-from dynamap_async.planning.replace_fields import replace_fields
 
 _NEW: Final = object()
 """Stands for a shape that was never met."""

@@ -8,14 +8,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import ExpressionError, OperationError
 from dynamap_async.expressions import And, Condition, Path, flatten, paths_in
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.planning.context import not_a_condition_error, own_conditions, own_path, undeclared_path
 from dynamap_async.planning.plan import Route
 from dynamap_async.planning.projection import Requirements
-from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.planning.result_items import (
     CollectionDecoder,
     Invalid,

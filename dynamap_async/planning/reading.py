@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any, Generic, TypeVar
 
 from dynamap_async.codec import order_key
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.expressions import (
     Condition,
@@ -35,7 +35,6 @@ from dynamap_async.planning.plan import Plan, Route, hazards_of, partition_of
 from dynamap_async.planning.planner import choose_route
 from dynamap_async.planning.projection import Completion, Requirements
 from dynamap_async.planning.read_spec import ReadSpec
-from dynamap_async.planning.replace_fields import replace_fields
 from dynamap_async.planning.shards import expand_shards, sharded_keys
 from dynamap_async.planning.shared_tables import (
     both_filters,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
+from dynamap_async.dataclass import replace_fields
 from dynamap_async.expressions import Selectable
 from dynamap_async.operations import Page, Reads, Refinable, Segmentable, reading_into, selecting, with_unknown
 from dynamap_async.planning import (
@@ -19,7 +20,6 @@ from dynamap_async.planning import (
     ReadSpec,
     Unknown,
     UnknownItem,
-    replace_fields,
 )
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.stream import ItemStream

@@ -8,13 +8,16 @@ and a connection is idle again before the slot of its exchange is. When ``close`
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import deque
 from contextvars import Context
 from math import inf
-from typing import Final
+from typing import Any, Final
 
-from dynamap_async.transport.addresses import Addresses
+import aiohappyeyeballs
+
 from dynamap_async.transport.channel import Answer, connect_seconds
+from dynamap_async.transport.credentials import OneForAll
 from dynamap_async.transport.failures import AnswerTooLargeError, BrokenAnswerError, NotConnectedError
 from dynamap_async.transport.http1 import PIECE_BYTES, Http1Connection
 from dynamap_async.transport.settings import ConnectionSettings
@@ -24,6 +27,13 @@ _KEPT_SECONDS: Final = 12.0
 
 _BUFFER_BYTES: Final = 2**18
 """Most that is read at one go."""
+
+_happy_eyeballs: Any = aiohappyeyeballs  # partly unannotated
+_NEXT_AFTER_SECONDS: Final = 0.25
+"""How long an address has before the next is tried beside it."""
+
+_Address = tuple[Any, Any, int, str, Any]
+"""As ``getaddrinfo`` gives it."""
 
 
 class Pool:
@@ -118,9 +128,9 @@ class Pool:
 
     async def _connect(self, connection: Http1Connection) -> None:
         async with asyncio.timeout(None if self._connect_seconds == inf else self._connect_seconds):
-            socket = await self._addresses.connect()
+            connected = await self._addresses.connect()
             await asyncio.get_running_loop().create_connection(
-                lambda: connection, sock=socket, ssl=self._tls, server_hostname=self._server_name
+                lambda: connection, sock=connected, ssl=self._tls, server_hostname=self._server_name
             )
         if self._closed:
             connection.close()
@@ -148,3 +158,45 @@ class Pool:
             if not turn.done():
                 turn.set_result(None)
                 return
+
+
+class Addresses:
+    """The addresses of one host and port: looked up for each new connection, and tried as "happy eyeballs" has it.
+
+    Source: https://www.rfc-editor.org/rfc/rfc8305
+    """
+
+    def __init__(self, name: str, port: int) -> None:
+        """Look nothing up.
+
+        Args:
+            name: the host's name or address.
+            port: the port to connect to.
+        """
+        self._name: Final = name
+        self._port: Final = port
+        self._looking: Final = OneForAll[list[_Address]]()
+
+    async def connect(self) -> socket.socket:
+        """Return a socket that is connected to the first address that answers.
+
+        Raises:
+            OSError: the name is not known, or none of its addresses answered.
+        """
+        found = await self._looking.run(self._look_up)
+        try:
+            connected: socket.socket = await _happy_eyeballs.start_connection(
+                found, happy_eyeballs_delay=_NEXT_AFTER_SECONDS, interleave=1
+            )
+        except RuntimeError as error:  # uvloop's, for addresses that it cannot connect to
+            raise OSError(str(error)) from error
+        return connected
+
+    async def _look_up(self) -> list[_Address]:
+        try:
+            return socket.getaddrinfo(
+                self._name, self._port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+            )
+        except socket.gaierror:  # it is a name
+            loop = asyncio.get_running_loop()
+            return await loop.getaddrinfo(self._name, self._port, type=socket.SOCK_STREAM)

@@ -1,8 +1,8 @@
 """The governor: who may be sent, by the capacity that is there. Pure: the time is passed in, and nothing waits here.
 
 An operation on a table without any limit that is known or was learned is not held up, and has no ticket. Any other asks
-for one, waits in line until its units are there, is sent, and is recorded: what the answer reports corrects what was taken
-on the estimate, and a refusal lowers the pace.
+for one, waits in line until its units are there, is sent, and is recorded: what the answer reports corrects what was
+taken on the estimate, and a refusal lowers the pace.
 
 Invariant: every ticket that was admitted is recorded as spent, refused or left once.
 

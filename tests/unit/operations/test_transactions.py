@@ -326,3 +326,17 @@ def test_read_behind_a_write_is_consistent_and_of_its_item(write):
 
 def test_a_read_of_no_item_gives_none_without_a_request(executed):
     assert executed(TransactGet()) == ()
+
+
+def test_a_check_takes_more_conditions_and_changes_nothing():
+    check = Check(User, "a", where=User.active.is_(True))
+    both = check.on_condition(User.name.exists())
+    assert check.after(user("a")) == user("a")
+    assert both.request(CONTEXT).body["ConditionExpression"].count(" AND ") == 1
+    assert "AND" not in check.request(CONTEXT).body["ConditionExpression"]
+
+
+@pytest.mark.parametrize("write", [Delete(User, "a"), Check(User, "a", where=User.active.is_(True))])
+def test_a_write_that_needs_no_number_stays_as_it_is(write):
+    assert not write.needs_number
+    assert write.numbered(7) == write

@@ -4,11 +4,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from dynamap_async.dataclass import replace_fields
 from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning.plan import Plan, Route
 from dynamap_async.planning.read_spec import ReadSpec
 from dynamap_async.planning.reading import Reading
-from dynamap_async.planning.replace_fields import replace_fields
 
 
 def test_a_value_with_replaced_fields_is_another_one():

@@ -109,21 +109,14 @@ class Pages:
         """
         task, self._task = self._task, None
         answer = await (self._send(self._request(self._start, self._remaining)) if task is None else task)
-        page = self._take(answer)
-        if not self.ended:
-            self._prefetch()
-        return page
-
-    def _take(self, answer: Body) -> RawPage:
         page = wanted_of(answer, self._remaining, self._position_of)
         if self._remaining is not None:
             self._remaining -= page.count
         self._start = page.position
         self.ended = self._closed or page.position is None or self._remaining == 0
+        if not self.ended:
+            self._task = fetch(self._send, self._request(self._start, self._remaining), self._spawned)
         return page
-
-    def _prefetch(self) -> None:
-        self._task = fetch(self._send, self._request(self._start, self._remaining), self._spawned)
 
     def want_more(self, items: int) -> None:
         """Ask for so many items more than at first, of which some came to nothing; no matter whether it had ended."""

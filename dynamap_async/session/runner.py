@@ -213,8 +213,9 @@ class Runner:
 
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
-        bounds = ReadBounds.of(operation)
-        if bounds is not None:
+        bounds = None
+        if isinstance(operation, PageOf) and operation.is_bounded:
+            bounds = ReadBounds(operation.max_pages, operation.max_read_units)
             reading = replace(reading, answer_filter=both_filters(reading.answer_filter, bounds))
         pages = self._pages(reading, eager=True)
         decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()
@@ -277,17 +278,6 @@ class ReadBounds:
         self._counts_units: Final = max_read_units is not None
         self.position: WireKey | None = None
         """Where the data goes on, if the read ended before that."""
-
-    @classmethod
-    def of(cls, operation: PagedOperation[Any]) -> ReadBounds | None:
-        """Return the bounds of a read; None where it has none, as all but pages.
-
-        Args:
-            operation: what is asked.
-        """
-        if isinstance(operation, PageOf) and operation.is_bounded:
-            return cls(operation.max_pages, operation.max_read_units)
-        return None
 
     def __call__(self, answer: Body) -> Body:
         """Return an answer, without the position of the next page where no further one is allowed.

@@ -20,7 +20,7 @@ from dynamap_async.codec.forms import (
 )
 from dynamap_async.codec.images import wire_item
 from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
-from dynamap_async.codec.keys import MapKey, map_key
+from dynamap_async.codec.map_keys import MapKey, map_key
 from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
 from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
 from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from dynamap_async.codec.converter import Converter, Usual, one_deeper
 from dynamap_async.codec.decoder_forms import Decode, Form, described, tag_of
 from dynamap_async.codec.encode_errors import refusal
-from dynamap_async.codec.keys import TEXT_KEY, MapKey
+from dynamap_async.codec.map_keys import TEXT_KEY, MapKey
 from dynamap_async.codec.part_decoding import list_parts, map_parts, set_parts, with_all
 from dynamap_async.codec.scalars import STORED_TEXT, encode_text
 from dynamap_async.errors import EncodeError

@@ -13,7 +13,7 @@ from typing import Any, Final
 from dynamap_async.codec.anything import anything
 from dynamap_async.codec.converter import DECODE_ERRORS, Converter
 from dynamap_async.codec.decoder_forms import Decode
-from dynamap_async.codec.keys import MapKey
+from dynamap_async.codec.map_keys import MapKey
 from dynamap_async.errors import DecodeError
 
 _ANYTHING: Final = anything()

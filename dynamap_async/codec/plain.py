@@ -17,7 +17,7 @@ from uuid import UUID
 
 from dynamap_async.codec.encode_errors import abbreviate, refusal
 from dynamap_async.codec.instants import duration_text, instant_text
-from dynamap_async.codec.keys import any_key_text
+from dynamap_async.codec.map_keys import any_key_text
 from dynamap_async.codec.numbers import number_text, parse_number
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.wire import AttributeValue

@@ -23,6 +23,7 @@ from dynamap_async.models.keys.periods import Periods, periods_of
 from dynamap_async.models.keys.shards import sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
+from dynamap_async.models.own_table import table_of
 from dynamap_async.models.settings import SETTINGS, UPGRADE, Settings, fault, marked_functions
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.membership import (
@@ -33,7 +34,6 @@ from dynamap_async.models.sharing.membership import (
     shared_table_of,
 )
 from dynamap_async.models.sharing.table import Kind
-from dynamap_async.models.tables import table_of
 from dynamap_async.models.uniques import UniqueFields, find_uniques
 from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader

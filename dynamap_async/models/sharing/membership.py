@@ -12,11 +12,11 @@ from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.markers import Role, StoredAs, stored_name
+from dynamap_async.models.own_table import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
 from dynamap_async.models.sharing.key_shapes import KeyShapes, key_shapes
 from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table, Unmarked
-from dynamap_async.models.tables import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.schema import KeyAttribute, TableSchema
 
 _KEYS = (Role.PARTITION_KEY, Role.SORT_KEY)

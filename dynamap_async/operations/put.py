@@ -193,7 +193,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        table, target = self._place(context)
+        table, target = self._table_and_target(context)
         write_id = None if self._definition.write_id is None else write_id_in(self._definition, self._stored)
         content, members = {"Item": self._sent(context)}, self._definition.index_members
         unindexed = partial(_indexes_without, self._json, members) if members else None
@@ -208,14 +208,14 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         if type(self) is not Put or self._conditions or self._number or self._expected is not None:
             return super().part(context)
         # Nothing is asked of the stored item, so that a request would say no more (benchmarks: transaction_10).
-        table, target = self._place(context)
+        table, target = self._table_and_target(context)
         return Part({"Put": {"TableName": table, "Item": self._sent(context)}}, target, table, conditional=False)
 
     def _sent(self, context: Context) -> Any:
         """Return the item as a body holds it."""
         return orjson.Fragment(self._json) if context.splices else self._stored
 
-    def _place(self, context: Context) -> tuple[str, Target]:
+    def _table_and_target(self, context: Context) -> tuple[str, Target]:
         """Return the full name of the table, and the item."""
         definition, key = self._definition, self._key
         table = definition.require_table("written")

@@ -8,11 +8,11 @@ from typing import Any, Final, TypeAlias
 
 Message: TypeAlias = MutableMapping[str, Any]
 """A message of ASGI."""
-ConnectionScope: TypeAlias = MutableMapping[str, Any]
+Connection: TypeAlias = MutableMapping[str, Any]
 """A connection's facts, which ASGI calls its scope."""
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[ConnectionScope, Receive, Send], Awaitable[None]]
+App: TypeAlias = Callable[[Connection, Receive, Send], Awaitable[None]]
 
 SESSION: Final = "dynamap_session"
 """The session's name in the state of an application."""

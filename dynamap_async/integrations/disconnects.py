@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 
 from dynamap_async.errors import ConfigurationError
-from dynamap_async.integrations.asgi import App, ConnectionScope, Message, Receive, Send
+from dynamap_async.integrations.asgi import App, Connection, Message, Receive, Send
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """The methods that change nothing, so that their work may end anywhere.
@@ -60,7 +60,7 @@ class CancelOnDisconnect:
         self._app: Final = app
         self._methods: Final = checked_methods(methods)
 
-    async def __call__(self, connection: ConnectionScope, receive: Receive, send: Send) -> None:
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         """Handle a connection, as ASGI calls it."""
         if connection["type"] != "http" or connection["method"] not in self._methods:
             await self._app(connection, receive, send)

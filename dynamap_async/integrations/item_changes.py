@@ -75,8 +75,7 @@ class ItemChange(Generic[M_co]):
         name, without, view = _IMAGES[which]
         record = self.wire_record["dynamodb"]
         if name in record:
-            item: M_co = _decoded(record[name], self.models)
-            return item
+            return cast("M_co", _decoded(record[name], self.models))
         if self.event == without:
             return None
         raise OperationError(

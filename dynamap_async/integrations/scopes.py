@@ -7,7 +7,7 @@ from typing import Final
 from dynamap_async.config import Priority
 from dynamap_async.errors import ConfigurationError, ScopeTimeoutError
 from dynamap_async.executor import is_async, name_of
-from dynamap_async.integrations.asgi import SCOPE, SESSION, App, ConnectionScope, Message, Receive, Send
+from dynamap_async.integrations.asgi import SCOPE, SESSION, App, Connection, Message, Receive, Send
 from dynamap_async.integrations.failures import failure_of
 from dynamap_async.session import Allowance, Scope, Session, scope_of
 from dynamap_async.usage import Usage
@@ -89,7 +89,7 @@ class ScopeRequests:
         self._server_timing: Final = server_timing
         self._ended: Final = checked_ended(ended)
 
-    async def __call__(self, connection: ConnectionScope, receive: Receive, send: Send) -> None:
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         """Handle a connection, as ASGI calls it."""
         session = connection.get("state", {}).get(SESSION)
         if connection["type"] != "http" or not isinstance(session, Session):

@@ -112,7 +112,8 @@ class Delete(WholeItemWrite[R], Generic[R]):
         values = tuple(value for value in (partition, sort) if value is not None)
         # Never by the truth of the instance: an empty cart, which has a length of its own, is false.
         self._item = target if isinstance(target, Model) else None
-        self._definition: Definition[Any] = definition_of(target if self._item is None else type(self._item))
+        model: type[Any] = type(target) if isinstance(target, Model) else target
+        self._definition: Definition[Any] = definition_of(model)
         self._definition.require_table("deleted")
         self._expected: int | None = None
         self._read_first = read_first

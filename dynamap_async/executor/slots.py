@@ -28,7 +28,8 @@ class Slots:
     """A counted number of slots, given out to the most urgent first, and among those first come, first served."""
 
     def __init__(self) -> None:
-        self._free = 0
+        self.free: int = 0
+        """How many slots nobody holds."""
         self._held = dict.fromkeys(Priority, 0)
         self._most = dict.fromkeys(Priority, 0)
         self._waiting: dict[Priority, OrderedDict[asyncio.Future[None], None]] = {
@@ -48,23 +49,18 @@ class Slots:
             raise ConfigurationError(
                 f"max_pool_connections={total}: requests need at least one connection; write a number from 1 on"
             )
-        self._free = total
+        self.free = total
         for priority, part in _KEPT.items():
             self._most[priority] = max(1, total - -(-total // part)) if part else total
 
-    @property
-    def free(self) -> int:
-        """How many slots nobody holds."""
-        return self._free
-
     def try_take(self, priority: Priority = Priority.INTERACTIVE) -> bool:
         """Take a slot if one is free and nobody as urgent waits for it; return whether it was taken."""
-        if self._free == 0 or (priority is not Priority.INTERACTIVE and not self._may_take(priority)):
+        if self.free == 0 or (priority is not Priority.INTERACTIVE and not self._may_take(priority)):
             return False
         for urgency, waiting in self._waiting.items():
             if waiting and urgency <= priority:
                 return False
-        self._free -= 1
+        self.free -= 1
         self._held[priority] += 1
         return True
 
@@ -93,7 +89,7 @@ class Slots:
 
     def release(self, priority: Priority = Priority.INTERACTIVE) -> None:
         """Give a slot back, or over to the first who waits and may have it."""
-        self._free += 1
+        self.free += 1
         self._held[priority] -= 1
         self._turns += 1
         if priority is Priority.BACKGROUND:
@@ -103,7 +99,7 @@ class Slots:
             while waiting and self._may_take(urgency):
                 waiter, _ = waiting.popitem(last=False)
                 if not waiter.done():
-                    self._free -= 1
+                    self.free -= 1
                     self._held[urgency] += 1
                     waiter.set_result(None)
 
@@ -115,7 +111,7 @@ class Slots:
 
     def _may_take(self, priority: Priority) -> bool:
         """Return whether a slot is free, and what is no more urgent holds fewer than it may."""
-        if self._free == 0:
+        if self.free == 0:
             return False
         if priority is Priority.INTERACTIVE:
             return True

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 from dynamap_async.capacity import write_charge
 from dynamap_async.codec import decode_any, item_size
 from dynamap_async.config import Priority
-from dynamap_async.dataclass import dataclass
+from dynamap_async.dataclass import dataclass, replace_fields
 from dynamap_async.errors import (
     CapacityBudgetExceededError,
     ConditionalCheckFailedError,
@@ -26,12 +26,12 @@ from dynamap_async.errors import (
     ItemsNotUpgradedError,
     SessionStateError,
 )
-from dynamap_async.executor import Account, Limits, SegmentPages, paying, together
+from dynamap_async.executor import Account, Limits, SegmentPages, gather_all, paying
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.native import plain
 from dynamap_async.operations.item_upgrade import ItemUpgrade, behind, upgradable, upgrades_in
 from dynamap_async.operations.unique_values import stored_item
-from dynamap_async.planning import Reading, ReadSpec, checked_model, plan_reading, positive, replace_fields
+from dynamap_async.planning import Reading, ReadSpec, checked_model, plan_reading, positive
 from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.runner import Runner
 from dynamap_async.turns import WorkPace
@@ -333,7 +333,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     async def _write(self) -> None:
         """Upgrade the items that were taken, many at a time."""
-        await together([self._write_next() for _ in range(min(_TOGETHER, len(self._pending)))])
+        await gather_all([self._write_next() for _ in range(min(_TOGETHER, len(self._pending)))])
 
     async def _write_next(self) -> None:
         while self._pending and not self._is_stopped:
@@ -468,7 +468,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     def _pages_of(self, reading: Reading[Any]) -> SegmentPages:
         return self._runner.executor.segment_pages(
-            reading, want=None, begin=reading.begin, sieve=reading.sieve, missing=reading.missing
+            reading, want=None, begin=reading.begin, answer_filter=reading.answer_filter, missing=reading.missing
         )
 
     def _marked(self, pages: SegmentPages) -> str:

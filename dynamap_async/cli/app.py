@@ -12,6 +12,7 @@ from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
 from dynamap_async.cli.engine_install import engine as engine_commands
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
+from dynamap_async.cli.served_engine import local
 from dynamap_async.cli.upgrade import upgrade
 from dynamap_async.cli.what_holds import config
 from dynamap_async.errors import TransportError
@@ -89,6 +90,7 @@ def demo(
             raise CommandError(f"{line_of(first)}, or leave out --engine to use the embedded engine") from error
 
 
+app.command()(local)
 app.command()(config)
 app.command()(capacity)
 app.add_typer(engine_commands)

@@ -24,8 +24,8 @@ def install(
 ) -> None:
     """Download the native engine, dynoxide, from the npm registry: over HTTPS, without Node, checked against a hash.
 
-    It goes into your cache folder, where tests find it. It is faster than the embedded engine, and closer to DynamoDB.
-    Its licence is MIT OR Apache-2.0.
+    It goes into your cache folder, where tests and `dynamap local` find it. It is faster than the embedded engine, and
+    closer to DynamoDB. Its licence is MIT OR Apache-2.0.
     """
     from dynamap_async.testing.native_program import VERSION, install_program, installed_program
 

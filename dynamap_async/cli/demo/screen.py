@@ -32,7 +32,10 @@ _BESIDE: Final = 115
 """On a terminal as wide, what became of code stands beside it, otherwise below."""
 _WIDEST: Final = 140
 _BECAME: Final = "-> "
-_MORE: Final = (("dynamap demo --all", "published designs of tables, 28 questions, what they cost"),)
+_MORE: Final = (
+    ("dynamap demo --all", "published designs of tables, 28 questions, what they cost"),
+    ("dynamap local", "an engine to develop your application against, without AWS"),
+)
 _PAGES: Final = (
     ("docs/tutorials/first-table.md", "a table of your own, step by step"),
     ("docs/how-to/query.md", "what a query can ask"),

@@ -1,0 +1,195 @@
+"""``dynamap local``: an engine to develop against, with the tables of the user's models, until it is stopped."""
+
+import asyncio
+import importlib
+import inspect
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
+
+import typer
+
+from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.output import show
+from dynamap_async.cli.place import Place
+from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from dynamap_async.cli.catalog import Catalog
+    from dynamap_async.models import Model
+    from dynamap_async.session import Session
+    from dynamap_async.testing import Engine
+
+_POLL_SECONDS: Final = 1.0
+_SETTINGS: Final = {
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+}
+"""Variables for programs that use the engine, besides its address. It takes any values."""
+
+
+_Fill: TypeAlias = Callable[["Session"], Awaitable[str]]
+"""Writes items, and says which in a few words."""
+
+
+class EngineKind(StrEnum):
+    """The engines that can be started here."""
+
+    NATIVE = "native"
+    EMBEDDED = "embedded"
+
+
+@goes_to_tables(without=("region", "profile", "endpoint_url"), interrupted="Interrupted: the engine is stopped.")
+def local(
+    place: Place,
+    *,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="The port to listen on; 0 for any that is free.")
+    ] = 8000,
+    seed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEED",
+            help="What the tables hold: a file in JSON or JSON lines, or module:function; once for each.",
+        ),
+    ] = None,
+    engine: Annotated[
+        EngineKind | None,
+        typer.Option(
+            metavar="ENGINE",
+            help="native or embedded; otherwise the native one where it is installed, else the embedded one.",
+        ),
+    ] = None,
+) -> None:
+    """Run a DynamoDB on this machine, with the tables of your models, until Ctrl-C.
+
+    Nothing goes to AWS, no account is needed, and what was stored is gone when it ends.
+
+    [dim]dynamap local --models shop.models --seed seeds.jsonl[/dim]
+    """
+    from dynamap_async.cli.catalog import load_catalog
+
+    catalog = load_catalog(place.models, place.folder) if place.models else None
+    seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
+    with _ended_by_sigterm(), _engine(engine, port) as running:
+        tables, items = asyncio.run(_prepare(running, place.prefix, catalog, seeds))
+        show("\n".join(_told(running, tables, items)))
+        try:
+            _wait()
+        except KeyboardInterrupt:
+            show("Stopped.")
+
+
+def _engine(kind: EngineKind | None, port: int) -> "Engine":
+    from dynamap_async.testing import LocalEngine, NativeEngine, find_engine
+
+    if kind is None:
+        return find_engine(port=port)
+    return NativeEngine(port=port) if kind is EngineKind.NATIVE else LocalEngine(port=port)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, which a supervisor sends, end the command as Ctrl-C does."""
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _wait() -> NoReturn:
+    never = threading.Event()
+    while True:
+        never.wait(_POLL_SECONDS)  # on Windows, only between two of them a signal is noticed
+
+
+async def _prepare(
+    engine: "Engine", prefix: str, catalog: "Catalog | None", seeds: Sequence[_Fill]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Make the tables and fill them; return their names, and what was stored."""
+    from dynamap_async.cli.catalog import periods_of, schema_of
+
+    # A table of a period is made when the period is known.
+    declared = [] if catalog is None else [each for each in catalog.all if periods_of(each) is None]
+    async with engine.session(table_prefix=prefix) as session:
+        await session.tables.create(*declared)
+        stored = [await fill(session) for fill in seeds]
+    return list(dict.fromkeys(prefix + schema_of(each).name for each in declared)), stored
+
+
+def _seed(source: str, catalog: "Catalog | None", folder: Path) -> _Fill:
+    if source.endswith((".json", ".jsonl")):
+        return _seed_of_file(source, catalog)
+    module, _, name = source.partition(":")
+    if not name:
+        raise CommandError(f"--seed {source}: name a file in .json or .jsonl, or module:function", Status.USAGE)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise CommandError(f"--seed {source}: {error}", Status.USAGE) from error
+    return _seed_of_function(source, function)
+
+
+def _seed_of_file(source: str, catalog: "Catalog | None") -> _Fill:
+    from dynamap_async.testing import read_items
+
+    models: list[type[Model]] = [each for each in catalog.all if isinstance(each, type)] if catalog else []
+    try:
+        items = read_items(Path(source), *models)
+    except (OSError, ValueError, ConfigurationError) as error:
+        raise CommandError(f"--seed {source}: {error}", Status.USAGE) from error
+    return _seed_of_items(source, lambda: items)
+
+
+def _seed_of_function(source: str, function: Callable[..., Any]) -> _Fill:
+    if not inspect.iscoroutinefunction(function):
+        return _seed_of_items(source, function)
+
+    async def fill(session: "Session") -> str:
+        await function(session)
+        return source
+
+    return fill
+
+
+def _seed_of_items(source: str, items: Callable[[], Any]) -> _Fill:
+    async def fill(session: "Session") -> str:
+        from dynamap_async.testing import seed
+
+        count = len(await seed(session, items))
+        return f"{source} ({count:,} {'item' if count == 1 else 'items'})"
+
+    return fill
+
+
+def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that say what runs, and how a program gets there."""
+    from dynamap_async.testing import NativeEngine
+
+    is_native = isinstance(engine, NativeEngine)
+    yield f"The {'native' if is_native else 'embedded'} engine listens on {engine.endpoint_url}"
+    yield f"  tables  {', '.join(tables) or 'none: name the module of your models with --models'}"
+    if stored:
+        yield f"  seeded  {', '.join(stored)}"
+    yield ""
+    yield "In the terminal of your application:"
+    yield ""
+    for name, value in {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint_url, **_SETTINGS}.items():
+        yield f'  $env:{name} = "{value}"' if os.name == "nt" else f"  export {name}={value}"
+    yield ""
+    yield "Ctrl-C stops it, and what was stored is gone."

@@ -38,7 +38,6 @@ FILE = re.compile(r"\w+ file=(?P<name>[\w.]+)")
 COMMAND = re.compile(r"^(echo .* \| )?dynamap (capacity|generate) ")
 """The commands on pages that run, because they end by themselves and need nothing but the page's engine."""
 GOES_ON = re.compile(r"\bgo on from \[[^\]]*\]\((?P<page>[\w./-]+\.md)\)")
-ENGINE = "<!-- engine -->"
 NO_RUN = "python no-run: "
 
 
@@ -87,8 +86,6 @@ def programs(page: Path) -> list[Block]:
 
 def page_before(page: Path) -> Path | None:
     """Return the page from which this one goes on, as its text says."""
-    if ENGINE in page.read_text("utf-8"):
-        return CHECKOUT / "docs/how-to/try-the-examples.md"
     found = GOES_ON.search(" ".join(FENCED.sub("", page.read_text("utf-8")).split()))
     return None if found is None else (page.parent / found["page"]).resolve()
 

@@ -13,6 +13,9 @@ from dynamap_async.cli.engine_install import engine as engine_commands
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
 from dynamap_async.cli.served_engine import local
+from dynamap_async.cli.tables.changes import apply, diff, plan, verify
+from dynamap_async.cli.tables.listing import describe, tables
+from dynamap_async.cli.tables.schema import schema
 from dynamap_async.cli.upgrade import upgrade
 from dynamap_async.cli.what_holds import config
 from dynamap_async.errors import TransportError
@@ -92,6 +95,13 @@ def demo(
 
 app.command()(local)
 app.command()(config)
+app.command()(plan)
+app.command()(apply)
+app.command()(diff)
+app.command()(verify)
+app.command()(tables)
+app.command()(describe)
+app.command()(schema)
 app.command()(capacity)
 app.add_typer(engine_commands)
 app.add_typer(generate)

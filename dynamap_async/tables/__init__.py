@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dynamap_async.tables.applying import StepProgress
+from dynamap_async.tables.comparison import plan_of
+from dynamap_async.tables.declared import declared_tables
+from dynamap_async.tables.infrastructure import to_cloudformation, to_description, to_terraform
 from dynamap_async.tables.periods import check_period, table_in
-from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.requests import TableDescription, read_description
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 from dynamap_async.tables.tables import Tables
 
@@ -16,5 +19,11 @@ __all__ = [
     "TableStep",
     "Tables",
     "check_period",
+    "declared_tables",
+    "plan_of",
+    "read_description",
     "table_in",
+    "to_cloudformation",
+    "to_description",
+    "to_terraform",
 ]

@@ -6,7 +6,7 @@ indexes of which no model knows, unless they are to be deleted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from dynamap_async.errors import TableDifference
 from dynamap_async.request import Request
 from dynamap_async.schema import IndexSchema, TableSchema, Throughput
 from dynamap_async.tables.requests import TableDescription, create_index_request, create_request, ttl_request
-from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TableStep
+from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep
 
 TTL_ON: Final = ("ENABLED", "ENABLING")
 """The statuses of time to live that is on, or will be."""
@@ -135,6 +135,28 @@ def steps_of(
     if delete_unknown_indexes:
         steps += [_index_deletion(declared.name, index) for index in unknown_indexes(declared, there)]
     return (*steps, *_lowered(declared, wanted, now))
+
+
+def plan_of(
+    declared: Sequence[TableSchema],
+    found: Sequence[TableDescription | None],
+    *,
+    delete_unknown_indexes: bool = False,
+) -> TablePlan:
+    """Return what would change if tables became what models declare.
+
+    Args:
+        declared: the tables as models declare them, with their full names; see ``declared_tables``.
+        found: each of them as it is, in the same order; None where there is none.
+        delete_unknown_indexes: whether global indexes that no model declares are deleted.
+    """
+    steps: list[TableStep] = []
+    unmanaged: list[str] = []
+    for schema, table in zip(declared, found, strict=True):
+        steps += steps_of(schema, table, delete_unknown_indexes=delete_unknown_indexes)
+        unmanaged += not_managed(schema, table, delete_unknown_indexes=delete_unknown_indexes)
+    seen = {schema.name: seen_of(table) for schema, table in zip(declared, found, strict=True)}
+    return TablePlan(steps=tuple(steps), seen=seen, not_managed=tuple(unmanaged))
 
 
 def not_managed(

@@ -188,7 +188,12 @@ def ttl_request(table: str, attribute: str, *, enabled: bool = True) -> Request:
 
 
 def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
-    """Return what DescribeTable, and DescribeTimeToLive if it was asked, say of a table."""
+    """Return what DescribeTable, and DescribeTimeToLive if it was asked, say of a table.
+
+    Args:
+        answer: the answer to DescribeTable, as ``aws dynamodb describe-table`` prints it too.
+        ttl: the answer to DescribeTimeToLive; without it, time to live is unknown.
+    """
     table: dict[str, Any] = answer["Table"]
     types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
     listed: dict[IndexKind, list[dict[str, Any]]] = {kind: table.get(kind.wire_name) or [] for kind in IndexKind}

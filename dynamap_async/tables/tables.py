@@ -15,16 +15,23 @@ from dynamap_async.errors import (
     TableProtectedError,
 )
 from dynamap_async.executor import Executor, gather_all
-from dynamap_async.models import KeyValue, Model, Table, definition_of
-from dynamap_async.operations import needs_own_table, own_table
+from dynamap_async.models import KeyValue, Model, Table
+from dynamap_async.operations import own_table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.applying import Applying, Watch, check_plan
-from dynamap_async.tables.comparison import difference_of, not_managed, seen_of, steps_of
+from dynamap_async.tables.comparison import difference_of, plan_of
+from dynamap_async.tables.declared import (
+    check_models,
+    declared_tables,
+    merged_tables,
+    needs_library_table,
+    schema_of,
+)
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.missing_tables import MissingParts
-from dynamap_async.tables.periods import check_period, table_in
+from dynamap_async.tables.periods import check_period
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
@@ -32,13 +39,12 @@ from dynamap_async.tables.requests import (
     has_throughput,
     is_made,
     list_request,
-    merged,
     protection_request,
     table_request,
     throughput_request,
 )
 from dynamap_async.tables.table_changes import ChangeRequests
-from dynamap_async.tables.table_plan import HazardCode, TablePlan, TableStep
+from dynamap_async.tables.table_plan import HazardCode, TablePlan
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
 
 
@@ -168,15 +174,9 @@ class Tables:
         Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
-        schemas = self._declared(models, period)
+        schemas = declared_tables(*models, table_prefix=self._prefix, period=period)
         found = await gather_all([self._full(schema.name) for schema in schemas])
-        steps: list[TableStep] = []
-        unmanaged: list[str] = []
-        for schema, table in zip(schemas, found, strict=True):
-            steps += steps_of(schema, table, delete_unknown_indexes=delete_unknown_indexes)
-            unmanaged += not_managed(schema, table, delete_unknown_indexes=delete_unknown_indexes)
-        seen = {schema.name: seen_of(table) for schema, table in zip(schemas, found, strict=True)}
-        return TablePlan(steps=tuple(steps), seen=seen, not_managed=tuple(unmanaged))
+        return plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
 
     async def apply(
         self,
@@ -345,7 +345,20 @@ class Tables:
         Cost: one DescribeTable and one DescribeTimeToLive; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
-        name = self._name(model, period)
+        return await self.describe_name(self._name(model, period))
+
+    async def describe_name(self, name: str, /) -> TableDescription:
+        """Return what DynamoDB says of any table, which need not belong to a model.
+
+        Args:
+            name: its full name, as ``names`` gives it.
+
+        Raises:
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: as for ``describe``.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+        """
         request = table_request("DescribeTable", name)
         answer = await self._executor.send(request)
         return description_of(request, answer, await describe_time_to_live(self._executor, name))
@@ -465,12 +478,6 @@ class Tables:
         what = "protected" if protected else "without protection"
         await self._descriptions.until(name, is_done, what=what, timeout_seconds=timeout_seconds)
 
-    def _declared(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
-        """Return each table of some models, and the library's own if they need it."""
-        schemas = self._schemas(models, period)
-        own = [own_table(self._prefix)] if any(map(_needs_own_table, models)) else []
-        return [*schemas, *own]
-
     async def _full(self, name: str) -> TableDescription | None:
         """Return the description of a table with its time to live; None where there is none, or not much longer."""
         request = table_request("DescribeTable", name)
@@ -504,7 +511,7 @@ class Tables:
         self, models: tuple[type[Model] | Table, ...], tags: Mapping[str, str] | None
     ) -> list[tuple[TableSchema, Request]]:
         """Return the library's own table, and the request that creates it, if the models need it."""
-        if not any(map(_needs_own_table, models)):
+        if not any(map(needs_library_table, models)):
             return []
         own = own_table(self._prefix)
         return [(own, create_request(own, throughput=None, tags=tags or {}))]
@@ -533,27 +540,12 @@ class Tables:
         await gather_all([make(schema, request) for schema, request in wanted])
 
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
-        _check_models((model,))
+        check_models((model,))
         check_period((model,), period)
-        return _schema(model, "described", period).prefixed(self._prefix).name
+        return schema_of(model, "described", period).prefixed(self._prefix).name
 
     def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
-        _check_models(models)
-        check_period(models, period)
-        by_name: dict[str, list[TableSchema]] = {}
-        for model in models:
-            schema = _schema(model, "created or deleted", period).prefixed(self._prefix)
-            by_name.setdefault(schema.name, []).append(schema)
-        return [merged(schemas) for schemas in by_name.values()]
-
-
-def _check_models(given: tuple[object, ...]) -> None:
-    for each in given:
-        if not isinstance(each, (type(Model), Table)):
-            raise OperationError(
-                f"{each!r} is neither a model nor a Table; give the class itself, and several one after the other: "
-                "create(Tweet, Follow)"
-            )
+        return merged_tables(models, self._prefix, period)
 
 
 def _check_not_waiting(schemas: list[TableSchema]) -> None:
@@ -567,12 +559,3 @@ def _check_not_waiting(schemas: list[TableSchema]) -> None:
 def _check_throughput(given: object) -> None:
     if given is not None and not isinstance(given, Throughput):
         raise OperationError(f"throughput={given!r} is not a Throughput; write Throughput(read=10, write=2)")
-
-
-def _schema(given: type[Model] | Table, use: str, period: KeyValue | None) -> TableSchema:
-    return given.schema if isinstance(given, Table) else table_in(definition_of(given), use, period)
-
-
-def _needs_own_table(given: type[Model] | Table) -> bool:
-    models = given.models.values() if isinstance(given, Table) else (given,)
-    return any(needs_own_table(definition_of(model)) for model in models)

@@ -1,0 +1,369 @@
+"""The commands ``dynamap plan``, ``apply``, ``diff`` and ``verify``: tables compared with models, and changed."""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args
+
+import typer
+
+from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.output import can_ask, number_of, show, show_changes, tell
+from dynamap_async.cli.place import Place
+from dynamap_async.cli.shared_options import goes_to_tables
+
+if TYPE_CHECKING:
+    from dynamap_async.tables import TableDescription, TablePlan
+    from dynamap_async.tables.table_plan import HazardCode
+
+PLAN_ENDING: Final = ".json"
+"""How the name of a file with a plan ends; by this ``apply`` tells it from a model."""
+
+_Names: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[MODEL]...", help="Only the tables of these models; each with all models that share it."),
+]
+_Period: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="The period of models with one table per period, as any value in it."),
+]
+_DeleteUnknown: TypeAlias = Annotated[
+    bool, typer.Option("--delete-unknown-indexes", help="Delete global indexes that no model declares.")
+]
+_Expand: TypeAlias = Annotated[bool, typer.Option("--expand", help="Only what adds: run it before new code.")]
+_Contract: TypeAlias = Annotated[
+    bool, typer.Option("--contract", help="Only what takes away: run it once old code is gone.")
+]
+_Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
+
+
+@goes_to_tables()
+async def plan(
+    place: Place,
+    *,
+    names: _Names = None,
+    delete_unknown_indexes: _DeleteUnknown = False,
+    expand: _Expand = False,
+    contract: _Contract = False,
+    period: _Period = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare with what `aws dynamodb describe-table` printed, and send nothing; repeatable.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"Keep the plan for `dynamap apply FILE`; it ends in {PLAN_ENDING}."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="End with status 3 if anything would change.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Tell what would change if tables became what the models declare. Nothing is changed.
+
+    [dim]dynamap plan --out plan.json[/dim]
+    """
+    if out is not None and out.suffix != PLAN_ENDING:
+        raise CommandError(f"--out {out}: the name of a plan ends in {PLAN_ENDING}", Status.USAGE)
+    if against:
+        made = _part(_offline(place, names, period, delete_unknown_indexes, against), expand=expand, contract=contract)
+    else:
+        made = await _planned(place, names, period, delete_unknown_indexes, expand=expand, contract=contract)
+    if as_json:
+        show(made.to_json())
+    else:
+        show_changes(str(made))
+    if out is not None:
+        _write(out, made.to_json())
+    if not made.is_empty:
+        parts = {"--delete-unknown-indexes": delete_unknown_indexes, "--expand": expand, "--contract": contract}
+        again = [*(names or ()), *(option for option, given in parts.items() if given)]
+        again += [] if period is None else [f"--period {shlex.quote(period)}"]
+        _tell_way_on(made, [*([shlex.quote(str(out))] if out is not None else again), *place.options])
+        if check:
+            raise typer.Exit(Status.DIFFERENT)
+
+
+@goes_to_tables(
+    interrupted="Interrupted: DynamoDB goes on with what was sent. Plan and apply again, and nothing is done twice."
+)
+def apply(
+    place: Place,
+    *,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PLAN | MODEL...]", help="A plan that was kept, or models as for plan."),
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HAZARD", help="A hazard that is wanted, by its code; once for each."),
+    ] = None,
+    delete_unknown_indexes: _DeleteUnknown = False,
+    expand: _Expand = False,
+    contract: _Contract = False,
+    period: _Period = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes_in: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="How long each table may take.")] = 86_400.0,
+    as_json: _Json = False,
+) -> None:
+    """Change tables into what the models declare: show the plan, ask, and carry it out step by step.
+
+    What takes something away has to be allowed by its code, as in --allow index-deleted. If it is stopped, run it
+    again: what DynamoDB does already is waited for, and nothing is done twice.
+
+    [dim]dynamap apply plan.json --yes[/dim]
+    """
+    hazards = _hazards(allow or [])
+    if names and names[0].endswith(PLAN_ENDING):
+        if len(names) > 1 or delete_unknown_indexes or period is not None:
+            raise CommandError(f"{names[0]} says already what is to be done; give nothing else", Status.USAGE)
+        made = _part(_read(Path(names[0])), expand=expand, contract=contract)
+    else:
+        planning = _planned(place, names, period, delete_unknown_indexes, expand=expand, contract=contract)
+        made = asyncio.run(planning)
+    if as_json:
+        tell(str(made))
+    else:
+        show_changes(str(made))
+    if not made.is_empty:
+        _check_allowed(made, hazards)
+        _confirm(place, made, yes=yes, yes_in=yes_in)
+        # A loop of its own: while a question waits for its answer, none is to run.
+        asyncio.run(_carry_out(place, made, hazards, timeout))
+    if as_json:
+        show(made.to_json())
+
+
+@goes_to_tables()
+async def diff(
+    place: Place,
+    *,
+    names: _Names = None,
+    period: _Period = None,
+    as_json: _Json = False,
+) -> None:
+    """Show in what tables differ from the models: what is there after -, what is declared after +.
+
+    It ends with status 3 if anything differs.
+    """
+    made = await _planned(place, names, period, delete_unknown_indexes=False)
+    if as_json:
+        differences = [
+            {"table": step.table, "index": step.index, "kind": step.kind, "found": step.before, "declared": step.after}
+            for step in made.steps
+        ]
+        show(json.dumps({"differences": differences, "not_managed": list(made.not_managed)}, indent=1))
+    else:
+        show_changes("\n".join(_difference_lines(made)))
+    if not made.is_empty:
+        raise typer.Exit(Status.DIFFERENT)
+
+
+@goes_to_tables()
+async def verify(
+    place: Place,
+    *,
+    names: _Names = None,
+    no_extra_indexes: Annotated[
+        bool, typer.Option("--no-extra-indexes", help="Global indexes that no model declares are a difference.")
+    ] = False,
+    building: Annotated[
+        bool, typer.Option("--building/--built", help="Whether an index may still be being built.")
+    ] = False,
+    period: _Period = None,
+    as_json: _Json = False,
+) -> None:
+    """Check that tables are what the models declare; a line for each difference.
+
+    It ends with status 3 if anything differs: for CI, and for the start of a service.
+    """
+    from dynamap_async.cli.tables.chosen import choose
+    from dynamap_async.errors import TableMismatchError
+
+    chosen = choose(place, names or [], period)
+    differences: tuple[Any, ...] = ()
+    async with place.session() as session:
+        try:
+            await session.tables.verify(
+                *chosen.declared,
+                extra_indexes="fail" if no_extra_indexes else "ignore",
+                need_active=not building,
+                period=chosen.period,
+            )
+        except TableMismatchError as error:
+            differences = error.differences
+    if as_json:
+        told = [
+            {
+                "table": each.table,
+                "index": each.index,
+                "what": each.what,
+                "found": each.found,
+                "declared": each.declared,
+            }
+            for each in differences
+        ]
+        show(json.dumps({"differences": told}, indent=1))
+    for each in () if as_json else differences:
+        show(f"{each.table}: {each}")
+    if differences:
+        tell(f"{number_of(len(differences), 'difference')}: `dynamap plan` shows what would change")
+        raise typer.Exit(Status.DIFFERENT)
+    if not as_json:
+        show("all tables are what the models declare")
+
+
+async def _planned(
+    place: Place,
+    names: list[str] | None,
+    period: str | None,
+    delete_unknown_indexes: bool = False,
+    *,
+    expand: bool = False,
+    contract: bool = False,
+) -> "TablePlan":
+    from dynamap_async.cli.tables.chosen import choose
+
+    chosen = choose(place, names or [], period)
+    async with place.session() as session:
+        made = await session.tables.plan(
+            *chosen.declared, delete_unknown_indexes=delete_unknown_indexes, period=chosen.period
+        )
+    return _part(made, expand=expand, contract=contract)
+
+
+def _offline(
+    place: Place, names: list[str] | None, period: str | None, delete_unknown_indexes: bool, against: list[Path]
+) -> "TablePlan":
+    """Return the plan for the tables that files describe."""
+    from dynamap_async.cli.tables.chosen import choose
+    from dynamap_async.tables import declared_tables, plan_of, read_description
+
+    chosen = choose(place, names or [], period)
+    tables = declared_tables(*chosen.declared, table_prefix=place.prefix, period=chosen.period)
+    declared = {table.name: table for table in tables}
+    found: dict[str, TableDescription] = {}
+    for file in against:
+        try:
+            described = read_description(json.loads(file.read_text("utf-8")))
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}", Status.USAGE) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CommandError(f"{file} is not what describe-table prints", Status.USAGE) from error
+        if described.schema.name not in declared:
+            problem = f"{file} describes {described.schema.name}; the models declare {', '.join(declared)}"
+            raise CommandError(problem, Status.USAGE)
+        found[described.schema.name] = described
+    return plan_of([declared[name] for name in found], [*found.values()], delete_unknown_indexes=delete_unknown_indexes)
+
+
+def _part(made: "TablePlan", *, expand: bool, contract: bool) -> "TablePlan":
+    if expand and contract:
+        raise CommandError("--expand and --contract together are the whole plan: leave both out", Status.USAGE)
+    return made.expand if expand else made.contract if contract else made
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text + "\n", "utf-8")
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def _read(file: Path) -> "TablePlan":
+    from dynamap_async.errors import OperationError
+    from dynamap_async.tables import TablePlan
+
+    try:
+        return TablePlan.from_json(file.read_text("utf-8"))
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}", Status.USAGE) from error
+    except (OperationError, ValueError) as error:
+        raise CommandError(f"{file} is no plan that `dynamap plan --out` wrote", Status.USAGE) from error
+
+
+def _hazards(codes: list[str]) -> "set[HazardCode]":
+    from dynamap_async.tables.table_plan import HazardCode
+
+    known: tuple[HazardCode, ...] = get_args(HazardCode)
+    for code in codes:
+        if code not in known:
+            raise CommandError(f"--allow {code}: there is no such hazard; there is {', '.join(known)}", Status.USAGE)
+    return {code for code in known if code in codes}
+
+
+def _tell_way_on(made: "TablePlan", arguments: list[str]) -> None:
+    blocked = sum(step.kind == "blocked" for step in made.steps)
+    if blocked:
+        tell(f"{number_of(blocked, 'step is', 'steps are')} blocked: DynamoDB cannot do that, see there")
+        return
+    allow = [f"--allow {code}" for code in sorted({hazard.code for hazard in made.hazards})]
+    tell(f"{number_of(len(made.steps), 'step')}: {' '.join(['dynamap apply', *arguments, *allow])}")
+
+
+def _check_allowed(made: "TablePlan", allowed: "set[HazardCode]") -> None:
+    if any(step.kind == "blocked" for step in made.steps):
+        raise CommandError("Nothing was changed: DynamoDB cannot do the blocked steps, which say how to go about it.")
+    missing = sorted({hazard.code for hazard in made.hazards} - allowed)
+    if missing:
+        options = " ".join(f"--allow {code}" for code in missing)
+        raise CommandError(f"Nothing was changed: if these hazards are wanted, add {options}", Status.REFUSED)
+
+
+def _confirm(place: Place, made: "TablePlan", *, yes: bool, yes_in: str | None) -> None:
+    name, steps = place.environment.value, number_of(len(made.steps), "step")
+    if yes_in is not None:
+        if yes_in != name:
+            here = f"this is {name}" if name else "no environment is meant here"
+            raise CommandError(f"Nothing was changed: --yes-in {yes_in}, but {here}.", Status.REFUSED)
+        return
+    if yes and not place.is_guarded:
+        return
+    if not can_ask():
+        wanted = f"--yes-in {name}" if place.is_guarded else "--yes"
+        raise CommandError(f"Nothing was changed: there is no terminal to ask on, so add {wanted}", Status.REFUSED)
+    if place.is_guarded:
+        answer: str = typer.prompt(f"Carry out {steps} in {place}? Type its name to go on", default="", err=True)
+        agreed = answer.strip() == name
+    else:
+        agreed = typer.confirm(f"Carry out {steps} in {place}?", err=True)
+    if not agreed:
+        raise CommandError("Nothing was changed.", Status.REFUSED)
+
+
+async def _carry_out(place: Place, made: "TablePlan", allow: "set[HazardCode]", timeout_seconds: float) -> None:
+    from dynamap_async.cli.tables.progress import duration, lines_on_stderr
+    from dynamap_async.errors import TableWaitTimeoutError
+
+    lines, clock = lines_on_stderr(), asyncio.get_running_loop().time
+    began = clock()
+    async with place.session() as session, lines.told():
+        try:
+            await session.tables.apply(made, allow=allow, timeout_seconds=timeout_seconds, watch=lines.watch)
+        except TableWaitTimeoutError as error:
+            raise CommandError(
+                f"{error.table} took longer than {timeout_seconds:g} s (last status: {error.status}). DynamoDB goes "
+                "on; plan and apply again, and nothing is done twice.",
+                Status.UNFINISHED,
+            ) from error
+    tell(f"{number_of(len(made.steps), 'step')} done in {duration(clock() - began)}")
+
+
+def _difference_lines(made: "TablePlan") -> Iterator[str]:
+    for table in dict.fromkeys(step.table for step in made.steps):
+        yield table
+        for step in (step for step in made.steps if step.table == table):
+            if step.index is not None:
+                yield f"  index {step.index}"
+            yield f"  - {step.before}"
+            yield f"  + {step.after}"
+    if made.is_empty:
+        yield "no differences"
+    for each in made.not_managed:
+        yield f"not managed: {each}"

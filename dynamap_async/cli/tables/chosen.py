@@ -1,0 +1,67 @@
+"""Which of the user's models a command is about, and of which period."""
+
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from dynamap_async.cli.catalog import Catalog, Declared, load_catalog, periods_of
+from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.output import tell
+from dynamap_async.cli.place import Place
+from dynamap_async.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a command is about."""
+
+    catalog: Catalog
+    """Everything that the modules declare."""
+    declared: tuple[Declared, ...]
+    """Of that, what is meant: always all models of a table."""
+    period: Any
+    """The period of tables of which there is one for each; None for none."""
+
+
+def choose(place: Place, names: list[str], period: str | None) -> Chosen:
+    """Return what is meant.
+
+    Args:
+        place: names the modules.
+        names: names of models and tables; none stands for all.
+        period: a value of the field that tells the period, as text. Without it, models with one table for each period
+            are left out, unless they are named.
+
+    Raises:
+        CommandError: a module or a name is wrong, nothing is left, or a model that is named needs a period.
+    """
+    catalog = load_catalog(place.models, place.folder)
+    named = [catalog.find(name) for name in names]
+    declared = catalog.sharing(named) if names else catalog.all
+    periodical = [each for each in declared if periods_of(each) is not None]
+    if period is not None:
+        if not periodical:
+            raise CommandError(f"--period {period}: no model has one table per period; leave it out", Status.USAGE)
+        return Chosen(catalog=catalog, declared=declared, period=_value(periodical[0], period))
+    left_out = [catalog.name(each) for each in periodical]
+    if periodical and named:
+        raise CommandError(
+            f"{', '.join(left_out)} has one table per period: say which with --period, any value of "
+            f"{periods_of(periodical[0]).field.name}",
+            Status.USAGE,
+        )
+    if periodical:
+        tell(f"left out, for they have one table per period: {', '.join(left_out)}; name one with --period")
+    kept = tuple(each for each in declared if each not in periodical)
+    if not kept:
+        raise CommandError("no model is left", Status.USAGE)
+    return Chosen(catalog=catalog, declared=kept, period=None)
+
+
+def _value(model: Declared, text: str) -> Any:
+    field = periods_of(model).field
+    try:
+        return TypeAdapter(field.annotation).validate_python(text)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"]
+        raise CommandError(f"--period {text!r} is no {field.name}: {problem}", Status.USAGE) from error

@@ -1,0 +1,102 @@
+"""What is said while tables change: each step when it is sent and done, and that it still goes on."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from shutil import get_terminal_size
+from typing import Final, TextIO
+
+from dynamap_async.tables import StepProgress, TableStep
+
+_ON_TERMINAL_SECONDS: Final = 1.0
+_ON_PIPE_SECONDS: Final = 10.0
+_TO_THE_END: Final = "\x1b[K"
+
+
+class ProgressLines:
+    """Writes a line for each step that is sent or done, and tells now and then which ones are waited for.
+
+    On a terminal, the line of what is waited for is written over each second; elsewhere there is one each 10 seconds.
+    """
+
+    def __init__(self, stream: TextIO, now: Callable[[], float]) -> None:
+        """Begin with nothing to tell.
+
+        Args:
+            stream: where to write.
+            now: the time in seconds.
+        """
+        self._stream = stream
+        self._now = now
+        self._over = stream.isatty()
+        self._since: dict[str, float] = {}
+        self._open = False
+        """Whether the last line may be written over."""
+
+    def watch(self, progress: StepProgress) -> None:
+        """Take note of a step that came to another state.
+
+        Args:
+            progress: the step, and its state.
+        """
+        step = _named(progress.step)
+        began = self._since.setdefault(step, self._now())
+        if progress.state == "done":
+            del self._since[step]
+            self._write(f"{step}: done, {duration(self._now() - began)}")
+        elif progress.state == "sent":
+            self._write(f"{step}: sent")
+
+    def tell_waiting(self) -> None:
+        """Tell which steps are waited for, and for how long by now."""
+        if not self._since:
+            return
+        began = min(self._since.values())
+        line = f"waiting since {duration(self._now() - began)}: {', '.join(self._since)}"
+        self._write(line[: get_terminal_size().columns - 1] if self._over else line, stays=not self._over)
+
+    @asynccontextmanager
+    async def told(self) -> AsyncIterator[None]:
+        """Tell what is waited for as long as the block runs."""
+
+        async def tell() -> None:
+            while True:
+                await asyncio.sleep(_ON_TERMINAL_SECONDS if self._over else _ON_PIPE_SECONDS)
+                self.tell_waiting()
+
+        task = asyncio.create_task(tell())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            if self._open:
+                self._stream.write("\n")
+
+    def _write(self, line: str, *, stays: bool = True) -> None:
+        start = f"\r{_TO_THE_END}" if self._open else ""
+        self._stream.write(start + line + ("\n" if stays else ""))
+        self._stream.flush()
+        self._open = not stays
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds * 1000:.0f} ms"
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+def lines_on_stderr() -> ProgressLines:
+    """Return what tells the progress on standard error."""
+    return ProgressLines(sys.stderr, asyncio.get_running_loop().time)
+
+
+def _named(step: TableStep) -> str:
+    return f"{step.table}: {step.kind}{' ' + step.index if step.index else ''}"

@@ -1,0 +1,72 @@
+"""The tables that models declare, without a session. Pure."""
+
+from __future__ import annotations
+
+from dynamap_async.errors import OperationError
+from dynamap_async.models import KeyValue, Model, Table, definition_of
+from dynamap_async.operations import needs_own_table, own_table
+from dynamap_async.schema import TableSchema
+from dynamap_async.tables.periods import check_period, table_in
+from dynamap_async.tables.requests import merged
+
+
+def declared_tables(
+    *models: type[Model] | Table, table_prefix: str = "", period: KeyValue | None = None
+) -> tuple[TableSchema, ...]:
+    """Return the tables that models declare: what ``session.tables.create`` would make. Nothing is sent.
+
+    Args:
+        models: models with a table, or tables; models that share one count as one.
+        table_prefix: stands before every table's name, as in a session.
+        period: a value of the field that tells the period, for models with one table per period.
+
+    Returns:
+        One per table, and the library's own table last, if a model needs it.
+
+    Raises:
+        OperationError: what is given is no model; a period is missing, or none is known.
+        ModelDefinitionError: a model has no table, or models of one table disagree.
+    """
+    tables = merged_tables(models, table_prefix, period)
+    own = [own_table(table_prefix)] if any(map(needs_library_table, models)) else []
+    return (*tables, *own)
+
+
+def merged_tables(
+    models: tuple[type[Model] | Table, ...], table_prefix: str, period: KeyValue | None
+) -> list[TableSchema]:
+    """Return each table of some models, those of one table merged, without the library's own."""
+    check_models(models)
+    check_period(models, period)
+    by_name: dict[str, list[TableSchema]] = {}
+    for model in models:
+        schema = schema_of(model, "created or deleted", period).prefixed(table_prefix)
+        by_name.setdefault(schema.name, []).append(schema)
+    return [merged(schemas) for schemas in by_name.values()]
+
+
+def check_models(given: tuple[object, ...]) -> None:
+    """Raise OperationError for what is neither a model nor a table."""
+    for each in given:
+        if not isinstance(each, (type(Model), Table)):
+            raise OperationError(
+                f"{each!r} is neither a model nor a Table; give the class itself, and several one after the other: "
+                "create(Tweet, Follow)"
+            )
+
+
+def schema_of(given: type[Model] | Table, use: str, period: KeyValue | None) -> TableSchema:
+    """Return the table of a model or a table itself, before any prefix.
+
+    Args:
+        given: the model, or the table.
+        use: what the table is needed for, for the message.
+        period: the period, where there is one table for each.
+    """
+    return given.schema if isinstance(given, Table) else table_in(definition_of(given), use, period)
+
+
+def needs_library_table(given: type[Model] | Table) -> bool:
+    """Return whether a model, or one of a table's, keeps something in the library's own table."""
+    models = given.models.values() if isinstance(given, Table) else (given,)
+    return any(needs_own_table(definition_of(model)) for model in models)

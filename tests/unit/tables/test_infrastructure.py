@@ -1,0 +1,128 @@
+"""Declared tables as other tools write them."""
+
+import json
+
+import pytest
+
+from dynamap_async.schema import (
+    KEYS_ONLY,
+    IndexKind,
+    IndexSchema,
+    KeyAttribute,
+    KeySchema,
+    Projection,
+    TableSchema,
+    Throughput,
+)
+from dynamap_async.tables import plan_of, read_description, to_cloudformation, to_description, to_terraform
+from dynamap_async.tables.requests import create_request
+
+
+def key(*names, sort=()):
+    return KeySchema(tuple(KeyAttribute(n, "S") for n in names), tuple(KeyAttribute(n, "N") for n in sort))
+
+
+SIMPLE = TableSchema(name="shop-visits", keys=key("visit_id"))
+FULL = TableSchema(
+    name="shop-orders",
+    keys=key("customer", sort=["placed"]),
+    indexes=(
+        IndexSchema(name="by-total", kind=IndexKind.LOCAL, keys=key("customer", sort=["total"]), projection=KEYS_ONLY),
+        IndexSchema(
+            name="by-status",
+            kind=IndexKind.GLOBAL,
+            keys=key("status", sort=["placed"]),
+            projection=Projection("INCLUDE", ("total",)),
+            throughput=Throughput(read=3, write=4),
+        ),
+        IndexSchema(name="by-place", kind=IndexKind.GLOBAL, keys=key("country", "city", sort=["placed", "total"])),
+    ),
+    ttl_attribute="expires_at",
+    throughput=Throughput(read=5, write=6),
+)
+
+
+@pytest.mark.parametrize("table", [SIMPLE, FULL], ids=["simple", "full"])
+def test_template_of_cloudformation_has_what_create_table_is_asked_for(table):
+    [resource] = json.loads(to_cloudformation(table))["Resources"].values()
+    properties = resource["Properties"]
+    ttl = properties.pop("TimeToLiveSpecification", None)
+    assert properties == create_request(table, throughput=table.throughput, tags={}).body
+    assert ttl == (None if table is SIMPLE else {"AttributeName": "expires_at", "Enabled": True})
+    assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
+
+
+def test_resources_have_names_of_their_own():
+    tables = [TableSchema(name=name, keys=key("id")) for name in ("a-b", "a_b", "a.b", "9.b")]
+    assert list(json.loads(to_cloudformation(*tables))["Resources"]) == ["AB", "AB2", "AB3", "9B"]
+    named = [line for line in to_terraform(*tables).splitlines() if line.startswith("resource")]
+    assert [line.split('"')[3] for line in named] == ["a-b", "a_b", "a_b_2", "table_9_b"]
+
+
+def test_terraform_says_keys_indexes_throughput_and_time_to_live():
+    assert to_terraform(FULL) == (
+        'resource "aws_dynamodb_table" "shop-orders" {\n'
+        '  name           = "shop-orders"\n'
+        '  billing_mode   = "PROVISIONED"\n'
+        "  read_capacity  = 5\n"
+        "  write_capacity = 6\n"
+        '  hash_key       = "customer"\n'
+        '  range_key      = "placed"\n'
+        "\n"
+        + "".join(
+            f'  attribute {{\n    name = "{name}"\n    type = "{kind}"\n  }}\n\n'
+            for name, kind in (
+                ("customer", "S"),
+                ("placed", "N"),
+                ("total", "N"),
+                ("status", "S"),
+                ("country", "S"),
+                ("city", "S"),
+            )
+        )
+        + "  local_secondary_index {\n"
+        '    name            = "by-total"\n'
+        '    range_key       = "total"\n'
+        '    projection_type = "KEYS_ONLY"\n'
+        "  }\n"
+        "\n"
+        "  global_secondary_index {\n"
+        '    name               = "by-status"\n'
+        "    read_capacity      = 3\n"
+        "    write_capacity     = 4\n"
+        '    projection_type    = "INCLUDE"\n'
+        '    non_key_attributes = ["total"]\n'
+        '    hash_key           = "status"\n'
+        '    range_key          = "placed"\n'
+        "  }\n"
+        "\n"
+        "  global_secondary_index { # several key attributes: hashicorp/aws 6.29 or later\n"
+        '    name            = "by-place"\n'
+        "    read_capacity   = 5\n"
+        "    write_capacity  = 6\n"
+        '    projection_type = "ALL"\n'
+        + "".join(
+            f'\n    key_schema {{\n      attribute_name = "{name}"\n      key_type       = "{kind}"\n    }}\n'
+            for name, kind in (("country", "HASH"), ("city", "HASH"), ("placed", "RANGE"), ("total", "RANGE"))
+        )
+        + "  }\n"
+        "\n"
+        "  ttl {\n"
+        '    attribute_name = "expires_at"\n'
+        "    enabled        = true\n"
+        "  }\n"
+        "}"
+    )
+
+
+def test_names_are_no_expressions_of_terraform():
+    assert 'hash_key     = "a$${b}%%{c}\\"d"' in to_terraform(TableSchema(name="odd", keys=key('a${b}%{c}"d')))
+
+
+@pytest.mark.parametrize("table", [SIMPLE, FULL], ids=["simple", "full"])
+def test_described_table_is_what_was_declared(table):
+    found = read_description(to_description(table))
+    assert found.is_active
+    assert (found.schema.keys, found.schema.throughput) == (table.keys, table.throughput)
+    assert {index.name for index in found.schema.indexes} == {index.name for index in table.indexes}
+    assert plan_of([table], [found]).is_empty

@@ -86,7 +86,9 @@ def upgraded(number, **values):
 
 
 class Beside(FaultyTransport):
-    """Does something else before some request is sent, as if another program had done it."""
+    """Does something else before some request is sent, as if another program had done it. Few requests travel."""
+
+    max_connections = 4
 
     def __init__(self, engine, faults):
         connection = Connection(endpoint_url=engine.endpoint_url, region=REGION, credentials=CREDENTIALS)
@@ -224,6 +226,15 @@ async def test_an_item_that_was_deleted_since_it_was_read_stays_deleted(opened, 
     report = await session.upgrade(Customer, segments=1)
     assert await stored(other) == []
     assert (report.upgraded, report.failed, report.remaining) == (0, 0, 0)
+
+
+async def test_an_item_is_not_made_anew_by_an_upgrade_that_looks_at_nothing_of_it(opened, beside):
+    session, other = opened
+    await other.tables.create(Event)
+    await other.put(OldEvent(source="a", number=1))
+    beside.before("UpdateItem", 1, lambda: other.delete(OldEvent, "a", 1))
+    assert (await session.upgrade(Event)).upgraded == 0
+    assert await other.scan(OldEvent).consistent() == []
 
 
 async def test_an_item_that_never_stays_as_it_was_read_fails_after_five_attempts(opened, beside):

@@ -202,7 +202,6 @@ def empty_stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, module.__name__, module)  # Pydantic looks there for the names in annotations
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
-    known = set(sys.modules)
     with mock.patch.dict(os.environ), asyncio.Runner(debug=True) as runner:
         for name in names:
             del os.environ[name]
@@ -210,8 +209,9 @@ def empty_stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyt
         os.environ["AWS_SHARED_CREDENTIALS_FILE"] = str(tmp_path / "credentials")
         os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
         yield Stage(folder, module, runner)
-    for name in {each.stem for each in folder.glob("*.py")} - known:
-        sys.modules.pop(name, None)
+    for name, imported in list(sys.modules.items()):
+        if Path(getattr(imported, "__file__", None) or "/").is_relative_to(folder):
+            del sys.modules[name]  # the next page may have files of the same names
     vars(module).clear()
     gc.unfreeze()
     gc.collect()  # what a page leaks is reported here, not in a later test

@@ -12,7 +12,7 @@ import typer
 from dynamap_async.cli.configuration import find_configuration
 from dynamap_async.cli.endings import ending
 from dynamap_async.cli.place import place_of
-from dynamap_async.errors import TransportError
+from dynamap_async.errors import ConfigurationError, TransportError
 
 _WHERE: Final = "Where"
 _PLACE: Final = "place"
@@ -52,7 +52,8 @@ def _options(
     """Have the options that every command has."""
 
 
-_OPTIONS: Final = inspect.signature(_options).parameters
+SHARED_OPTIONS: Final = inspect.signature(_options).parameters
+"""Name of a parameter -> the option that all commands have which go to tables."""
 
 
 def goes_to_tables(
@@ -60,14 +61,14 @@ def goes_to_tables(
 ) -> Callable[[Callable[..., Coroutine[Any, Any, None] | None]], Callable[..., None]]:
     """Return a decorator that makes a command of a function ``(place, *, its own options)``, async or plain.
 
-    The command has the options of ``_options`` besides, is given the place that they, the process's environment and
+    The command has the shared options besides, is given the place that they, the process's environment and
     the configuration file name, and ends as all commands do.
 
     Args:
         without: the options that this command does not have.
         interrupted: the line that Ctrl-C ends with.
     """
-    added = {name: each for name, each in _OPTIONS.items() if name not in without}
+    added = {name: each for name, each in SHARED_OPTIONS.items() if name not in without}
 
     def decorate(work: Callable[..., Coroutine[Any, Any, None] | None]) -> Callable[..., None]:
         own = inspect.signature(work)
@@ -88,6 +89,11 @@ def goes_to_tables(
                         asyncio.run(done)
                 except TransportError as error:
                     error.add_note(f"it was sent to {place}")
+                    raise
+                except ConfigurationError as error:
+                    error.add_note(
+                        "on the command line: --region, --profile, --endpoint-url, or the same in dynamap.toml"
+                    )
                     raise
 
         kept = [each for name, each in own.parameters.items() if name != _PLACE]

@@ -46,7 +46,11 @@ _Items: TypeAlias = Annotated[
 ]
 _Consistent: TypeAlias = Annotated[
     bool,
-    typer.Option("--consistent/--eventual", rich_help_panel=_READS, help="How reads are made."),
+    typer.Option(
+        "--consistent/--eventual",
+        rich_help_panel=_READS,
+        help="How reads are made; eventually consistent unless said otherwise.",
+    ),
 ]
 _Transactional: TypeAlias = Annotated[
     bool, typer.Option("--transactional", rich_help_panel=_READS, help="Reads and writes are parts of transactions.")

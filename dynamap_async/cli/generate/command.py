@@ -20,7 +20,9 @@ _Sample: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="How m
 _Units: TypeAlias = Annotated[
     float, typer.Option(metavar="UNITS", min=1, help="How many read units to spend; the last page may exceed it.")
 ]
-_NoValues: TypeAlias = Annotated[bool, typer.Option("--no-values", help="Print no value of any item.")]
+_NoValues: TypeAlias = Annotated[
+    bool, typer.Option("--no-values", help="Print no value of any item, and of keys their shape only.")
+]
 
 
 @generate.command()
@@ -42,7 +44,8 @@ def models(
         Path | None, typer.Option(metavar="FILE", help="Check the models of this module against the items instead.")
     ] = None,
     enums: Annotated[
-        bool, typer.Option("--enums", help="Make a Literal of texts that have only a few values.")
+        bool,
+        typer.Option("--enums", help="Make a Literal of texts that have only a few values; others are refused then."),
     ] = False,
     no_values: _NoValues = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,

@@ -23,7 +23,7 @@ PLAN_ENDING: Final = ".json"
 
 _Names: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[MODEL]...", help="Only the tables of these models; each with all models that share it."),
+    typer.Argument(metavar="MODEL", help="Only the tables of these models; each with all models that share it."),
 ]
 _Period: TypeAlias = Annotated[
     str | None,
@@ -52,7 +52,7 @@ async def plan(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Compare with what `aws dynamodb describe-table` printed, and send nothing; repeatable.",
+            help="Compare with what `aws dynamodb describe-table` printed, and send nothing; once for each.",
         ),
     ] = None,
     out: Annotated[
@@ -95,7 +95,7 @@ def apply(
     *,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PLAN | MODEL...]", help="A plan that was kept, or models as for plan."),
+        typer.Argument(metavar="PLAN|MODEL", help="A plan that was kept, or models as for plan."),
     ] = None,
     allow: Annotated[
         list[str] | None,
@@ -105,7 +105,7 @@ def apply(
     expand: _Expand = False,
     contract: _Contract = False,
     period: _Period = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, unless the environment is guarded.")] = False,
     yes_in: Annotated[
         str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
     ] = None,
@@ -174,7 +174,8 @@ async def verify(
         bool, typer.Option("--no-extra-indexes", help="Global indexes that no model declares are a difference.")
     ] = False,
     building: Annotated[
-        bool, typer.Option("--building/--built", help="Whether an index may still be being built.")
+        bool,
+        typer.Option("--building/--built", help="Whether an index may still be being built; it may not unless said."),
     ] = False,
     period: _Period = None,
     as_json: _Json = False,

@@ -41,9 +41,7 @@ async def tables(
         return
     if names:
         show(table_of(_HEADINGS, [_line(name, each, owners) for name, each in found.items()]))
-    hidden = (
-        f" whose names begin with {place.prefix}; --all lists the others, too" if place.prefix and not every else ""
-    )
+    hidden = f" with the prefix {place.prefix}; --all lists the others, too" if place.prefix and not every else ""
     tell(f"{number_of(len(names), 'table')}{hidden}")
     if missing := [name for name in owners.tables if name not in found]:
         tell(f"declared, and not there: {', '.join(missing)}; `dynamap plan` shows what would make them")
@@ -53,9 +51,7 @@ async def tables(
 async def describe(
     place: Place,
     *,
-    model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="The model, or the variable of a table.")
-    ] = None,
+    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="The model, or the variable of a table.")] = None,
     table: Annotated[
         str | None, typer.Option(metavar="NAME", help="Any table instead, by its name in DynamoDB.")
     ] = None,

@@ -24,9 +24,7 @@ class SchemaFormat(StrEnum):
 def schema(
     place: Place,
     *,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Only the tables of these models.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="MODEL", help="Only the tables of these models.")] = None,
     written_as: Annotated[
         SchemaFormat, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(SchemaFormat)}.")
     ] = SchemaFormat.CLOUDFORMATION,

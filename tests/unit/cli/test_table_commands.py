@@ -283,7 +283,7 @@ def test_tables_are_listed_with_their_models(made, run):
         [f"{made}pages", "ACTIVE", "on-demand", "0", "0", "B", "0", "Page"],
         [f"{made}visits", "ACTIVE", "on-demand", "0", "0", "B", "1", "Visit"],
     ]
-    assert result.stderr == f"2 tables whose names begin with {made}; --all lists the others, too\n"
+    assert result.stderr == f"2 tables with the prefix {made}; --all lists the others, too\n"
     told = json.loads(run("tables --json").stdout)["tables"]
     assert told[1] == {
         "name": f"{made}visits",
@@ -322,6 +322,14 @@ def test_table_that_is_not_there_is_described_as_such(prefix, run):
     assert missing.exit_code == 1
     assert "no-such-table" in missing.stderr
     assert run("describe").exit_code == 2
+
+
+def test_region_that_is_missing_is_asked_for_as_an_option(project, declare, run):
+    declare(BEFORE)
+    result = run("plan --models shop.py")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no AWS region is set" in result.stderr
+    assert "; on the command line: --region, --profile, --endpoint-url" in result.stderr
 
 
 def test_endpoint_that_nobody_answers_at_is_told_in_one_line(prefix, run):

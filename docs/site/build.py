@@ -32,7 +32,8 @@ SOURCE = f"{PROJECT['urls']['Source']}/blob/main/"
 FENCED = re.compile(r"^(```.*?^```)$", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```(?P<language>\w+) (?:file=(?P<file>[\w.]+)|no-run: .*)$", re.MULTILINE)
 BESIDE = re.compile(
-    r"^```py (?P<library>\w+)\n(?P<old>.*?)^```\n\n```python\n(?P<new>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```(?P<language>py|ts)(?: (?P<library>\w+))?\n(?P<old>.*?)^```\n\n```python\n(?P<new>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
 )
 COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 LINK_OR_CODE = re.compile(
@@ -249,7 +250,7 @@ def titled(found: re.Match[str]) -> str:
 
 def beside(found: re.Match[str]) -> str:
     """Return the code of another library and of this one, as two blocks side by side where there is room."""
-    old = f'```py title="{found["library"]}"\n{found["old"]}```'
+    old = f'```{found["language"]} title="{found["library"] or "before"}"\n{found["old"]}```'
     new = f'```python title="dynamap_async"\n{found["new"]}```'
     return f'<div class="beside" markdown>\n\n{old}\n\n{new}\n\n</div>'
 

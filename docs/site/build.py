@@ -32,7 +32,7 @@ SOURCE = f"{PROJECT['urls']['Source']}/blob/main/"
 FENCED = re.compile(r"^(```.*?^```)$", re.DOTALL | re.MULTILINE)
 FENCE = re.compile(r"^```(?P<language>\w+) (?:file=(?P<file>[\w.]+)|no-run: .*)$", re.MULTILINE)
 BESIDE = re.compile(
-    r"^```(?P<language>py|ts)(?: (?P<library>\w+))?\n(?P<old>.*?)^```\n\n```python\n(?P<new>.*?)^```$",
+    r"^```(?P<language>py|ts) (?P<library>\w+)\n(?P<old>.*?)^```\n\n```python\n(?P<new>.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
 COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
@@ -149,7 +149,8 @@ def module_pages(names: list[Entry], package: griffe.Module) -> Iterator[Page]:
     for module in modules():
         path = f"reference/modules/{module.partition('.')[2]}.md"
         docstring = package[module.partition(".")[2]].docstring
-        intro = f"{docstring.value if docstring else ''}\n"
+        paragraphs = docstring.value.split("\n\n") if docstring else []
+        intro = "\n\n".join(f"```text\n{each}\n```" if "├" in each else each for each in paragraphs) + "\n"
         if module == "dynamap_async.errors":
             intro += f"\n{codes()}\n"
         yield Page(path, f"# {module}\n\n{intro}\n" + "".join(directive(each) for each in names if each.page == path))
@@ -250,7 +251,7 @@ def titled(found: re.Match[str]) -> str:
 
 def beside(found: re.Match[str]) -> str:
     """Return the code of another library and of this one, as two blocks side by side where there is room."""
-    old = f'```{found["language"]} title="{found["library"] or "before"}"\n{found["old"]}```'
+    old = f'```{found["language"]} title="{found["library"]}"\n{found["old"]}```'
     new = f'```python title="dynamap_async"\n{found["new"]}```'
     return f'<div class="beside" markdown>\n\n{old}\n\n{new}\n\n</div>'
 
@@ -290,10 +291,10 @@ def navigation(pages: list[Page]) -> list[Any]:
         section["tree"] = [take(each, waiting) for each in section.get("pages", [])]
         for group in section.get("group", []):
             group["tree"] = [take(each, waiting) for each in group.get("pages", [])]
-            if "generated" in group:
-                group["tree"] += [
-                    take(each, waiting) for each in list(waiting) if each.startswith(f"reference/{group['generated']}/")
-                ]
+            folder = f"reference/{group.get('generated')}/"
+            made = [take(each, waiting) for each in list(waiting) if each.startswith(folder)]
+            modules_of = [{each.removeprefix(folder).removesuffix(".md"): each} for each in made]
+            group["tree"] += modules_of if group.get("generated") == "modules" else made
             section["tree"].append({group["title"]: group["tree"]})
     for path in list(waiting):
         folder = path.rpartition("/")[0]
@@ -320,7 +321,7 @@ def leaves(tree: list[Any]) -> Iterator[str]:
             yield each
         else:
             for below in each.values():
-                yield from leaves(below)
+                yield from leaves(below if isinstance(below, list) else [below])
 
 
 def toml(value: Any) -> str:

@@ -38,7 +38,7 @@ def test_a_page_has_25_tasks_with_old_code_and_new(guide):
     assert [int(number) for number in TASK.findall(text)] == list(range(1, 26))
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         if section[0].isdigit():
-            assert re.search(r"^```(py \w+|ts)\n", section, re.MULTILINE), section
+            assert re.search(r"^```(py|ts) \w+\n", section, re.MULTILINE), section
             assert re.search(r"^```python\n", section, re.MULTILINE), section
 
 

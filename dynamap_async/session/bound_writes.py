@@ -87,7 +87,7 @@ class _Refining:
     def __get__(self, update: BoundUpdate[Any, Any] | None, owner: type) -> FunctionType | MethodType:
         if update is None:
             return self._method
-        update._settled = True  # noqa: SLF001 - a method of that class
+        update._replaced()  # noqa: SLF001 - a method of that class
         return MethodType(self._method, update)
 
 
@@ -120,6 +120,10 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
     def __del__(self) -> None:
         if not getattr(self, "_settled", True):
             warnings.warn(f"the update of {self._spec} was never awaited", RuntimeWarning, stacklevel=1, source=self)
+
+    def _replaced(self) -> None:
+        """Record that another update takes the place of this one."""
+        self._settled = True
 
     def _with(self, spec: UpdateSpec) -> Self:
         return type(self)(self._runner, spec)

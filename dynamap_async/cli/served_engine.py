@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -97,7 +97,7 @@ def _engine(kind: EngineKind | None, port: int) -> "Engine":
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
+def _ended_by_sigterm() -> Generator[None]:
     """Let SIGTERM, which a supervisor sends, end the command as Ctrl-C does."""
 
     def interrupt(*_: object) -> NoReturn:

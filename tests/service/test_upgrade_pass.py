@@ -44,7 +44,7 @@ pytestmark = pytest.mark.asyncio
 
 PATIENT = RetryPolicy(max_attempts=20, base_delay_seconds=0.001, max_delay_seconds=0.01, budget=10_000)
 UNPACED = CapacityPolicy(enabled=False)  # refusals come at random here, whatever the rate
-TOTAL = 40
+TOTAL = 24
 
 
 class Raw(Model, table="customers"):
@@ -149,7 +149,7 @@ async def test_every_older_item_is_stored_as_a_present_one_with_what_the_model_d
     ]
     assert (report.finished, report.remaining, report.failed) == (True, 0, 0)
     assert (report.by_version, report.behind, report.upgraded) == ({1: TOTAL - 1, 2: 1}, TOTAL, TOTAL)
-    assert str(report) == "Customer to version 3: 40 seen, 40 behind, 40 upgraded, 0 failed, 0 left"
+    assert str(report) == "Customer to version 3: 24 seen, 24 behind, 24 upgraded, 0 failed, 0 left"
 
 
 async def test_present_items_are_not_written_so_that_a_second_pass_costs_no_writes(opened, beside):
@@ -182,12 +182,12 @@ async def test_a_dry_run_writes_nothing_and_foretells_the_pass(opened, beside):
 
 async def test_a_dry_run_shows_examples_and_every_item_that_could_not_be_upgraded(opened):
     session, other = opened
-    await other.put_many(Raw(number=number, name="no first") for number in range(20))
+    await other.put_many(Raw(number=number, name="no first") for number in range(12))
     report = await session.upgrade(Customer, dry_run=True, segments=1)
     assert len(report.examples) == 10
     assert all("first: 'Ada' -> nothing" in each and "nothing -> 'Ada Lovelace " in each for each in report.examples)
-    assert (report.upgraded, report.failed) == (TOTAL - 20, 20)
-    assert {failure.subject["number"] for failure in report.failures} == set(range(20))
+    assert (report.upgraded, report.failed) == (TOTAL - 12, 12)
+    assert {failure.subject["number"] for failure in report.failures} == set(range(12))
 
 
 async def test_a_change_made_since_an_item_was_read_is_upgraded_with_it(opened, beside):
@@ -274,7 +274,7 @@ async def test_a_pass_that_is_left_goes_on_at_its_checkpoint(opened, beside, pag
             break
     assert await stored(other) == [upgraded(number) for number in range(TOTAL)]
     assert beside.count("UpdateItem") == TOTAL
-    assert rounds >= 6 // pages
+    assert rounds >= 4 // pages
     assert run.report.remaining == 0
 
 
@@ -301,7 +301,7 @@ async def test_a_pass_that_is_cancelled_leaves_no_task_and_the_next_one_finishes
 
 async def test_a_step_that_is_cancelled_is_gone_on_with_by_the_next(opened, beside):
     session, other = opened
-    run = session.upgrade(Customer, segments=1, page_size=20)
+    run = session.upgrade(Customer, segments=1, page_size=12)
     step = asyncio.ensure_future(anext(run))
 
     async def cancel():
@@ -354,7 +354,7 @@ async def test_items_that_cannot_be_upgraded_are_told_by_key_and_cause_and_stay_
     session, other = opened
     await other.put_many(Raw(number=number, first="no last") for number in (3, 4))
     run = session.upgrade(Customer)
-    with pytest.raises(ItemsNotUpgradedError, match=r"2 of 40 .*number.*one_name.*KeyError.*'last'") as caught:
+    with pytest.raises(ItemsNotUpgradedError, match=r"2 of 24 .*number.*one_name.*KeyError.*'last'") as caught:
         await run
     assert {failure.subject["number"] for failure in caught.value.failures} == {3, 4}
     assert all(isinstance(failure.error, ItemUpgradeError) for failure in caught.value.failures)
@@ -432,8 +432,8 @@ async def test_an_item_of_a_later_version_is_left_alone(opened):
 
 async def test_a_budget_ends_the_pass_which_then_goes_on(opened):
     session, other = opened
-    async with session.scope("tonight", max_write_units=20):
-        run = session.upgrade(Customer, segments=1, page_size=10)
+    async with session.scope("tonight", max_write_units=8):
+        run = session.upgrade(Customer, segments=1, page_size=6)
         with pytest.raises(CapacityBudgetExceededError):
             await run
     done = sum(each.schema_version == 3 for each in await stored(other))

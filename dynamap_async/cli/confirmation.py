@@ -1,10 +1,9 @@
 """Asking before something is changed, and who may go on without."""
 
-import sys
-
 import typer
 
 from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.output import can_ask
 from dynamap_async.cli.place import Place
 
 
@@ -28,11 +27,11 @@ def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> No
         return
     if yes and not place.is_guarded:
         return
-    if not sys.stdin.isatty():
+    if not can_ask():
         wanted = f"--yes-in {name}" if place.is_guarded else "--yes"
         raise CommandError(f"Nothing was changed: there is no terminal to ask on, so add {wanted}", Status.REFUSED)
     if place.is_guarded:
-        answer: str = typer.prompt(f"{question} Type the environment's name to go on", default="", err=True)
+        answer: str = typer.prompt(f"{question} Type its name to go on", default="", err=True)
         agreed = answer.strip() == name
     else:
         agreed = typer.confirm(question, err=True)

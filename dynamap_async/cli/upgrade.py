@@ -5,13 +5,13 @@ import json
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import show
+from dynamap_async.cli.output import show, tell
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
@@ -81,7 +81,7 @@ def upgrade(
     report = asyncio.run(go_over())
     show(json.dumps(_as_json(report), indent=1) if as_json else _as_text(report))
     if report.failed or report.remaining:
-        typer.echo("Nothing was lost: mend that, and run it again.", err=True)
+        tell("Nothing was lost: mend that, and run it again.")
         raise typer.Exit(Status.FAILED)
 
 
@@ -96,7 +96,7 @@ async def _to_the_end(run: "UpgradePass", file: Path | None) -> None:
                 _keep(file, report.checkpoint)
             if time.monotonic() - told > _TELL_SECONDS:
                 told = time.monotonic()
-                typer.echo(str(report), err=True)
+                tell(str(report))
     except ItemsNotUpgradedError:
         pass  # the report has each of them; it is begun anew then, as they lie behind the checkpoint
     except CapacityBudgetExceededError as error:
@@ -144,7 +144,7 @@ def _as_text(report: "UpgradeReport") -> str:
     return "\n".join(lines)
 
 
-def _as_json(report: "UpgradeReport") -> dict[str, object]:
+def _as_json(report: "UpgradeReport") -> dict[str, Any]:
     names = ("model", "version", "dry_run", "seen", "behind", "by_version", "upgraded", "conflicts", "failed")
     more = ("remaining", "read_units", "write_units", "growth_bytes", "examples")
     failures = [{"key": str(each.subject), "error": str(each.error)} for each in report.failures]

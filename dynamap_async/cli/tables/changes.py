@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args
 
 import typer
 
+from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import can_ask, number_of, show, show_changes, tell
+from dynamap_async.cli.output import number_of, show, show_changes, tell
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
@@ -133,7 +134,7 @@ def apply(
         show_changes(str(made))
     if not made.is_empty:
         _check_allowed(made, hazards)
-        _confirm(place, made, yes=yes, yes_in=yes_in)
+        confirm(place, f"Carry out {number_of(len(made.steps), 'step')} in {place}?", yes=yes, yes_in=yes_in)
         # A loop of its own: while a question waits for its answer, none is to run.
         asyncio.run(_carry_out(place, made, hazards, timeout))
     if as_json:
@@ -315,27 +316,6 @@ def _check_allowed(made: "TablePlan", allowed: "set[HazardCode]") -> None:
     if missing:
         options = " ".join(f"--allow {code}" for code in missing)
         raise CommandError(f"Nothing was changed: if these hazards are wanted, add {options}", Status.REFUSED)
-
-
-def _confirm(place: Place, made: "TablePlan", *, yes: bool, yes_in: str | None) -> None:
-    name, steps = place.environment.value, number_of(len(made.steps), "step")
-    if yes_in is not None:
-        if yes_in != name:
-            here = f"this is {name}" if name else "no environment is meant here"
-            raise CommandError(f"Nothing was changed: --yes-in {yes_in}, but {here}.", Status.REFUSED)
-        return
-    if yes and not place.is_guarded:
-        return
-    if not can_ask():
-        wanted = f"--yes-in {name}" if place.is_guarded else "--yes"
-        raise CommandError(f"Nothing was changed: there is no terminal to ask on, so add {wanted}", Status.REFUSED)
-    if place.is_guarded:
-        answer: str = typer.prompt(f"Carry out {steps} in {place}? Type its name to go on", default="", err=True)
-        agreed = answer.strip() == name
-    else:
-        agreed = typer.confirm(f"Carry out {steps} in {place}?", err=True)
-    if not agreed:
-        raise CommandError("Nothing was changed.", Status.REFUSED)
 
 
 async def _carry_out(place: Place, made: "TablePlan", allow: "set[HazardCode]", timeout_seconds: float) -> None:

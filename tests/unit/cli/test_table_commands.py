@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from dynamap_async.cli.tables import changes
+from dynamap_async.cli import confirmation
 
 BEFORE = """
 from datetime import datetime
@@ -81,7 +81,7 @@ def made(prefix, run):
 @pytest.fixture
 def asked(monkeypatch):
     """Let a terminal be there to answer questions."""
-    monkeypatch.setattr(changes, "can_ask", lambda: True)
+    monkeypatch.setattr(confirmation, "can_ask", lambda: True)
 
 
 def test_plan_says_what_would_be_made_and_how_to_go_on(prefix, run):

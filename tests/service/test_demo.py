@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 from textwrap import indent
 
@@ -151,9 +152,21 @@ def shown():
 
 
 @pytest.fixture(scope="module")
-def told():
-    """Return what the story shows on a pipe."""
-    return run(DYNAMAP, "demo")
+def told_at():
+    """Return what gives the story on a pipe, at a width in columns; each process takes seconds to start."""
+    return cache(lambda width: run(DYNAMAP, "demo", COLUMNS=width))
+
+
+@pytest.fixture(scope="module")
+def chat_at():
+    """Return what gives the tour of one scenario on a pipe, at a width in columns."""
+    return cache(lambda width: run(DYNAMAP, "demo", "--scenario", "chat", COLUMNS=width))
+
+
+@pytest.fixture
+def told(told_at):
+    """Return the story where nothing tells a width."""
+    return told_at("")
 
 
 def test_story_succeeds_and_says_nothing_on_stderr(told):
@@ -188,17 +201,17 @@ def test_story_shows_the_code_that_runs(told):
     assert 'await session.get(Order, "ada", 7)' in lines
 
 
-@pytest.mark.parametrize("width", ["40", "80", "120", "200"])
-def test_story_fits_the_width_and_has_no_control_codes_on_a_pipe(width):
-    shown = run(DYNAMAP, "demo", COLUMNS=width)
+@pytest.mark.parametrize("width", ["40", "", "120", "200"])
+def test_story_fits_the_width_and_has_no_control_codes_on_a_pipe(told_at, width):
+    shown = told_at(width)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert ESCAPE not in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= min(int(width), 140)
-    assert int(width) < 80 or re.findall(r"[ \t]$", shown.stdout, re.MULTILINE) == []
+    assert max(map(len, shown.stdout.splitlines())) <= min(int(width or 80), 140)
+    assert int(width or 80) < 80 or re.findall(r"[ \t]$", shown.stdout, re.MULTILINE) == []
 
 
-def test_story_has_its_results_beside_the_code_on_a_wide_terminal():
-    shown = run(DYNAMAP, "demo", COLUMNS="120").stdout
+def test_story_has_its_results_beside_the_code_on_a_wide_terminal(told_at):
+    shown = told_at("120").stdout
     [line] = (line for line in shown.splitlines() if "session.gather" in line)
     assert line.endswith("-> 1,000 orders; sent: 10 BatchGetItem")
 
@@ -271,8 +284,8 @@ def test_output_is_the_same_each_time_apart_from_timings(shown):
 
 
 @pytest.mark.parametrize("width", ["", "20", "120"])
-def test_output_to_a_file_has_no_control_codes_and_fits_the_width(width):
-    shown = run(DYNAMAP, "demo", "--scenario", "chat", COLUMNS=width)
+def test_output_to_a_file_has_no_control_codes_and_fits_the_width(chat_at, width):
+    shown = chat_at(width)
     assert (shown.returncode, shown.stderr) == (0, "")
     *lines, path = shown.stdout.splitlines()
     assert ESCAPE not in shown.stdout
@@ -331,29 +344,25 @@ def test_terminal_shows_progress_and_colors_unless_they_are_declined(more, color
     assert bool(re.search(rb"\x1b\[(3\d|9\d)m", shown)) is colors
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"AWS_PROFILE": "none-of-that-name", "AWS_CA_BUNDLE": "none", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"},
-        {"HTTP_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "", "no_proxy": ""},
-    ],
-    ids=["aws", "proxy"],
-)
-def test_settings_of_the_environment_do_not_reach_the_embedded_engine(settings):
-    shown = run(DYNAMAP, "demo", "--scenario", "chat", **settings)
+def test_settings_of_the_environment_do_not_reach_the_embedded_engine():
+    nowhere = "http://127.0.0.1:9"
+    aws = {"AWS_PROFILE": "none-of-that-name", "AWS_CA_BUNDLE": "none", "AWS_ENDPOINT_URL": nowhere}
+    proxies = {"HTTP_PROXY": nowhere, "http_proxy": nowhere, "NO_PROXY": "", "no_proxy": ""}
+    shown = run(DYNAMAP, "demo", "--scenario", "chat", **aws, **proxies)
     assert (shown.returncode, shown.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["forum", "chat"])
-def test_single_scenario_shows_its_questions_only(name):
-    shown = run(DYNAMAP, "demo", "--scenario", name)
-    assert re.findall(r"^ ?(\d+)  ", shown.stdout, re.MULTILINE) == [
-        str(number) for number, _ in enumerate(SCENARIOS[name].questions, 1)
-    ]
+def numbers_of(scenario):
+    return [str(number) for number, _ in enumerate(scenario.questions, 1)]
+
+
+def test_single_scenario_shows_its_questions_only(chat_at):
+    assert re.findall(r"^ ?(\d+)  ", chat_at("").stdout, re.MULTILINE) == numbers_of(chat.SCENARIO)
 
 
 def test_explain_shows_each_plan_with_its_request():
     shown = run(DYNAMAP, "demo", "--scenario", "sessions", "--explain", COLUMNS="1000").stdout
+    assert re.findall(r"^ ?(\d+)  ", shown, re.MULTILINE) == numbers_of(sessions.SCENARIO)
     assert shown.count("key condition") == shown.count("KeyConditionExpression") == len(sessions.SCENARIO.questions)
 
 

@@ -342,8 +342,8 @@ async def test_connector_argument_of_another_http_client_is_refused(connect):
 
 
 @pytest.mark.asyncio
-async def test_missing_credentials_are_reported_when_opening(server):
-    transport = WireTransport(Connection(region="eu-west-1", endpoint_url=server.url))
+async def test_missing_credentials_are_reported_when_opening():
+    transport = WireTransport(Connection(region="eu-west-1"))
     with pytest.raises(ConfigurationError, match="AWS_ACCESS_KEY_ID"):
         await transport.open()
 

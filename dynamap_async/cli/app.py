@@ -14,6 +14,7 @@ from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
 from dynamap_async.cli.served_engine import local
 from dynamap_async.cli.tables.changes import apply, diff, plan, verify
+from dynamap_async.cli.tables.index_check import check_index
 from dynamap_async.cli.tables.listing import describe, tables
 from dynamap_async.cli.tables.schema import schema
 from dynamap_async.cli.upgrade import upgrade
@@ -101,6 +102,7 @@ app.command()(diff)
 app.command()(verify)
 app.command()(tables)
 app.command()(describe)
+app.command("check-index")(check_index)
 app.command()(schema)
 app.command()(capacity)
 app.add_typer(engine_commands)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from dynamap_async.errors import (
     AccessDeniedError,
@@ -15,7 +15,7 @@ from dynamap_async.errors import (
     TableProtectedError,
 )
 from dynamap_async.executor import Executor, gather_all
-from dynamap_async.models import KeyValue, Model, Table
+from dynamap_async.models import Index, KeyValue, Model, Table
 from dynamap_async.operations import own_table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
@@ -30,6 +30,7 @@ from dynamap_async.tables.declared import (
     schema_of,
 )
 from dynamap_async.tables.descriptions import Descriptions
+from dynamap_async.tables.index_reports import IndexCheck, IndexReport
 from dynamap_async.tables.missing_tables import MissingParts
 from dynamap_async.tables.periods import check_period
 from dynamap_async.tables.requests import (
@@ -362,6 +363,48 @@ class Tables:
         request = table_request("DescribeTable", name)
         answer = await self._executor.send(request)
         return description_of(request, answer, await describe_time_to_live(self._executor, name))
+
+    async def check_index(
+        self,
+        index: Index[Any],
+        /,
+        *,
+        max_read_units: float | None = None,
+        period: KeyValue | None = None,
+    ) -> IndexReport:
+        """Return which items of a table an index leaves out, or would leave out if it were added.
+
+        It reads the whole table, one page after the other. In a scope of low priority it waits for other requests:
+        ``async with session.scope("check", priority=Priority.BACKGROUND)``.
+
+        Args:
+            index: the index, as in ``Tweet.by_city`` or ``SHOP.index("gsi1")``; the table need not have it yet.
+            max_read_units: how many read units to spend, more than 0; the last page may exceed it. None for no bound.
+            period: a value of the field that tells the period, for a model with one table per period.
+
+        Raises:
+            OperationError: it is no index of a model or a table, or the bound is not above 0.
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: half a read unit for each 4 KB of the table, and one Scan for each MB.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.ViolationDetection.html
+        """
+        if not isinstance(index, Index):
+            raise OperationError(f"{index!r} is no index; name it as in check_index(Tweet.by_city)")
+        if max_read_units is not None and not max_read_units > 0:
+            raise OperationError(f"max_read_units={max_read_units!r}: write a number of units above 0")
+        owner: Any = index.model if index.table is None else index.table
+        [table] = self._schemas((owner,), period)
+        check = IndexCheck(table, table.index(index.name))
+        start: Any = None
+        while True:
+            answer = await self._executor.send(check.request(start))
+            consumed: dict[str, Any] = answer.get("ConsumedCapacity") or {}
+            check.take(answer["Items"], float(consumed.get("CapacityUnits", 0.0)))
+            start = answer.get("LastEvaluatedKey")
+            spent = max_read_units is not None and check.read_units >= max_read_units
+            if start is None or spent:
+                return check.report(is_complete=start is None)
 
     async def delete(
         self,

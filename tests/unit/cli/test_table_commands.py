@@ -3,6 +3,7 @@
 import json
 from uuid import uuid4
 
+import boto3
 import pytest
 
 from dynamap_async.cli import confirmation
@@ -314,6 +315,26 @@ def test_one_table_is_described_with_its_drift(made, declare, run):
     assert "drift       2 differences" in lines
     assert "  + create-index       day-index: none -> day (S), ALL" in lines
     assert run(f"describe --table {made}pages").stdout.startswith(f"table       {made}pages, ACTIVE")
+
+
+def test_index_is_checked_before_it_is_added(made, declare, run, engine):
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "eu-west-1"}
+    client = boto3.client("dynamodb", endpoint_url=engine.endpoint_url, **keys)
+    for number, day in enumerate(({"S": "monday"}, {"N": "1"}, None)):
+        item = {"visit_id": {"S": f"v{number}"}, "page": {"S": "home"}, **({"day": day} if day else {})}
+        client.put_item(TableName=f"{made}visits", Item=item)
+    client.close()
+    declare(AFTER)
+    result = run("check-index Visit.by_day")
+    assert result.exit_code == 3, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"day-index of {made}visits: 1 item of 3 fit"
+    assert sorted(lines[1:]) == ["  absent      1", "  wrong type  1: v1"]
+    assert result.stderr.startswith("3 items read for ")
+    told = json.loads(run("check-index Visit.day-index --json").stdout)
+    assert (told["left_out"]["wrong type"], told["is_complete"]) == (1, True)
+    assert "has no index 'by_hour'; it has day-index" in run("check-index Visit.by_hour").stderr
+    assert "write the model and the index: Order.by_status" in run("check-index day-index").stderr
 
 
 def test_table_that_is_not_there_is_described_as_such(prefix, run):

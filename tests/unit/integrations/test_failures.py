@@ -149,12 +149,13 @@ def test_a_fault_of_the_program_is_no_answer_to_a_client(error):
 
 # Wrong programs, missing tables and permissions, stored items that nobody can read; and what is made of several parts.
 NOT_IN_THE_TABLE = """
-    AccessDeniedError AmbiguousIndexError BatchError ConfigurationError CredentialsRejectedError DataError
-    DecodeError ExpressionError IndexNotReadyError ItemCollectionSizeLimitExceededError ItemDecodeError ItemKindError
+    AccessDeniedError AmbiguousIndexError BatchError ConfigurationError CredentialsRejectedError DataError DecodeError
+    ExpressionError IndexNotReadyError ItemCollectionSizeLimitExceededError ItemDecodeError ItemKindError
     ItemUpgradeError ItemValidationError ItemVersionError ItemsNotUpgradedError ModelDefinitionError
-    MultipleItemsFoundError NoIndexError OperationError PlanHazardError PlanOutOfDateError RequestRejectedError ResourceInUseError ResourceNotFoundError
-    ServiceError SessionStateError TableError TableMismatchError TableProtectedError TableWaitTimeoutError
-    TransactionCanceledError UnassignedFieldError UnknownServiceError UnprojectedAttributeError UsageError
+    MultipleItemsFoundError NoIndexError OperationError PlanHazardError PlanOutOfDateError RequestRejectedError
+    ResourceInUseError ResourceNotFoundError ServiceError SessionStateError TableError TableMismatchError
+    TableProtectedError TableWaitTimeoutError TransactionCanceledError UnassignedFieldError UnknownServiceError
+    UnprojectedAttributeError UsageError
 """
 
 

@@ -221,7 +221,7 @@ def build(session: nox.Session) -> None:
 @nox.session
 def site(session: nox.Session) -> None:
     """The documentation builds as a site: no dead link or anchor, and no public name without its entry."""
-    session.install(f"{built_wheel(session)}[cli]", *group("site"))
+    session.install(str(built_wheel(session)), *group("site"))
     session.run("python", "docs/site/build.py", env={"PYTHONSAFEPATH": "1"})
 
 

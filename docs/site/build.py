@@ -1,7 +1,8 @@
 """Builds the documentation as a site, strictly and offline: `nox -s site` leaves it in build/site/site.
 
 The pages stay as the hosts of repositories show them. They are copied without what readers do not see, and pages
-that are generated from the code are added: each public name, each module, the commands. Nothing generated is committed.
+that are generated from the code are added: each public name, each module, the codes of errors. Nothing generated is
+committed.
 """
 
 import json
@@ -16,11 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import griffe
-import typer.main
-from rich.text import Text
 
 import dynamap_async.errors
-from dynamap_async.cli.app import app
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent
@@ -171,37 +169,6 @@ def codes() -> str:
             bases = ", ".join(f"`{each.__name__}`" for each in kind.__bases__ if each is not Exception)
             rows.append(f"| `{name}` | [{kind.code}](../errors.md#{kind.code}) | {bases} |")
     return "\n".join(["| class | code | is a |", "| --- | --- | --- |", *rows])
-
-
-def commands_page() -> Page:
-    """Return the page of all commands, from the tree that the command line itself is made of."""
-    command = typer.main.get_command(app)
-    intro = "# All commands and options\n\nWhat `--help` prints. [Command line](cli.md) explains the commands.\n\n"
-    return Page("reference/commands.md", intro + "".join(command_section(command, "dynamap")))
-
-
-def command_section(command: Any, name: str) -> Iterator[str]:
-    """Yield what there is to say about a command, and then about the commands below it."""
-    if " " in name:
-        yield f"## {name}\n\n"
-    for paragraph in (command.help or "").split("\n\n"):
-        plain = Text.from_markup(" ".join(paragraph.split())).plain
-        yield f"```sh\n{plain}\n```\n\n" if "[dim]" in paragraph else f"{plain}\n\n"
-    rows = [parameter_row(each) for each in command.params if each.name != "help"]
-    if rows:
-        yield "\n".join(["| argument or option | meaning | default |", "| --- | --- | --- |", *rows]) + "\n\n"
-    for each in getattr(command, "commands", {}).values():
-        yield from command_section(each, f"{name} {each.name}")
-
-
-def parameter_row(parameter: Any) -> str:
-    """Return the row of one argument or option."""
-    metavar = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar or parameter.type.name.upper()}"
-    option = parameter.param_type_name == "option"
-    shown = ", ".join(parameter.opts) + metavar if option else (parameter.metavar or parameter.name.upper())
-    default = parameter.default
-    said = "required" if parameter.required else "" if default in {None, False, ()} else f"`{default}`"
-    return f"| `{shown}` | {Text.from_markup(parameter.help or '').plain} | {said} |"
 
 
 def reference_json(names: list[Entry], package: griffe.Module) -> str:
@@ -361,7 +328,7 @@ def write_sources() -> list[Entry]:
     assert isinstance(package, griffe.Module)
     names = entries(package)
     linked = {each.name: each for each in reversed(names) if each.module in {"dynamap_async", "dynamap_async.errors"}}
-    generated = [*name_pages(names), *module_pages(names, package), commands_page()]
+    generated = [*name_pages(names), *module_pages(names, package)]
     pages = [*written_pages(linked), *generated]
     shutil.rmtree(BUILD, ignore_errors=True)
     for page in pages:

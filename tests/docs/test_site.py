@@ -86,19 +86,11 @@ def test_every_public_name_has_an_entry(names):
 
 def test_every_page_has_one_place_in_the_navigation(names, package):
     pages = [*build.written_pages({}), *build.name_pages(names), *build.module_pages(names, package)]
-    pages.append(build.commands_page())
     assert sorted(build.leaves(build.navigation(pages))) == sorted(each.path for each in pages)
 
 
 def test_every_page_has_a_sentence_that_says_what_it_is_about(names, package):
     assert [each.path for each in build.written_pages({}) if len(each.summary) < 15] == []
-
-
-def test_the_page_of_commands_has_every_option():
-    text = build.commands_page().text
-    assert "## dynamap demo\n" in text
-    assert "`--table TABLE`" in text
-    assert "[dim]" not in text
 
 
 def versions(folder):

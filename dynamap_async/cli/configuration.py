@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, TypeGuard, cast
 
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.dataclass import dataclass
@@ -66,8 +66,7 @@ def _toml(file: Path) -> dict[str, Any]:
 def _read(file: Path, given: Any) -> Configuration:
     _check_names(file, "", given, ("models", "default", "env", *_PLACE))
     models, default, environments = given.get("models", []), given.get("default"), given.get("env", {})
-    modules: list[Any] = models if isinstance(models, list) else [None]
-    if not all(isinstance(each, str) for each in modules):
+    if not _is_texts(models):
         _refuse(file, "models is a list of modules, as in models = ['shop.models']")
     if not isinstance(environments, dict):
         _refuse(file, "env holds a table for each environment, as in [env.local]")
@@ -81,7 +80,7 @@ def _read(file: Path, given: Any) -> Configuration:
         _refuse(file, f"default = {default!r} is no environment; there is {_listed(known)}")
     common = _texts(file, "", {name: given[name] for name in _PLACE if name in given})
     # A file is named from the folder of the configuration, wherever the command is run.
-    named = tuple(str(file.parent / each) if each.endswith(".py") else each for each in modules)
+    named = tuple(str(file.parent / each) if each.endswith(".py") else each for each in models)
     return Configuration(file=file, models=named, default=default, common=common, environments=known)
 
 
@@ -93,6 +92,10 @@ def _check_names(file: Path, where: str, given: Any, known: tuple[str, ...]) -> 
             near = get_close_matches(name, known, 1)
             meant = f"did you mean {near[0]}?" if near else f"there is {', '.join(known)}"
             _refuse(file, f"{where + '.' if where else ''}{name} is no setting; {meant}")
+
+
+def _is_texts(given: Any) -> TypeGuard[list[str]]:
+    return isinstance(given, list) and all(isinstance(each, str) for each in cast("list[object]", given))
 
 
 def _texts(file: Path, where: str, given: Mapping[str, Any]) -> dict[str, str]:

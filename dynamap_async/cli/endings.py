@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import NoReturn
@@ -45,7 +45,7 @@ class CommandError(Exception):
 
 
 @contextmanager
-def ending(interrupted: str) -> Iterator[None]:
+def ending(interrupted: str) -> Generator[None]:
     """Let what a user can act on end the command with a line on standard error; anything else is raised as it is.
 
     Args:

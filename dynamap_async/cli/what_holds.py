@@ -23,8 +23,8 @@ def config(
     lines = [("environment", place.environment.value or "none", place.environment.source)]
     lines.append(("models", ", ".join(place.models) or "none", place.models_source))
     lines += [(name, place.shown(name), setting.source) for name, setting in place.settings.items()]
-    guard = ("name", f"env.{place.environment.value}") if place.is_guarded else ("none", "not set")
-    lines.append(("guard", *guard))
+    guard, source = ("name", f"env.{place.environment.value}") if place.is_guarded else ("none", "not set")
+    lines.append(("guard", guard, source))
     file = place.configuration.file
     if as_json:
         told = {name: {"value": value, "source": source} for name, value, source in lines}

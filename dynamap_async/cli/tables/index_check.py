@@ -76,13 +76,12 @@ def _index(catalog: "Catalog", name: str, own: str) -> "Index[Any]":
     from dynamap_async.models import Index, Table
 
     declared = catalog.find(name)
-    found = getattr(declared, own, None)
-    if isinstance(found, Index):
-        return found
+    attribute: Any = getattr(declared, own, None)
+    wanted: str = attribute.name if isinstance(attribute, Index) else own
     names = [each.name for each in schema_of(declared).indexes]
-    if own not in names:
+    if wanted not in names:
         raise CommandError(f"{name} has no index {own!r}; it has {', '.join(names) or 'none'}", Status.USAGE)
-    return declared.index(own) if isinstance(declared, Table) else Index(declared, own)
+    return declared.index(wanted) if isinstance(declared, Table) else Index(declared, wanted)
 
 
 def _key(key: Any) -> str:

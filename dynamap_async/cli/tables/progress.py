@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from shutil import get_terminal_size
 from typing import Final, TextIO
@@ -57,7 +57,7 @@ class ProgressLines:
         self._write(line[: get_terminal_size().columns - 1] if self._over else line, stays=not self._over)
 
     @asynccontextmanager
-    async def told(self) -> AsyncIterator[None]:
+    async def told(self) -> AsyncGenerator[None]:
         """Tell what is waited for as long as the block runs."""
 
         async def tell() -> None:

@@ -47,7 +47,8 @@ def schema(
         case SchemaFormat.TERRAFORM:
             show(to_terraform(*tables))
         case SchemaFormat.DESCRIBE_TABLE:
-            if len(tables) > 1:
+            first, *others = tables
+            if others:
                 own = ", ".join(table.name for table in tables)
                 raise CommandError(f"describe-table is of one table, and these are {own}: name a model", Status.USAGE)
-            show(json.dumps(to_description(tables[0]), indent=2, ensure_ascii=False))
+            show(json.dumps(to_description(first), indent=2, ensure_ascii=False))

@@ -217,9 +217,11 @@ class PagedRead(Protocol):
 
     def request(self, start: WireKey | None, remaining: int | None) -> Request:
         """Return the request of the page after a position."""
+        ...
 
     def position(self, item: WireItem) -> WireKey:
         """Return the position of an item."""
+        ...
 
 
 class SeparateReads(Protocol):
@@ -228,9 +230,11 @@ class SeparateReads(Protocol):
     @property
     def total(self) -> int:
         """How many there are."""
+        ...
 
     def part(self, number: int) -> PagedRead:
         """Return one of them."""
+        ...
 
 
 class SegmentPages:
@@ -398,9 +402,11 @@ class SortedReads(SeparateReads, Protocol):
     @property
     def descending(self) -> bool:
         """Whether the greatest come first."""
+        ...
 
     def rank(self, item: WireItem) -> Any:
         """Return what the items are sorted by."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

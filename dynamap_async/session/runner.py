@@ -213,9 +213,9 @@ class Runner:
 
     async def _read(self, operation: PagedOperation[R]) -> R:
         reading, skips = operation.reading(self.context), operation.spec.invalid == "skip"
-        bounds = None
-        if isinstance(operation, PageOf) and operation.is_bounded:
-            bounds = ReadBounds(operation.max_pages, operation.max_read_units)
+        bounds, asked = None, cast("object", operation)  # or checkers would narrow the type of the result, too
+        if isinstance(asked, PageOf) and asked.is_bounded:
+            bounds = ReadBounds(asked.max_pages, asked.max_read_units)
             reading = replace(reading, answer_filter=both_filters(reading.answer_filter, bounds))
         pages = self._pages(reading, eager=True)
         decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from dataclasses import fields
@@ -636,7 +636,7 @@ def innermost() -> Account | None:
 
 
 @contextmanager
-def paying(account: Account) -> Iterator[None]:
+def paying(account: Account) -> Generator[None]:
     """Let an account pay for what is asked for inside of a block, as often as it is entered.
 
     Args:

@@ -1,12 +1,25 @@
 """A folder with a project in it, and commands that are run there."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from dynamap_async.cli.app import app
+
+
+@pytest.fixture(autouse=True)
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget the modules of projects that commands imported here: other tests have some of the same names."""
+    path, folder = [*sys.path], str(tmp_path_factory.getbasetemp())
+    yield
+    sys.path[:] = path
+    for name, module in [*sys.modules.items()]:
+        if (getattr(module, "__file__", None) or "").startswith(folder):
+            del sys.modules[name]
 
 
 @pytest.fixture

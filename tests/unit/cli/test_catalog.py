@@ -25,20 +25,15 @@ class Customer(Model, table=SHOP):
 
 
 @pytest.fixture
-def load(project, monkeypatch):
+def load(project):
     """Return a function (file -> text) that writes files, and loads the catalogue of those that have models."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before = set(sys.modules)
 
     def loaded(*modules, **texts):
         for name, text in texts.items():
             (project / f"{name}.py").write_text(text, "utf-8")
         return load_catalog(modules or [f"{name}.py" for name in texts], project)
 
-    yield loaded
-    for name in set(sys.modules) - before:
-        if name in ("shop_one", "shop_two", "shop_three"):
-            del sys.modules[name]
+    return loaded
 
 
 def test_models_with_a_table_and_shared_tables_are_known_by_name(load):

@@ -18,6 +18,12 @@ class Visit(Model, table="stopped-visits"):
     day: Attr[str]
 """
 AFTER = f"{BEFORE}\n    by_day = GlobalIndex('day-index', partition_key='day')\n"
+COMMAND = """
+import signal
+from dynamap_async.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background of a shell ignores the signal
+main()
+"""
 LONGEST_SECONDS = 60.0
 """A process that has not ended by then hangs."""
 
@@ -25,7 +31,7 @@ LONGEST_SECONDS = 60.0
 @asynccontextmanager
 async def started(line):
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from dynamap_async.cli import main; main()", *line.split()),
+        *(sys.executable, "-c", COMMAND, *line.split()),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -50,14 +56,16 @@ async def ended(line):
 async def slow_project(engine, project, **durations):
     """Serve slow tables, with the table there and an index declared that is missing."""
     slow = SlowTables(engine, durations=Durations(**QUICK, **durations))
-    async with slow.server() as server:
-        (project / "dynamap.toml").write_text(f'models = ["shop.py"]\nendpoint_url = "{server.url}"\n', "utf-8")
-        (project / "shop.py").write_text(BEFORE, "utf-8")
-        status, errors = await ended("apply --yes")
-        assert status == 0, errors
-        (project / "shop.py").write_text(AFTER, "utf-8")
-        yield slow
-    engine.reset()
+    try:
+        async with slow.server() as server:
+            (project / "dynamap.toml").write_text(f'models = ["shop.py"]\nendpoint_url = "{server.url}"\n', "utf-8")
+            (project / "shop.py").write_text(BEFORE, "utf-8")
+            status, errors = await ended("apply --yes")
+            assert status == 0, errors
+            (project / "shop.py").write_text(AFTER, "utf-8")
+            yield slow
+    finally:
+        engine.reset()
 
 
 def builds(slow):

@@ -6,7 +6,7 @@ It counts the version, stamps times, and gives an item that it makes the default
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -44,6 +44,9 @@ from dynamap_async.operations.key_changes import absent_value, keys_rewritten, p
 from dynamap_async.operations.updatable import UpdateSpec
 from dynamap_async.planning import own_kind_conditions
 from dynamap_async.wire import AttributeValue, WireItem
+
+if TYPE_CHECKING:
+    from dynamap_async.models.upgrades import Upgrades
 
 
 def completed(spec: UpdateSpec) -> tuple[Action, ...]:
@@ -128,7 +131,12 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     definition, expected = spec.definition, spec.expected
     exists = own_kind_conditions(definition, or_absent=spec.upserts)
     upgrades = definition.items.upgrades
-    if spec.upserts and upgrades is not None:
+    if upgrades is not None and upgrades.older_exist and _changes_what_upgrades_do(spec, upgrades):
+        # The upgrade of an older item would set these attributes again, and the update be lost without a word.
+        path, present = upgrades.path(definition.model), Value(upgrades.marker[upgrades.attribute])
+        known = Comparison(">=", path, present)
+        exists = (*exists, Or((~definition.is_stored, known)) if spec.upserts else known)
+    elif spec.upserts and upgrades is not None:
         # An item without a version is of the first one, and must not be given that of a new item.
         versioned = Function("attribute_exists", upgrades.path(definition.model))
         exists = (*exists, Or((~definition.is_stored, versioned)))
@@ -137,9 +145,14 @@ def guards(spec: UpdateSpec) -> tuple[Condition, ...]:
     path = definition.path(definition.version.name)
     same = Comparison("=", path, Value(encode_any(expected)))
     if expected:
-        return (same,) if definition.kinds is None else (*exists, same)
+        return (same,) if definition.kinds is None and upgrades is None else (*exists, same)
     # An item that was stored before its model had a version reads as version 0.
     return (*exists, Or((Function("attribute_not_exists", path), same)))
+
+
+def _changes_what_upgrades_do(spec: UpdateSpec, upgrades: Upgrades) -> bool:
+    """Return whether an update names an attribute that stands in an upgrade."""
+    return any(action.path.attribute in upgrades.touched for action in spec.actions)
 
 
 def known_after(actions: tuple[Action, ...]) -> Changes | None:

@@ -17,6 +17,7 @@ from dynamap_async import (
     Version,
     attr,
     include,
+    path,
     template,
     upgrade,
 )
@@ -82,6 +83,15 @@ class NewCustomer(Customer, schema_version=4):
         item["visits"] = item.get("visits", 0)
 
 
+class NamedCustomer(Customer, schema_version=4):
+    """As another next release writes it."""
+
+    @upgrade(to=4)
+    @staticmethod
+    def in_capitals(item: StoredItem) -> None:
+        item["name"] = item["name"].upper()
+
+
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def session(engine):
     async with engine.session(table_prefix="upgrades-") as opened:
@@ -145,6 +155,37 @@ async def test_an_update_by_key_leaves_the_version_as_it_is(session, old):
     assert await session.get(Customer, old.shop, 1) == present(old, visits=7)
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["by key", "of an instance"])
+async def test_an_update_of_what_an_upgrade_sets_is_refused_while_the_item_is_behind(session, old, known):
+    found = await session.get(Customer, old.shop, 1)
+    update = session.update(found) if known else session.update(Customer, old.shop, 1)
+    with pytest.raises(ConditionalCheckFailedError, match=r"from version 1.*session\.save\(\)") as refused:
+        await update.set(Customer.name, "Augusta")
+    assert refused.value.item == present(old)
+    await session.save(found)
+    await session.update(Customer, old.shop, 1).set(Customer.name, "Augusta")
+    await session.upgrade(Customer)
+    assert (await session.get(Customer, old.shop, 1)).name == "Augusta"
+
+
+async def test_an_update_of_what_an_upgrade_sets_is_refused_beside_the_version_that_is_expected(session, request):
+    key = request.node.name
+    await session.put(OldCounted(key=key, euros=3))
+    with pytest.raises(ConditionalCheckFailedError, match="from version 1") as refused:
+        await session.update(Counted, key).set(Counted.cents, 5).expect_version(1)
+    assert not isinstance(refused.value, VersionConflictError)
+    assert (await session.get(Counted, key)).cents == 300
+    with pytest.raises(VersionConflictError):
+        await session.update(Counted, key).set(Counted.cents, 5).expect_version(7)
+
+
+async def test_an_upsert_of_what_an_upgrade_sets_is_refused_while_the_item_is_behind(session, old):
+    await session.save(await session.get(Customer, old.shop, 1))
+    with pytest.raises(ConditionalCheckFailedError, match="from version 3"):
+        await session.update(NamedCustomer, old.shop, 1).set(NamedCustomer.name, "x").upsert()
+    assert (await session.get(Customer, old.shop, 1)).name == "Ada Lovelace"
+
+
 async def test_of_two_programs_that_save_an_older_item_one_wins(session, old):
     one, other = [await session.get(Customer, old.shop, 1) for _ in range(2)]
     one.visits, other.visits = 1, 2
@@ -185,7 +226,7 @@ async def test_items_of_an_index_that_does_not_hold_all_are_completed_before_the
     city = request.node.name
     half_way = {"shop": city, "number": 1, "first": "Ada", "last": "Lovelace", "town": "London"}
     await session.put(OldCustomer(**half_way))
-    await session.update(Customer, city, 1).set(Customer.city, city).set(Customer.name, "Ada")  # so it is in the index
+    await session.update(OldCustomer, city, 1).set(path("city"), city).set(path("name"), "Ada")  # so it is in the index
     [found] = await session.query(Customer).where(Customer.city == city)
     assert (found.name, found.city) == ("Ada Lovelace", "London")
 

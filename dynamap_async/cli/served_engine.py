@@ -81,7 +81,7 @@ def local(
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
     with _ended_by_sigterm(), _engine(engine, port) as running:
         tables, items = asyncio.run(_prepare(running, place.prefix, catalog, seeds))
-        show("\n".join(_told(running, tables, items)))
+        show("\n".join(_told(running, tables, items, place.prefix)))
         try:
             _wait()
         except KeyboardInterrupt:
@@ -177,7 +177,7 @@ def _seed_of_items(source: str, items: Callable[[], Any]) -> _Fill:
     return fill
 
 
-def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str]) -> Iterator[str]:
+def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], prefix: str) -> Iterator[str]:
     """Yield the lines that say what runs, and how a program gets there."""
     from dynamap_async.testing import NativeEngine
 
@@ -192,4 +192,7 @@ def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str]) -> Ite
     for name, value in {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint_url, **_SETTINGS}.items():
         yield f'  $env:{name} = "{value}"' if os.name == "nt" else f"  export {name}={value}"
     yield ""
+    if prefix:
+        yield f'Its session needs the prefix of the tables: Session(table_prefix="{prefix}", ...)'
+        yield ""
     yield "Ctrl-C stops it, and what was stored is gone."

@@ -62,7 +62,7 @@ class Union(Converter):
                     continue
             return otherwise(value)
 
-        self.decode = decode
+        self.decode: Decode = decode
 
     def step(self, part: str | int) -> tuple[str | int, Converter] | None:
         """Return the part of the members that have it.

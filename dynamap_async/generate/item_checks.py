@@ -66,9 +66,12 @@ def check_items(models: Sequence[type[Model]], items: Iterable[WireItem]) -> tup
             definition = next(iter(definitions.values()))
         else:
             definition = definitions[model]
+            present = _present(definition, item)
             count, names = seen[model]
-            seen[model] = count + 1, names | item.keys()
-            problems = [*_problems(definition, item)]
+            seen[model] = count + 1, names | (present or item).keys()
+            problems = (
+                [(model.__name__, "", "cannot be upgraded")] if present is None else [*_problems(definition, present)]
+            )
         key = definition.items.shown_key(item)
         for problem in dict.fromkeys(problems):
             known, example = found.get(problem, (0, key))
@@ -91,11 +94,21 @@ def _model_of(item: WireItem, definitions: Mapping[type[Model], Definition[Any]]
     return (model, True) if model in definitions else (None, model is not None or len(definitions) < len(table.models))
 
 
+def _present(definition: Definition[Any], item: WireItem) -> WireItem | None:
+    """Return an item in the present version of its model; None where it cannot be brought there."""
+    upgrades = definition.items.upgrades
+    try:
+        return item if upgrades is None else upgrades.upgraded(item)
+    except DynamapError:
+        return None
+
+
 def _problems(definition: Definition[Any], item: WireItem) -> Iterator[tuple[str, str, str]]:
     name = definition.model.__name__
     stored = {plan.stored: plan for plan in definition.fields.values() if plan.is_stored}
-    marker = definition.kinds.table.attribute if definition.kinds is not None else None
-    for attribute in sorted(item.keys() - stored.keys() - {marker}):
+    kinds, upgrades = definition.kinds, definition.items.upgrades
+    own = {None if kinds is None else kinds.table.attribute, None if upgrades is None else upgrades.attribute}
+    for attribute in sorted(item.keys() - stored.keys() - own):
         yield name, attribute, "is not a field of the model"
     try:
         values = definition.items.values(item)

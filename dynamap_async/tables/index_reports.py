@@ -64,7 +64,7 @@ class IndexCheck:
         self._items = 0
         self._left_out: dict[Unfit, int] = {}
         self._examples: dict[Unfit, list[WireKey]] = {}
-        self.read_units = 0.0
+        self.read_units: float = 0.0
 
     def request(self, start: Any) -> Request:
         """Return the request of a page.

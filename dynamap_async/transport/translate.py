@@ -108,7 +108,8 @@ _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     RequestLimitExceededError: "Ask for less at a time, or have AWS raise the account's throughput quota.",
     ItemCollectionSizeLimitExceededError: "Spread the items over more partition keys, or do without local indexes.",
     ResourceNotFoundError: (
-        "Create the table or index with `await session.tables.create(Model)`, or check region and endpoint."
+        "Create the table or index with `await session.tables.create(Model)`, or check region, endpoint and "
+        "table_prefix."
     ),
     ResourceInUseError: "Wait until the table is ACTIVE; one that exists need not be created.",
     IndexNotReadyError: "Until then nothing can be read of it: `await session.tables.ensure(Model)` waits for it.",

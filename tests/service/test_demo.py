@@ -17,9 +17,9 @@ import boto3
 import pytest
 
 import dynamap_async
+from dynamap_async.cli.demo._story import STEPS
 from dynamap_async.cli.demo.scenario import words_of
 from dynamap_async.cli.demo.scenarios import SCENARIOS, chat, devices, forum, sessions
-from dynamap_async.cli.demo.story import STEPS
 from dynamap_async.cli.demo.work import put_all
 from dynamap_async.models import Model, definition_of
 from dynamap_async.testing import LocalEngine

@@ -131,6 +131,7 @@ def test_tables_are_filled_from_files_and_functions(folder):
 
 def test_tables_have_the_prefix_that_is_asked_for(folder):
     with local(folder, "--models", "noted", "--table-prefix", "dev-") as (_, told):
+        assert 'Its session needs the prefix of the tables: Session(table_prefix="dev-", ...)' in told
         assert "tables  dev-notes\n" in told
         assert stored(variables_in(told), "dev-notes") == []
 

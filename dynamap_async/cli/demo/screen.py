@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dynamap_async import Plan, __version__
+from dynamap_async.cli.demo._story import Outcome, Piece, Step
 from dynamap_async.cli.demo.scenario import Scenario, words_of
-from dynamap_async.cli.demo.story import Outcome, Piece, Step
 from dynamap_async.cli.demo.tables import table_of
 from dynamap_async.cli.demo.work import AnsweredQuestion
 

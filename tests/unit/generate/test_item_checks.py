@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, SortKey, Table, attr, template
+from dynamap_async import Attr, Model, PartitionKey, SortKey, StoredItem, Table, attr, template, upgrade
 from dynamap_async.generate import check_items
 
 SHOP = Table("shop-of-checks", partition_key="pk", sort_key="sk", discriminator="type")
@@ -69,3 +69,28 @@ def test_keys_are_shown_as_shapes_where_values_are_not_wanted():
     [found] = check_items([Order], [order(1, colour={"S": "red"}, never={"S": "x"})])
     assert "'sk': 'O#0001'" in found.line(values=True)
     assert "'sk': 'a#9999'" in found.line(values=False)
+
+
+class Book(Model, table="books-of-checks", schema_version=2):
+    isbn: PartitionKey[str]
+    title: Attr[str]
+
+    @upgrade(to=2)
+    @staticmethod
+    def title_for_heading(item: StoredItem) -> None:
+        item["title"] = item.pop("heading")
+
+
+def test_items_of_all_versions_that_can_be_read_have_no_difference():
+    older = {"isbn": {"S": "1"}, "heading": {"S": "x"}}
+    present = {"isbn": {"S": "2"}, "title": {"S": "x"}, "schema_version": {"N": "2"}}
+    assert check_items([Book], [older, present]) == ()
+
+
+@pytest.mark.parametrize(
+    "stored", [{}, {"schema_version": {"N": "9"}}], ids=["an upgrade that fails", "a later version"]
+)
+def test_an_item_that_cannot_be_upgraded_is_named(stored):
+    fitting = {"isbn": {"S": "2"}, "title": {"S": "x"}, "schema_version": {"N": "2"}}
+    [found] = check_items([Book], [{"isbn": {"S": "1"}, **stored}, fitting])
+    assert found.line(values=True).startswith("Book: cannot be upgraded (1 item")

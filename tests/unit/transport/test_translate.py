@@ -77,7 +77,7 @@ def test_message_names_operation_table_code_and_remedy():
     text = str(translated("ResourceNotFoundException", message="Requested resource not found."))
     assert text == (
         "GetItem on table 'tweets': ResourceNotFoundException: Requested resource not found. Create the table or index "
-        "with `await session.tables.create(Model)`, or check region and endpoint."
+        "with `await session.tables.create(Model)`, or check region, endpoint and table_prefix."
     )
 
 

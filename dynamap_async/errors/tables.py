@@ -51,6 +51,10 @@ class TableDifference:
     def __str__(self) -> str:
         """Return it as a sentence without the table's name."""
         where = f"the index {self.index!r}" if self.index else "the table"
+        if self.found == "none":
+            return f"{where} is missing, and the models declare {self.declared}"
+        if self.declared == "none":
+            return f"{where} has the {self.what} {self.found}, and no model declares it"
         return f"{where} has the {self.what} {self.found}, and the models declare {self.declared}"
 
 

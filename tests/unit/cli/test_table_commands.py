@@ -248,7 +248,7 @@ def test_verify_ends_with_a_status_for_ci(made, declare, run):
     declare(AFTER)
     bad = run("verify")
     assert bad.exit_code == 3
-    assert bad.stdout.splitlines()[0].startswith(f"{made}visits: the index 'day-index' has the definition none")
+    assert bad.stdout.splitlines()[0].startswith(f"{made}visits: the index 'day-index' is missing")
     assert bad.stderr == "2 differences: `dynamap plan` shows what would change\n"
     told = json.loads(run("verify --no-extra-indexes --json").stdout)
     assert [each["index"] for each in told["differences"]] == ["day-index", None, "page-index"]

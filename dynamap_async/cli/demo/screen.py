@@ -77,17 +77,19 @@ class Screen:
             total: how many parts it has; the function that this yields is to be called after each.
         """
         since = time.perf_counter()
-        progress = Progress(
-            SpinnerColumn(),
-            TextColumn(f"{{task.description:<{_LABEL}}}", style="cyan"),
-            *(() if total is None else (BarColumn(), MofNCompleteColumn())),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_interactive,
-        )
-        with progress:
-            task = progress.add_task(label, total=total)
-            yield lambda: progress.advance(task)
+        if self._console.is_interactive:
+            progress = Progress(
+                SpinnerColumn(),
+                TextColumn(f"{{task.description:<{_LABEL}}}", style="cyan"),
+                *(() if total is None else (BarColumn(), MofNCompleteColumn())),
+                console=self._console,
+                transient=True,
+            )
+            with progress:
+                task = progress.add_task(label, total=total)
+                yield lambda: progress.advance(task)
+        else:  # older versions of rich print an empty line for a progress that is disabled
+            yield lambda: None
         self.fact(label, text, time.perf_counter() - since)
 
     @contextmanager
@@ -97,12 +99,11 @@ class Screen:
         Args:
             what: what is going on.
         """
+        if not self._console.is_interactive:
+            yield
+            return
         with Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_interactive,
+            SpinnerColumn(), TextColumn("{task.description}"), console=self._console, transient=True
         ) as progress:
             progress.add_task(what)
             yield

@@ -135,7 +135,6 @@ def _settle(cls: type[Any], bases: tuple[type[Any], ...], declared: dict[str, An
         type.__setattr__(cls, "__abstractmethods__", frozenset(("table",)))
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(attr, template, Field, PrivateAttr))
 def _super_attribute(above: Any, model: type[Model], name: str) -> Any:
     """Return what Pydantic has of a name; of a verb that other mappers put on models the error says what to write."""
     try:
@@ -147,6 +146,7 @@ def _super_attribute(above: Any, model: type[Model], name: str) -> Any:
         raise error from None
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(attr, template, Field, PrivateAttr))
 class ModelMeta(PydanticMeta):
     """Builds the Pydantic model, keeps indexes out of its sight, and answers class access to fields."""
 

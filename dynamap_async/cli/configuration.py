@@ -14,6 +14,8 @@ FILE: Final = "dynamap.toml"
 PYPROJECT: Final = "pyproject.toml"
 _PLACE: Final = ("region", "profile", "endpoint_url", "table_prefix")
 """What the file says for all environments, and each environment for itself."""
+_NAMES: Final = "table_names"
+"""The same, but a table of texts and no text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,8 @@ class Configuration:
     """Setting -> value for all environments."""
     environments: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     """Name of an environment -> its settings."""
+    table_names: Mapping[str | None, Mapping[str, str]] = field(default_factory=dict[str | None, Mapping[str, str]])
+    """Name of an environment, None for all -> declared name of a table -> its name in DynamoDB."""
 
     @property
     def folder(self) -> Path:
@@ -64,16 +68,18 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path, given: Any) -> Configuration:
-    _check_names(file, "", given, ("models", "default", "env", *_PLACE))
+    _check_names(file, "", given, ("models", "default", "env", *_PLACE, _NAMES))
     models, default, environments = given.get("models", []), given.get("default"), given.get("env", {})
     if not _is_texts(models):
         _refuse(file, "models is a list of modules, as in models = ['shop.models']")
     if not isinstance(environments, dict):
         _refuse(file, "env holds a table for each environment, as in [env.local]")
     known: dict[str, Mapping[str, str]] = {}
+    names: dict[str | None, Mapping[str, str]] = {None: _table_names(file, "", given)}
     for name, settings in cast("dict[str, Any]", environments).items():
-        _check_names(file, f"env.{name}", settings, (*_PLACE, "guard"))
-        known[name] = _texts(file, f"env.{name}.", settings)
+        _check_names(file, f"env.{name}", settings, (*_PLACE, _NAMES, "guard"))
+        names[name] = _table_names(file, f"env.{name}.", settings)
+        known[name] = _texts(file, f"env.{name}.", {key: each for key, each in settings.items() if key != _NAMES})
         if known[name].get("guard", "name") != "name":
             _refuse(file, f"env.{name}.guard = {known[name]['guard']!r}: a guard asks for the name: guard = 'name'")
     if default is not None and default not in known:
@@ -81,7 +87,7 @@ def _read(file: Path, given: Any) -> Configuration:
     common = _texts(file, "", {name: given[name] for name in _PLACE if name in given})
     # A file is named from the folder of the configuration, wherever the command is run.
     named = tuple(str(file.parent / each) if each.endswith(".py") else each for each in models)
-    return Configuration(file=file, models=named, default=default, common=common, environments=known)
+    return Configuration(file=file, models=named, default=default, common=common, environments=known, table_names=names)
 
 
 def _check_names(file: Path, where: str, given: Any, known: tuple[str, ...]) -> None:
@@ -96,6 +102,13 @@ def _check_names(file: Path, where: str, given: Any, known: tuple[str, ...]) -> 
 
 def _is_texts(given: Any) -> TypeGuard[list[str]]:
     return isinstance(given, list) and all(isinstance(each, str) for each in cast("list[object]", given))
+
+
+def _table_names(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    given: object = settings.get(_NAMES, {})
+    if not isinstance(given, dict):
+        _refuse(file, f"{where}{_NAMES} holds a line for each table, as in users = 'legacy_users'")
+    return _texts(file, f"{where}{_NAMES}.", cast("dict[str, Any]", given))
 
 
 def _texts(file: Path, where: str, given: Mapping[str, Any]) -> dict[str, str]:

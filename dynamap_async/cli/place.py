@@ -15,6 +15,7 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from dynamap_async.planning import TableNames
     from dynamap_async.session import Session
 
 ENVIRONMENT: Final = "DYNAMAP_ENV"
@@ -56,6 +57,8 @@ class Place:
     """The modules that declare models: their names, or files."""
     models_source: str
     """What names them."""
+    table_names: Mapping[str, str]
+    """Declared name of a table -> its name in DynamoDB, where the file gives one."""
     is_guarded: bool
     """Whether changes have to be confirmed with the environment's name."""
 
@@ -63,6 +66,13 @@ class Place:
     def prefix(self) -> str:
         """What stands before every table's name."""
         return self.settings["table_prefix"].value or ""
+
+    @property
+    def names(self) -> "TableNames":
+        """The names of tables there."""
+        from dynamap_async.planning import table_names
+
+        return table_names(self.prefix, self.table_names)
 
     @property
     def folder(self) -> Path:
@@ -78,15 +88,15 @@ class Place:
         named += [(each.source, self.shown(name)) for name, each in settings if each.source.startswith("--")]
         return tuple(f"{option} {shlex.quote(value)}" for option, value in named)
 
-    def session(self, *, table_prefix: str | None = None) -> "Session":
+    def session(self, *, full_names: bool = False) -> "Session":
         """Return a new session that goes there.
 
         Args:
-            table_prefix: stands before every table's name, instead of what holds otherwise.
+            full_names: whether tables are named to it as DynamoDB knows them.
         """
         from dynamap_async.session import Session
 
-        prefix = self.prefix if table_prefix is None else table_prefix
+        named: dict[str, Any] = {} if full_names else {"table_prefix": self.prefix, "table_names": self.table_names}
         given = {name: self.settings[name] for name in ("region", "profile", "endpoint_url")}
         told: dict[str, Any] = {name: each.value for name, each in given.items() if not each.is_from_variable}
         url = given["endpoint_url"].value
@@ -94,7 +104,7 @@ class Place:
             from dynamap_async.testing.engine import local_settings
 
             told = local_settings(url) | ({"region": region} if (region := given["region"].value) else {})
-        return Session(**told, table_prefix=prefix)
+        return Session(**told, **named)
 
     def __str__(self) -> str:
         """Return it in a few words, as questions name it."""
@@ -148,6 +158,7 @@ def place_of(
         settings=settings,
         models=models or configuration.models,
         models_source="--models" if models else file if configuration.models else "not set",
+        table_names={**configuration.table_names.get(None, {}), **configuration.table_names.get(chosen.value, {})},
         is_guarded="guard" in own,
     )
 

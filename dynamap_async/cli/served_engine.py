@@ -80,8 +80,8 @@ def local(
     catalog = load_catalog(place.models, place.folder) if place.models else None
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
     with _ended_by_sigterm(), _engine(engine, port) as running:
-        tables, items = asyncio.run(_prepare(running, place.prefix, catalog, seeds))
-        show("\n".join(_told(running, tables, items, place.prefix)))
+        tables, items = asyncio.run(_prepare(running, place, catalog, seeds))
+        show("\n".join(_told(running, tables, items, place)))
         try:
             _wait()
         except KeyboardInterrupt:
@@ -117,17 +117,17 @@ def _wait() -> NoReturn:
 
 
 async def _prepare(
-    engine: "Engine", prefix: str, catalog: "Catalog | None", seeds: Sequence[_Fill]
+    engine: "Engine", place: Place, catalog: "Catalog | None", seeds: Sequence[_Fill]
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Make the tables and fill them; return their names, and what was stored."""
     from dynamap_async.cli.catalog import periods_of, schema_of
 
     # A table of a period is made when the period is known.
     declared = [] if catalog is None else [each for each in catalog.all if periods_of(each) is None]
-    async with engine.session(table_prefix=prefix) as session:
+    async with engine.session(table_prefix=place.prefix, table_names=place.table_names) as session:
         await session.tables.create(*declared)
         stored = [await fill(session) for fill in seeds]
-    return list(dict.fromkeys(prefix + schema_of(each).name for each in declared)), stored
+    return list(dict.fromkeys(place.names.full(schema_of(each).name) for each in declared)), stored
 
 
 def _seed(source: str, catalog: "Catalog | None", folder: Path) -> _Fill:
@@ -177,7 +177,7 @@ def _seed_of_items(source: str, items: Callable[[], Any]) -> _Fill:
     return fill
 
 
-def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], prefix: str) -> Iterator[str]:
+def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], place: Place) -> Iterator[str]:
     """Yield the lines that say what runs, and how a program gets there."""
     from dynamap_async.testing import NativeEngine
 
@@ -192,7 +192,10 @@ def _told(engine: "Engine", tables: Sequence[str], stored: Sequence[str], prefix
     for name, value in {"AWS_ENDPOINT_URL_DYNAMODB": engine.endpoint_url, **_SETTINGS}.items():
         yield f'  $env:{name} = "{value}"' if os.name == "nt" else f"  export {name}={value}"
     yield ""
-    if prefix:
-        yield f'Its session needs the prefix of the tables: Session(table_prefix="{prefix}", ...)'
+    if place.prefix:
+        yield f'Its session needs the prefix of the tables: Session(table_prefix="{place.prefix}", ...)'
+        yield ""
+    if place.table_names:
+        yield f"Its session needs the names of the tables: Session(table_names={dict(place.table_names)}, ...)"
         yield ""
     yield "Ctrl-C stops it, and what was stored is gone."

@@ -23,6 +23,12 @@ def config(
     lines = [("environment", place.environment.value or "none", place.environment.source)]
     lines.append(("models", ", ".join(place.models) or "none", place.models_source))
     lines += [(name, place.shown(name), setting.source) for name, setting in place.settings.items()]
+    own = place.configuration.table_names.get(place.environment.value, {})
+    in_file = "" if place.configuration.file is None else place.configuration.file.name
+    lines += [
+        (f"table_names.{name}", full, f"{in_file}, env.{place.environment.value}" if name in own else in_file)
+        for name, full in place.table_names.items()
+    ]
     guard, source = ("name", f"env.{place.environment.value}") if place.is_guarded else ("none", "not set")
     lines.append(("guard", guard, source))
     file = place.configuration.file

@@ -52,7 +52,7 @@ class TableRequest(SingleRequest[Body]):
         Args:
             context: what the session adds.
         """
-        table = context.table_prefix + self.table
+        table = context.tables.full(self.table)
         return Request(operation=self.name, table=table, body={"TableName": table, **self.body})
 
     def result(self, response: Body, context: Context) -> Body:

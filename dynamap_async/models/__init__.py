@@ -29,6 +29,7 @@ from dynamap_async.models.path_types import (
     validated,
     validated_members,
 )
+from dynamap_async.models.settings import closest
 from dynamap_async.models.sharing.key_shapes import AttributeShape
 from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
 from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
@@ -86,6 +87,7 @@ __all__ = [
     "before_write",
     "changed",
     "changes",
+    "closest",
     "decode_mixed",
     "decoder_for",
     "definition_of",

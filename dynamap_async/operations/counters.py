@@ -57,8 +57,8 @@ class Reserve(SingleRequest[range]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        target = own_target(context.table_prefix, self._counter)
-        table = context.table_prefix + OWN_TABLE_NAME
+        target = own_target(context.tables, self._counter)
+        table = context.tables.full(OWN_TABLE_NAME)
         body = {
             "TableName": table,
             "Key": target.key,

@@ -162,7 +162,7 @@ class Delete(WholeItemWrite[R], Generic[R]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        table = context.table_prefix + self._definition.table_name(self._key, "deleted")
+        table = context.tables.full(self._definition.table_name(self._key, "deleted"))
         guards = () if self._expected is None else (same_version(self._definition, self._expected),)
         target = Target(self._key, identity_of(table, self._key))
         return self._request("DeleteItem", table, target, {"Key": self._key}, guards)

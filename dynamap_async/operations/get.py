@@ -66,7 +66,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        table, key = context.table_prefix + self._table, self._key
+        table, key = context.tables.full(self._table), self._key
         body = {"TableName": table, "Key": key, "ConsistentRead": self._consistent}
         target = Target(key, self._definition.plain_keys.identity(table, key))
         reader = self._definition.read_at_once

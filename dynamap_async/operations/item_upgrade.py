@@ -121,7 +121,7 @@ class ItemUpgrade(Write[None]):
         definition = self._definition
         key = {name: self._older[name] for name in definition.require_table("upgraded").keys.names}
         larger = max(self._older, self._present, key=item_size)
-        table = context.table_prefix + definition.table_name(key, "upgraded")
+        table = context.tables.full(definition.table_name(key, "upgraded"))
         return update_request(definition, table, key, self._changes, self._conditions, size_of=larger)
 
     def result(self, response: Body, context: Context) -> None:

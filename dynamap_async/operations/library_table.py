@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dynamap_async.models import Definition, Model, PartitionKey, definition_of
+from dynamap_async.planning import TableNames
 from dynamap_async.request import Target, identity_of
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireKey
 
 OWN_TABLE_NAME: Final = "dynamap"
-"""The table's name, before the session's prefix."""
+"""The table's name, before a session's names of tables."""
 
 
 class OwnItem(Model, table=OWN_TABLE_NAME, defer_build=True):  # few programs have one: completed when it is used
@@ -23,24 +24,24 @@ class OwnItem(Model, table=OWN_TABLE_NAME, defer_build=True):  # few programs ha
     pk: PartitionKey[str]
 
 
-def own_table(prefix: str) -> TableSchema:
-    """Return the library's own table of a session with this table prefix.
+def own_table(names: TableNames) -> TableSchema:
+    """Return the library's own table of a session.
 
     Args:
-        prefix: the session's table prefix.
+        names: the session's names of tables.
     """
-    return definition_of(OwnItem).require_table("created").prefixed(prefix)
+    return definition_of(OwnItem).require_table("created").named(names.full(OWN_TABLE_NAME))
 
 
-def own_target(prefix: str, name: str) -> Target:
+def own_target(names: TableNames, name: str) -> Target:
     """Return the item of the library's own table that has this name.
 
     Args:
-        prefix: the session's table prefix.
+        names: the session's names of tables.
         name: the partition key of the item.
     """
     key: WireKey = {"pk": {"S": name}}
-    return Target(key, identity_of(prefix + OWN_TABLE_NAME, key))
+    return Target(key, identity_of(names.full(OWN_TABLE_NAME), key))
 
 
 def needs_own_table(definition: Definition[Any]) -> bool:

@@ -220,7 +220,7 @@ class Put(WholeItemWrite[R], Generic[M, R]):
         definition, key = self._definition, self._key
         table = definition.require_table("written")
         name = table.name if definition.periods is None else definition.table_name(key, "written")
-        name = context.table_prefix + name
+        name = context.tables.full(name)
         size = partial(_size_of, self._json) if self._size is None else self._size
         return name, Target(key, definition.plain_keys.identity(name, key), size, len(self._json))
 

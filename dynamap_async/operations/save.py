@@ -175,7 +175,7 @@ class Save(Put[M, M], Generic[M]):
         if self._before is None:
             return super().request(context)
         key = {name: self._stored[name] for name in self._definition.require_table("saved").keys.names}
-        table = context.table_prefix + self._definition.table_name(key, "saved")
+        table = context.tables.full(self._definition.table_name(key, "saved"))
         conditions = (*self._guards(context), *self._conditions)
         if not self._changes:
             target = Target(key, identity_of(table, key))
@@ -351,7 +351,7 @@ class Replace(Put[M, M], Generic[M]):
             changes.pop(version.stored, None)
         request = update_request(
             definition,
-            context.table_prefix + definition.table_name(key, "replaced"),
+            context.tables.full(definition.table_name(key, "replaced")),
             key,
             changes,
             (*self._guards(context), *self._conditions),

@@ -457,7 +457,7 @@ class Check(Write[None]):
         Args:
             context: what the session adds: its table prefix, its clock and its settings.
         """
-        table = context.table_prefix + self._definition.table_name(self._key, "checked")
+        table = context.tables.full(self._definition.table_name(self._key, "checked"))
         target = Target(self._key, identity_of(table, self._key))
         return write_request("ConditionCheck", table, target, {"Key": self._key}, self._conditions)
 

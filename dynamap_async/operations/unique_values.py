@@ -220,7 +220,7 @@ def stored_item(write: Write[Any], context: Context) -> Request:
         context: what the session adds: its table prefix, its clock and its settings.
     """
     target = _target(write)
-    table = context.table_prefix + write.definition.table_name(target.key, "written")
+    table = context.tables.full(write.definition.table_name(target.key, "written"))
     body = {"TableName": table, "Key": target.key, "ConsistentRead": True}
     return Request(
         operation="GetItem", body=body, table=table, target=Target(target.key, identity_of(table, target.key))

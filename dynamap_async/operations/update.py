@@ -336,7 +336,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
             ExpressionError: it is larger than the service accepts.
         """
         spec = self._spec
-        table = context.table_prefix + spec.definition.table_name(spec.key, "updated")
+        table = context.tables.full(spec.definition.table_name(spec.key, "updated"))
         asked, stored = self._execution or _decided(spec)
         actions: Sequence[Action] = stored
         conditions = guards(spec)

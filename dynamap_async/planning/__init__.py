@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dynamap_async.planning.context import Context, checked_model, own_path, positive, stored_path
+from dynamap_async.planning.context import (
+    Context,
+    TableNames,
+    checked_model,
+    own_path,
+    positive,
+    stored_path,
+    table_names,
+)
 from dynamap_async.planning.existence import is_expired, not_stored
 from dynamap_async.planning.periods import check_number_of_queries, with_missing_table_note
 from dynamap_async.planning.plan import Plan
@@ -33,6 +41,7 @@ __all__ = [
     "Plan",
     "ReadSpec",
     "Reading",
+    "TableNames",
     "Unknown",
     "UnknownItem",
     "both_filters",
@@ -50,5 +59,6 @@ __all__ = [
     "stored_conditions",
     "stored_path",
     "subclass_definitions",
+    "table_names",
     "with_missing_table_note",
 ]

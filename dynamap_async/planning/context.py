@@ -5,23 +5,57 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from types import MappingProxyType
+from typing import Any, Final
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ExpressionError, OperationError
+from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError
 from dynamap_async.expressions import Condition, DocumentPath, Expr, Path, flatten, paths_in
+from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
 from dynamap_async.models import Model, definition_of
 
 _MODELS: Final = type(Model)
+_TABLE_NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{{TABLE_NAME_MIN},{TABLE_NAME_MAX}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableNames:
+    """How the names that models declare become those of DynamoDB: one by one, or behind a prefix."""
+
+    prefix: str = ""
+    """Stands before every name that is not given."""
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Declared name -> the name in DynamoDB, to which no prefix is added."""
+
+    def full(self, declared: str) -> str:
+        """Return the name that DynamoDB knows a table by.
+
+        Args:
+            declared: the name that its model declares.
+        """
+        return self.given.get(declared) or self.prefix + declared
+
+    def declared(self, full: str) -> str | None:
+        """Return the name that models declare for a table; None for a table that no model of the session can mean.
+
+        Args:
+            full: the name that DynamoDB knows it by.
+        """
+        named = next((name for name, each in self.given.items() if each == full), None)
+        if named is not None or not full.startswith(self.prefix):
+            return named
+        name = full.removeprefix(self.prefix)
+        return None if name in self.given else name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What a session adds to an operation."""
 
-    table_prefix: str = ""
-    """Stands before every table name."""
+    tables: TableNames = TableNames()
+    """How the names of tables that models declare become those of DynamoDB."""
     cursor_secret: bytes | None = None
     """Signs cursors."""
     clock: Callable[[], float] = time.time
@@ -32,6 +66,42 @@ class Context:
     def now(self) -> int:
         """Return the time of day in whole epoch seconds."""
         return math.floor(self.clock())
+
+
+def table_names(prefix: object, given: object) -> TableNames:
+    """Return the names of tables that a session is told of.
+
+    Args:
+        prefix: stands before the names that are not given.
+        given: declared name -> the name in DynamoDB; None for none.
+
+    Raises:
+        ConfigurationError: they are of a wrong type, DynamoDB has no such name, or two tables would become one.
+    """
+    if not isinstance(prefix, str):
+        raise ConfigurationError(f'table_prefix={prefix!r} is not text; write table_prefix="shop-dev-"')
+    if given is None:
+        return TableNames(prefix)
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(
+            f'table_names={given!r} is not a mapping; write table_names={{"users": "legacy_users"}}, with the name '
+            "that the model declares first"
+        )
+    names: dict[Any, Any] = dict(given)
+    for declared, full in names.items():
+        if not isinstance(declared, str) or not isinstance(full, str) or not _TABLE_NAME.fullmatch(full):
+            raise ConfigurationError(
+                f"table_names={{{declared!r}: {full!r}}}: a table's name has {TABLE_NAME_MIN} to {TABLE_NAME_MAX} "
+                "characters of a-z A-Z 0-9 _ - ."
+            )
+    twice = next((full for full in names.values() if list(names.values()).count(full) > 1), None)
+    if twice is not None:
+        both = " and ".join(repr(name) for name, full in names.items() if full == twice)
+        raise ConfigurationError(
+            f"table_names gives {both} one name, {twice!r}, so that their items would be mixed; models that share a "
+            "table are declared with one Table"
+        )
+    return TableNames(prefix, MappingProxyType(names))
 
 
 def checked_model(model: object) -> type[Model]:

@@ -11,6 +11,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError, ResourceNotFoundError, ServiceError
 from dynamap_async.expressions import Between, Comparison, Condition, In, Path, Value
 from dynamap_async.models import Definition, Periods, definition_of
+from dynamap_async.planning.context import TableNames
 from dynamap_async.planning.key_conditions import MAX_QUERIES
 from dynamap_async.planning.plan import Plan, Route
 from dynamap_async.planning.read_spec import ReadSpec
@@ -76,13 +77,14 @@ class TableQueries:
 
 
 def queries_by_table(
-    spec: ReadSpec, table: TableSchema, conditions: Sequence[Condition], routes: Sequence[Route]
+    spec: ReadSpec, table: TableSchema, names: TableNames, conditions: Sequence[Condition], routes: Sequence[Route]
 ) -> TableQueries:
     """Return the queries of a read, each with its table: one table, unless there is one for each period.
 
     Args:
         spec: what is asked.
-        table: the table, under the session's prefix.
+        table: the table, under its full name.
+        names: the names of tables.
         conditions: what must hold, conjunctions taken apart.
         routes: one for each query of a table.
 
@@ -93,19 +95,18 @@ def queries_by_table(
     periods = definition.periods
     if periods is None:
         return TableQueries(tuple((table, route) for route in routes), (table.name,))
-    prefix = table.name.removesuffix(definition.require_table("queried").name)
     parts: list[tuple[TableSchema, Route]] = []
     for route in routes:
         tables = spec.tables or _tables_of(periods, (*conditions, *plain_keys(route, definition)))
-        parts += [(replace(table, name=prefix + name), route) for name in tables]
+        parts += [(table.named(names.full(name)), route) for name in tables]
     if spec.descending:
         parts.reverse()
     check_number_of_queries(len(parts), f"{spec.name} between the ends of {periods.field.name}")
     _check_segments(spec, parts)
-    names = tuple(dict.fromkeys(part.name for part, _ in parts))
+    read = tuple(dict.fromkeys(part.name for part, _ in parts))
     sort = routes[0].keys.sort
     ordered = spec.scan or (bool(sort) and sort[0].name == periods.field.stored and periods.is_ordered)
-    return TableQueries(tuple(parts), names, in_turn=ordered and len(routes) == 1)
+    return TableQueries(tuple(parts), read, in_turn=ordered and len(routes) == 1)
 
 
 def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:

@@ -114,7 +114,7 @@ class _CachedPlan:
         partition = tuple(map(condition_at, self.partition))
         sort = tuple(map(condition_at, self.sort))
         filters = tuple(map(condition_at, self.filters))
-        table = body["TableName"] = context.table_prefix + self.reading.plan.table
+        table = body["TableName"] = context.tables.full(self.reading.plan.table)
         plan = replace_fields(
             self.reading.plan,
             table=table,

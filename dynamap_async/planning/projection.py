@@ -14,6 +14,7 @@ from dynamap_async.errors import OperationError, UnprojectedAttributeError
 from dynamap_async.expressions import Condition, paths_in
 from dynamap_async.limits import BATCH_GET_KEYS
 from dynamap_async.models import Definition
+from dynamap_async.planning.context import TableNames
 from dynamap_async.planning.existence import is_expired
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.schema import IndexSchema, TableSchema
@@ -137,15 +138,15 @@ class Completion:
     """The time of day in whole epoch seconds, by which items are expired; None where these are read too."""
     keeps: Callable[[WireItem], bool] | None = None
     """Tells whether an item is of a model that is asked for, where the index entry does not."""
-    prefix: str = ""
-    """Stands before every table name; asked for where there is one table per period."""
+    names: TableNames = TableNames()
+    """The names of tables; asked for where there is one table per period."""
 
     def request(self, entry: WireItem) -> Request:
         """Return the request of an entry's item. Many of them together become a BatchGetItem."""
         key = {name: entry[name] for name in self.table.keys.names}
         table = self.table.name
         if self.definition.periods is not None:
-            table = self.prefix + self.definition.table_name(key, "read")
+            table = self.names.full(self.definition.table_name(key, "read"))
         body = {"TableName": table, "Key": key, "ConsistentRead": self.consistent}
         target = Target(key, identity_of(table, key))
         return Request(operation="GetItem", body=body, table=table, target=target, batchable=True)

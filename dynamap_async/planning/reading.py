@@ -223,7 +223,8 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     """
     definitions = [definition_of(model) for model in spec.read_models]
     definition = definitions[0]
-    table = spec.searched_table.prefixed(context.table_prefix)
+    searched = spec.searched_table
+    table = searched.named(context.tables.full(searched.name))
     conditions = spec.checked_conditions(spec.conditions)
     required = spec.requirements(counting=counting)
     route = _route(spec, table, conditions, required, definitions)
@@ -243,11 +244,11 @@ def plan_uncached(spec: ReadSpec, context: Context, *, counting: bool = False) -
     completion = None
     if completed:
         now = None if spec.with_expired else context.now
-        completion = Completion(definition, table, spec.consistent, now, by_kind.keeps, context.table_prefix)
+        completion = Completion(definition, table, spec.consistent, now, by_kind.keeps, context.tables)
     left_out = tuple((name, what) for name, what in told_by_keys if name is not None)
     kind_attribute = None if selection is None else selection.table.attribute
     fetched = key_names if by_kind.answer_filter is None or kind_attribute is None else (*key_names, kind_attribute)
-    queries = queries_by_table(spec, table, conditions, branches)
+    queries = queries_by_table(spec, table, context.tables, conditions, branches)
     plans = [_plan(spec, part, each, fetched, left_out, completion, counting=counting) for part, each in queries.parts]
     merging = len(plans) > 1
     reading: Reading[Any] = Reading(

@@ -59,6 +59,6 @@ class TableSchema:
             or attribute in self.keys.names
         )
 
-    def prefixed(self, prefix: str) -> TableSchema:
-        """Return the same table under a longer name."""
-        return replace(self, name=prefix + self.name) if prefix else self
+    def named(self, name: str) -> TableSchema:
+        """Return the same table under another name."""
+        return self if name == self.name else replace(self, name=name)

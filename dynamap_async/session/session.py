@@ -4,7 +4,7 @@ from __future__ import annotations  # aiobotocore, which the annotations name, i
 
 import copy
 import time
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property, partial
 from types import TracebackType
@@ -43,6 +43,7 @@ from dynamap_async.operations import (
     update_spec,
 )
 from dynamap_async.planning import checked_model, positive
+from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundUpdate
@@ -51,7 +52,13 @@ from dynamap_async.session.counter_numbers import Increment, Numbers
 from dynamap_async.session.hooks import SessionHooks
 from dynamap_async.session.runner import Runner
 from dynamap_async.session.scope import Allowance, Scope
-from dynamap_async.session.settings import check_settings, declared_limits, to_context, to_transport
+from dynamap_async.session.settings import (
+    check_names_are_declared,
+    check_settings,
+    declared_limits,
+    to_context,
+    to_transport,
+)
 from dynamap_async.session.transaction import Transaction
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Connection, Transport
@@ -101,6 +108,7 @@ class Session:
         client: AioClient | None = None,
         transport: Transport | None = None,
         table_prefix: str = "",
+        table_names: Mapping[str, str] | None = None,
         cursor_secret: str | bytes | None = None,
         batching: BatchPolicy | None = None,
         retry: RetryPolicy | None = None,
@@ -124,6 +132,8 @@ class Session:
                 all settings before it; the session does not close it.
             transport: another way to send, for tests.
             table_prefix: stands before every table name, as in ``shop-dev-``.
+            table_names: the name that models declare -> the table's name in DynamoDB, for tables whose names follow no
+                rule: ``{"users": "legacy_users"}``. No prefix is added to these.
             cursor_secret: signs cursors, so that a client cannot make one up; at least 16 bytes.
             batching: which single-item requests share a call.
             retry: how often and how fast failed requests are sent again.
@@ -142,11 +152,12 @@ class Session:
         connection = Connection(region=region, endpoint_url=endpoint_url, profile=profile, **settings)
         self._batching = batching or BatchPolicy()
         policies: dict[str, Any] = {"retry": retry or RetryPolicy(), "batching": self._batching, "capacity": capacity}
-        declared = partial(declared_limits, table_prefix)
+        names = names_of_tables(table_prefix, table_names)
+        declared = partial(declared_limits, names)
         chosen = to_transport(connection, client, transport, policies["retry"])
         self._transport = chosen
         self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
-        context = to_context(table_prefix, cursor_secret, clock, chosen)
+        context = to_context(names, cursor_secret, clock, chosen)
         self._close_timeout_seconds = close_timeout_seconds
         self._numbers = Numbers(self._executor, context)
         self._conflicts = Conflicts()
@@ -178,9 +189,11 @@ class Session:
         """Open the session.
 
         Raises:
-            ConfigurationError: the region or the credentials are missing.
+            ConfigurationError: the region or the credentials are missing, or ``table_names`` names a table that no
+                model declares.
             SessionStateError: it was opened before, or the event loop is not asyncio's.
         """
+        check_names_are_declared(self._runner.context.tables)
         await self._executor.open()
         return self
 
@@ -1351,7 +1364,7 @@ class Session:
         return await self._runner.execute(ExecuteTransaction(statements, client_request_token=client_request_token))
 
     def table_name(self, model: type[Model], /, *, period: KeyValue | None = None) -> str:
-        """Return the full name of a model's table, the session's prefix included, as statements have to spell it.
+        """Return the name by which DynamoDB knows a model's table in this session, as statements have to spell it.
 
         Args:
             model: the model.
@@ -1366,7 +1379,7 @@ class Session:
 
         check_period((checked_model(model),), period)
         schema = table_in(definition_of(model), "named in a statement", period)
-        return schema.prefixed(self._runner.context.table_prefix).name
+        return self._runner.context.tables.full(schema.name)
 
     @overload
     async def gather(self, a: Awaitable[A], /) -> tuple[A]: ...

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import ConfigurationError, ModelDefinitionError
 from dynamap_async.executor import is_async
-from dynamap_async.models import Model, definition_of, warn_caller
-from dynamap_async.planning import Context
+from dynamap_async.models import Model, closest, definition_of, warn_caller
+from dynamap_async.planning import Context, TableNames
 from dynamap_async.schema import TableSchema
 from dynamap_async.transport import Connection, Transport, WireTransport
 
@@ -39,16 +39,12 @@ def check_settings(close_timeout: object, **policies: object) -> None:
         raise ConfigurationError(f"close_timeout_seconds={close_timeout!r}: write a number of seconds from 0 up")
 
 
-def to_context(
-    table_prefix: object, cursor_secret: object, clock: Callable[[], float], transport: Transport
-) -> Context:
+def to_context(tables: TableNames, cursor_secret: object, clock: Callable[[], float], transport: Transport) -> Context:
     """Return what the settings of a session add to each operation.
 
     Raises:
         ConfigurationError: one of them cannot work.
     """
-    if not isinstance(table_prefix, str):
-        raise ConfigurationError(f'table_prefix={table_prefix!r} is not text; write table_prefix="shop-dev-"')
     if not callable(clock) or is_async(clock):
         raise ConfigurationError(
             f"clock={clock!r} is not a plain function that returns epoch seconds; write clock=time.time, or lambda: 0.0"
@@ -57,7 +53,7 @@ def to_context(
     if type(transport) is WireTransport:
         transport.leave_items()
     secret = _to_secret(cursor_secret)
-    return Context(table_prefix=table_prefix, cursor_secret=secret, clock=clock, splices=splices)
+    return Context(tables=tables, cursor_secret=secret, clock=clock, splices=splices)
 
 
 def _to_secret(given: object) -> bytes | None:
@@ -106,16 +102,30 @@ def to_transport(
     return WireTransport(connection, attempt_timeout_seconds=retry.attempt_timeout_seconds)
 
 
-def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], float | None]:
+def check_names_are_declared(names: TableNames) -> None:
+    """Raise ConfigurationError for a name in ``table_names`` that no model declares."""
+    for name in names.given:
+        if any(_schemas(Model, name)):
+            continue
+        known = sorted({schema.name for schema in _schemas(Model, None)})
+        near = closest(name, known)
+        meant = f"did you mean {near[0]!r}?" if near else f"they declare {', '.join(known) or 'none'}"
+        raise ConfigurationError(
+            f"table_names: no model declares the table {name!r}; {meant} (the modules of models are imported before "
+            "the session is opened)"
+        )
+
+
+def declared_limits(names: TableNames, table: str) -> dict[tuple[str | None, bool], float | None]:
     """Return the units a second that models declare of a table and its global indexes, for reads and for writes.
 
     Args:
-        prefix: stands before every table name.
+        names: the session's names of tables.
         table: the table's full name.
     """
     limits: dict[tuple[str | None, bool], float | None] = {}
-    if table.startswith(prefix):
-        for schema in _schemas(Model, table.removeprefix(prefix)):
+    if (declared := names.declared(table)) is not None:
+        for schema in _schemas(Model, declared):
             throughputs = {None: schema.throughput} | {
                 index.name: index.throughput or schema.throughput
                 for index in schema.indexes
@@ -127,14 +137,15 @@ def declared_limits(prefix: str, table: str) -> dict[tuple[str | None, bool], fl
     return limits
 
 
-def _schemas(model: type[Model], table: str) -> Iterator[TableSchema]:
-    """Return what each model says of the table of this name, before the prefix."""
+def _schemas(model: type[Model], table: str | None) -> Iterator[TableSchema]:
+    """Yield what each model says of the table that is declared by this name; None for what it says of any table."""
     for subclass in model.__subclasses__():
         try:
             definition = definition_of(subclass)
         except ModelDefinitionError:
             pass  # a class that is wrong says so where it is used, not where others are
         else:
-            if definition.is_in(table):
-                yield definition.require_table("paced")
+            schema = definition.table
+            if schema is not None and (table is None or definition.is_in(table)):
+                yield schema
         yield from _schemas(subclass, table)

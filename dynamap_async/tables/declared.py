@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dynamap_async.errors import OperationError
 from dynamap_async.models import KeyValue, Model, Table, definition_of
 from dynamap_async.operations import needs_own_table, own_table
+from dynamap_async.planning import TableNames
+from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.schema import TableSchema
 from dynamap_async.tables.periods import check_period, table_in
 from dynamap_async.tables.requests import merged
 
 
 def declared_tables(
-    *models: type[Model] | Table, table_prefix: str = "", period: KeyValue | None = None
+    *models: type[Model] | Table,
+    table_prefix: str = "",
+    table_names: Mapping[str, str] | None = None,
+    period: KeyValue | None = None,
 ) -> tuple[TableSchema, ...]:
     """Return the tables that models declare: what ``session.tables.create`` would make. Nothing is sent.
 
     Args:
         models: models with a table, or tables; models that share one count as one.
         table_prefix: stands before every table's name, as in a session.
+        table_names: declared name -> the table's name in DynamoDB, to which no prefix is added, as in a session.
         period: a value of the field that tells the period, for models with one table per period.
 
     Returns:
@@ -25,22 +33,31 @@ def declared_tables(
 
     Raises:
         OperationError: what is given is no model; a period is missing, or none is known.
+        ConfigurationError: the names cannot be those of tables.
         ModelDefinitionError: a model has no table, or models of one table disagree.
     """
-    tables = merged_tables(models, table_prefix, period)
-    own = [own_table(table_prefix)] if any(map(needs_library_table, models)) else []
+    return all_tables(models, names_of_tables(table_prefix, table_names), period)
+
+
+def all_tables(
+    models: tuple[type[Model] | Table, ...], names: TableNames, period: KeyValue | None
+) -> tuple[TableSchema, ...]:
+    """Return each table of some models, and the library's own one last, if a model needs it."""
+    tables = merged_tables(models, names, period)
+    own = [own_table(names)] if any(map(needs_library_table, models)) else []
     return (*tables, *own)
 
 
 def merged_tables(
-    models: tuple[type[Model] | Table, ...], table_prefix: str, period: KeyValue | None
+    models: tuple[type[Model] | Table, ...], names: TableNames, period: KeyValue | None
 ) -> list[TableSchema]:
     """Return each table of some models, those of one table merged, without the library's own."""
     check_models(models)
     check_period(models, period)
     by_name: dict[str, list[TableSchema]] = {}
     for model in models:
-        schema = schema_of(model, "created or deleted", period).prefixed(table_prefix)
+        declared = schema_of(model, "created or deleted", period)
+        schema = declared.named(names.full(declared.name))
         by_name.setdefault(schema.name, []).append(schema)
     return [merged(schemas) for schemas in by_name.values()]
 

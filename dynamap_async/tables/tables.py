@@ -23,8 +23,8 @@ from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.applying import Applying, Watch, check_plan
 from dynamap_async.tables.comparison import difference_of, plan_of
 from dynamap_async.tables.declared import (
+    all_tables,
     check_models,
-    declared_tables,
     merged_tables,
     needs_library_table,
     schema_of,
@@ -50,7 +50,7 @@ from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_
 
 
 class Tables:
-    """The tables of a session; every table name gets the session's prefix."""
+    """The tables of a session, under the names that it gives them."""
 
     def __init__(self, executor: Executor, context: Context) -> None:
         """Join what requests need; sessions make these.
@@ -61,7 +61,7 @@ class Tables:
         """
         self._executor = executor
         self._descriptions = Descriptions(executor)
-        self._prefix = context.table_prefix
+        self._names = context.tables
 
     async def create(
         self,
@@ -175,7 +175,7 @@ class Tables:
         Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
-        schemas = declared_tables(*models, table_prefix=self._prefix, period=period)
+        schemas = all_tables(models, self._names, period)
         found = await gather_all([self._full(schema.name) for schema in schemas])
         return plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
 
@@ -485,10 +485,12 @@ class Tables:
             await self._set_protection(schema.name, timeout_seconds, protected=False)
 
     async def names(self, *, prefix: str = "") -> tuple[str, ...]:
-        """Return the full names of all tables whose names begin with the session's prefix, in the order of names.
+        """Return the full names of all tables that begin with the session's prefix, or that ``table_names`` gives.
+
+        They are in the order of names.
 
         Args:
-            prefix: what names begin with after the session's prefix.
+            prefix: what their names begin with before the session renames them.
 
         Cost: one ListTables for each 100 tables of the account in the region; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
@@ -500,7 +502,8 @@ class Tables:
             names += page.get("TableNames") or ()
             last = page.get("LastEvaluatedTableName")
             if last is None:
-                return tuple(sorted(name for name in names if name.startswith(self._prefix + prefix)))
+                known = ((name, self._names.declared(name)) for name in names)
+                return tuple(sorted(name for name, own in known if own is not None and own.startswith(prefix)))
 
     async def _set_protection(self, name: str, timeout_seconds: float, *, protected: bool) -> None:
         if (await self._descriptions.get(name)).is_protected is protected:
@@ -556,7 +559,7 @@ class Tables:
         """Return the library's own table, and the request that creates it, if the models need it."""
         if not any(map(needs_library_table, models)):
             return []
-        own = own_table(self._prefix)
+        own = own_table(self._names)
         return [(own, create_request(own, throughput=None, tags=tags or {}))]
 
     async def _create(self, wanted: list[tuple[TableSchema, Request]], *, tolerate_existing: bool) -> list[str]:
@@ -585,10 +588,10 @@ class Tables:
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
         check_models((model,))
         check_period((model,), period)
-        return schema_of(model, "described", period).prefixed(self._prefix).name
+        return self._names.full(schema_of(model, "described", period).name)
 
     def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
-        return merged_tables(models, self._prefix, period)
+        return merged_tables(models, self._names, period)
 
 
 def _check_not_waiting(schemas: list[TableSchema]) -> None:

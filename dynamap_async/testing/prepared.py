@@ -72,7 +72,7 @@ class Prepared:
         """Provide the tables, write the seeds, and open the test's session; in the end close it and clear up.
 
         Tables of an engine that was started here are emptied and kept for the next test with the same models, unless
-        the settings name them by ``table_prefix`` or lead elsewhere; all others are dropped.
+        the settings name them by ``table_prefix`` or ``table_names``, or lead elsewhere; all others are dropped.
 
         Other sessions do what is not the test's own, so that faults, statistics and the log are of the test only. All
         send through one transport, which is opened once. It may be entered in one task and left in another.
@@ -80,7 +80,7 @@ class Prepared:
         connection = {name: value for name, value in self.settings.items() if name in _CONNECTION}
         settings: dict[str, Any] = {k: value for k, value in self.settings.items() if k not in _CONNECTION}
         engine = self.place.started((self.place.connection | connection)["endpoint_url"])
-        keeps = engine is not None and not connection and "table_prefix" not in settings
+        keeps = engine is not None and not connection and settings.keys().isdisjoint(("table_prefix", "table_names"))
         tables = (self.place.tables.take(self.models) if keeps else None) or Kept(f"t{uuid4().hex[:12]}-", {})
         settings = {"table_prefix": tables.prefix, "clock": self.clock, **settings}
         observers = _several(settings.pop("observer", ()))

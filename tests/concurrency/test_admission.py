@@ -334,6 +334,18 @@ class TestDeclaring:
             await session.put_many(Monthly(sensor=f"s{number}", month=4) for number in range(30))
             assert now() - begin == pytest.approx(3.0, abs=0.1)
 
+    async def test_what_models_declare_is_kept_by_a_table_of_another_name(self, metered, open_session, declared):
+        names = {"readings": "METERED", "readings_x": "unused"}
+
+        class Unused(Model, table="readings_x"):
+            id: PartitionKey[str]
+
+        policy = CapacityPolicy(limits="declared")
+        async with open_session(capacity=policy, table_prefix="dev_", table_names=names) as session:
+            begin = now()
+            await session.put_many(declared(sensor="s", at=number) for number in range(30))
+            assert now() - begin == pytest.approx(3.0, abs=0.1)
+
     async def test_a_class_that_is_wrong_does_not_disturb_others(self, metered, open_session, declared):
         with pytest.raises(ModelDefinitionError) as refused:
 

@@ -26,6 +26,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import DynamapError
 from dynamap_async.models import definition_of
+from dynamap_async.planning import TableNames
 from dynamap_async.planning import plan_cache as planning
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.plan_cache import plan_reading
@@ -119,7 +120,7 @@ def built(model: Any, scan: bool, shapes: Any, values: Any, setting: Any) -> Any
 
 def told(plan: Any, spec: Any, counting: bool) -> Any:
     """Return all that a reading says, or how its planning failed."""
-    context = Context(table_prefix="dev-", cursor_secret=b"secret", clock=lambda: 1000.0)
+    context = Context(tables=TableNames("dev-"), cursor_secret=b"secret", clock=lambda: 1000.0)
     try:
         reading = plan(spec, context, counting=counting)
     except DynamapError as error:

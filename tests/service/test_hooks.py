@@ -103,7 +103,7 @@ async def test_an_error_of_a_hook_ends_a_loop_and_the_stream_goes_on_behind_the_
         if song.number == 1:
             raise RefusedError
 
-    async with engine.session(table_prefix=songs._runner.context.table_prefix, after_read=[refuse]) as strict:
+    async with engine.session(table_prefix=songs._runner.context.tables.prefix, after_read=[refuse]) as strict:
         async with all_of(strict).stream() as stream:
             assert (await anext(stream)).number == 0
             with pytest.raises(RefusedError):
@@ -121,7 +121,7 @@ async def test_a_cancelled_hook_loses_no_item_of_a_stream(engine, songs):
             entered.set()
             await asyncio.Event().wait()
 
-    async with engine.session(table_prefix=songs._runner.context.table_prefix, after_read=[pause]) as session:
+    async with engine.session(table_prefix=songs._runner.context.tables.prefix, after_read=[pause]) as session:
         stream = all_of(session).stream()
         first = asyncio.create_task(anext(stream))
         await entered.wait()

@@ -188,7 +188,7 @@ async def test_a_cursor_of_another_query_is_refused(filled):
 
 async def test_a_cursor_signed_by_another_session_is_refused(filled, engine):
     page = await adas(filled).page(size=2)
-    prefix = filled._runner.context.table_prefix
+    prefix = filled._runner.context.tables.prefix
     async with engine.session(table_prefix=prefix, cursor_secret="fedcba9876543210") as other:
         with pytest.raises(CursorError):
             await adas(other).page(size=2, after=page.cursor)

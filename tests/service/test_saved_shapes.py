@@ -64,7 +64,7 @@ async def test_an_item_with_extra_attributes_is_saved(session):
 
 
 async def test_an_item_from_before_its_model_had_a_version_is_refused_by_put_and_taken_by_save(session):
-    prefix = session._runner.context.table_prefix
+    prefix = session._runner.context.tables.prefix
     await session.execute_statement(f"INSERT INTO \"{prefix}open\" VALUE {{'id': 'a', 'label': 'old'}}")
     found = await session.get(Open, "a")
     with pytest.raises(VersionConflictError, match="it is for a new item, of version 0, but the stored one has no"):

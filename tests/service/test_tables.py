@@ -71,7 +71,7 @@ async def test_a_table_has_everything_that_its_model_declares(session):
     await session.tables.create(Tweet)
     found = await session.tables.describe(Tweet)
     declared = definition_of(Tweet).table
-    assert found.schema.name == session._runner.context.table_prefix + "tweets"
+    assert found.schema.name == session._runner.context.tables.prefix + "tweets"
     assert found.schema.keys == declared.keys
     assert found.schema.attribute_types == declared.attribute_types
     by_name = {index.name: index for index in found.schema.indexes}
@@ -221,7 +221,7 @@ async def test_a_protected_table_is_not_deleted(session):
 
 async def test_the_names_of_all_tables_of_the_session_s_prefix_are_listed(session, engine):
     await session.tables.create(Plain, Provisioned)
-    prefix = session._runner.context.table_prefix
+    prefix = session._runner.context.tables.prefix
     assert await session.tables.names() == (f"{prefix}plain", f"{prefix}provisioned")
     assert await session.tables.names(prefix="plai") == (f"{prefix}plain",)
 
@@ -229,7 +229,7 @@ async def test_the_names_of_all_tables_of_the_session_s_prefix_are_listed(sessio
 async def test_names_are_listed_over_several_pages(session):
     await session.tables.create(Tweet)
     schema = definition_of(Plain).require_table("listed")
-    prefix = session._runner.context.table_prefix
+    prefix = session._runner.context.tables.prefix
     for number in range(101):
         name = f"{prefix}many-{number:03}"
         request = create_request(replace(schema, name=name), throughput=None, tags={})

@@ -54,7 +54,7 @@ async def plain(engine):
 async def faulty(engine, faults, plain):
     """A session on the same tables, whose requests go through the script, and that is patient."""
     async with faults.session(
-        engine, table_prefix=plain._runner.context.table_prefix, retry=PATIENT, capacity=UNPACED
+        engine, table_prefix=plain._runner.context.tables.prefix, retry=PATIENT, capacity=UNPACED
     ) as opened:
         yield opened
 
@@ -179,7 +179,7 @@ async def test_counting_through_a_bad_network_is_never_done_twice(engine, plain)
     faults = Faults(seed=7)
     faults.on("UpdateItem", share=0.1).lose_answer()
     faults.on("UpdateItem", share=0.1).throttle()
-    prefix = plain._runner.context.table_prefix
+    prefix = plain._runner.context.tables.prefix
     outcomes = Counter()
     async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:
         for _ in range(100):

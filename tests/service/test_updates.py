@@ -407,7 +407,7 @@ async def test_200_tasks_make_one_item_and_count_exactly(things):
 
 @pytest.mark.asyncio
 async def test_two_sessions_count_exactly(engine, things):
-    async with engine.session(table_prefix=things._runner.context.table_prefix) as other, asyncio.TaskGroup() as group:
+    async with engine.session(table_prefix=things._runner.context.tables.prefix) as other, asyncio.TaskGroup() as group:
         for number in range(100):
             group.create_task(update((things, other)[number % 2]).set(Thing.count, Thing.count + 1))
     assert (await things.get(Thing, "a", 1)).count == 100

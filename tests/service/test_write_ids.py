@@ -84,7 +84,7 @@ async def plain(engine):
 async def faulty(engine, faults, plain):
     """A session on the same tables, whose requests go through the script, and that is patient."""
     async with faults.session(
-        engine, table_prefix=plain._runner.context.table_prefix, retry=PATIENT, capacity=UNPACED
+        engine, table_prefix=plain._runner.context.tables.prefix, retry=PATIENT, capacity=UNPACED
     ) as opened:
         yield opened
 
@@ -532,7 +532,7 @@ async def test_200_creates_saves_and_counters_through_lost_answers_all_end_as_wh
 
 @pytest.mark.asyncio
 async def test_200_creates_through_faults_of_every_kind_all_end_as_successes(engine, plain):
-    faults, prefix = Faults.random(share=0.3, seed=7), plain._runner.context.table_prefix
+    faults, prefix = Faults.random(share=0.3, seed=7), plain._runner.context.tables.prefix
     async with faults.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as session:
         made = [await session.create(Note(id=f"n{number}")) for number in range(200)]
     assert faults.faulty["PutItem"] > 50
@@ -555,7 +555,7 @@ async def test_a_counter_of_two_sessions_is_exact_or_says_that_it_is_not_known(e
         else:
             ends["done"] += 1
 
-    prefix = plain._runner.context.table_prefix
+    prefix = plain._runner.context.tables.prefix
     async with more.session(engine, table_prefix=prefix, retry=PATIENT, capacity=UNPACED) as other:
         await plain.gather(*(count(session) for _ in range(60) for session in (faulty, other)))
     # Each that is not known was counted here, for only answers were lost.

@@ -296,7 +296,7 @@ async def test_an_item_from_a_query_changed_inside_keeps_what_the_model_does_not
 async def test_a_pickled_item_is_saved_by_another_session(session, engine: Engine):
     order = await session.create(Order(shop="ada", reference="r1", parts=[Part(name="a")]))
     text = pickle.dumps(await session.get(Order, "ada", 1))
-    prefix = session._runner.context.table_prefix
+    prefix = session._runner.context.tables.prefix
     async with engine.session(table_prefix=prefix, clock=CLOCK) as other:
         copy = pickle.loads(text)
         copy.parts[0].amounts.append(4)
@@ -390,7 +390,7 @@ async def test_a_refusal_names_the_model_the_key_and_the_remedy(session, kind):
     await session.create(Order(shop="ada", reference="r1"))
     with pytest.raises(ServiceError) as caught:
         await write(session)
-    assert str(caught.value).replace(session._runner.context.table_prefix, "") == message
+    assert str(caught.value).replace(session._runner.context.tables.prefix, "") == message
 
 
 async def test_an_update_of_an_item_drops_what_was_not_saved_and_without_its_answer_keeps_it(session):

@@ -67,11 +67,11 @@ def models(
         found = _in_workbench(from_workbench, table)
     else:
         # The table is named as DynamoDB knows it, with whatever prefix it has.
-        found = asyncio.run(_sample(place.session(table_prefix=""), table, sample, max_read_units))
+        found = asyncio.run(_sample(place.session(full_names=True), table, sample, max_read_units))
     if module is not None:
         from dynamap_async.generate import check_items, models_in
 
-        own = models_in(vars(module), table.removeprefix(place.prefix))
+        own = models_in(vars(module), place.names.declared(table) or table)
         if not own:
             _refuse("--check", f"{check} has no model of the table {table!r}")
         _report(check_items(own, found.items), found, no_values=no_values)

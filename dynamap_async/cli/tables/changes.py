@@ -248,7 +248,9 @@ def _offline(
     from dynamap_async.tables import declared_tables, plan_of, read_description
 
     chosen = choose(place, names or [], period)
-    tables = declared_tables(*chosen.declared, table_prefix=place.prefix, period=chosen.period)
+    tables = declared_tables(
+        *chosen.declared, table_prefix=place.prefix, table_names=place.table_names, period=chosen.period
+    )
     declared = {table.name: table for table in tables}
     found: dict[str, TableDescription] = {}
     for file in against:

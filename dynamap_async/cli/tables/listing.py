@@ -32,7 +32,7 @@ async def tables(
     DynamoDB brings the numbers of items and the sizes up to date about every six hours.
     """
     owners = _Owners(place)
-    async with place.session(table_prefix="" if every else None) as session:
+    async with place.session(full_names=every) as session:
         names = await session.tables.names()
         described = await session.gather(*[_described(session, name) for name in names])
     found = dict(zip(names, described, strict=True))
@@ -63,7 +63,7 @@ async def describe(
     if (model is None) == (table is None):
         raise CommandError("say which: `dynamap describe MODEL`, or `dynamap describe --table NAME`", Status.USAGE)
     if model is None:
-        async with place.session() as session:
+        async with place.session(full_names=True) as session:
             show("\n".join(_lines(await session.tables.describe_name(table or ""))))
         return
     from dynamap_async.cli.tables.chosen import choose
@@ -90,7 +90,7 @@ class _Owners:
         """Look at what the user's modules declare; without any, no table belongs to a model."""
         self.tables: dict[str, list[str]] = {}
         self._periodical: list[tuple[Any, str]] = []
-        self._prefix = place.prefix
+        self._names = place.names
         if not place.models:
             return
         from dynamap_async.cli.catalog import load_catalog, periods_of, schema_of
@@ -99,13 +99,13 @@ class _Owners:
         for each in catalog.all:
             periods, name = periods_of(each), catalog.name(each)
             if periods is None:
-                self.tables.setdefault(place.prefix + schema_of(each).name, []).append(name)
+                self.tables.setdefault(self._names.full(schema_of(each).name), []).append(name)
             else:
                 self._periodical.append((periods, name))
 
     def of(self, table: str) -> list[str]:
         """Return the names of the models that a table belongs to."""
-        own = table.removeprefix(self._prefix) if table.startswith(self._prefix) else None
+        own = self._names.declared(table)
         by_period = [name for periods, name in self._periodical if own is not None and periods.has(own)]
         return [*self.tables.get(table, ()), *by_period]
 

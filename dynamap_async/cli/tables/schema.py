@@ -40,7 +40,9 @@ def schema(
     from dynamap_async.tables import declared_tables, to_cloudformation, to_description, to_terraform
 
     chosen = choose(place, names or [], period)
-    tables = declared_tables(*chosen.declared, table_prefix=place.prefix, period=chosen.period)
+    tables = declared_tables(
+        *chosen.declared, table_prefix=place.prefix, table_names=place.table_names, period=chosen.period
+    )
     match written_as:
         case SchemaFormat.CLOUDFORMATION:
             show(to_cloudformation(*tables))

@@ -215,6 +215,8 @@ UNITS_OF_TIMES: Final = tuple(reversed(_UNITS))
 _WITH_ZONE: Final = ("second", "millisecond")
 _OF_DATES: Final = ("year", "month")
 _PICTURE: Final = "0000-00-00T00:00:00.000000"
+_FIRST_DAY: Final = "0000-01-01"
+"""What is added to a text that ends with the year or the month, by how much is missing."""
 _DATE: Final = 10
 _TIME: Final = _PICTURE[11:]
 
@@ -243,7 +245,7 @@ def time_format(kind: type[Any], form: str) -> PartFormat:
         return PartFormat(
             label="date",
             write=partial(_date_text, end=end),
-            read=date.fromisoformat,
+            read=lambda text: date.fromisoformat(text + _FIRST_DAY[len(text) :]),
             width=end,
             lossy=bool(form),
             places=_places(_PICTURE[:end]),
@@ -296,7 +298,7 @@ def _datetimes(unit: str) -> PartFormat:
     return PartFormat(
         label="datetime",
         write=lambda value: _instant_text(value)[:end] + zone,
-        read=lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC),
+        read=lambda text: datetime.fromisoformat(text + _FIRST_DAY[len(text) :]).replace(tzinfo=UTC),
         width=end + len(zone),
         lossy=True,
         places=_places(_PICTURE[:end] + zone),

@@ -86,7 +86,7 @@ class PlainWrites(ABC):
         self.definition: Final = definition
         self.context: Final = runner.context
         self.keys: Final = definition.plain_keys
-        self.table: Final = runner.context.table_prefix + definition.require_table("written").name
+        self.table: Final = runner.context.tables.full(definition.require_table("written").name)
         self.asked: Final = Request(operation=self.api, body={"TableName": self.table}, table=self.table, writes=True)
         """Each of the writes, but for its item."""
         self.group: Final = f"{self.api} {self.table}"

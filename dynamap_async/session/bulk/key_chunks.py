@@ -33,7 +33,7 @@ class KeyedReads:
         self.definition: Final = definition
         self.context: Final = context
         self.keys: Final = definition.plain_keys
-        self.table: Final = context.table_prefix + definition.require_table("read").name
+        self.table: Final = context.tables.full(definition.require_table("read").name)
         self.consistent: Final = consistent
         body = {"TableName": self.table, "ConsistentRead": consistent}
         self.asked: Final = Request(operation="GetItem", body=body, table=self.table)

@@ -56,6 +56,17 @@ def test_without_a_file_nothing_is_set(project, run):
     ]
 
 
+def test_names_of_tables_are_those_of_the_environment_before_those_of_all(configured, settings):
+    configured(
+        "[table_names]\nusers = 'all_users'\norders = 'all_orders'\n"
+        "[env.prod.table_names]\nusers = 'legacy_users'\n[env.local]\n"
+    )
+    prod, local = settings("--env prod"), settings("--env local")
+    assert prod["table_names.users"] == ("legacy_users", "dynamap.toml, env.prod")
+    assert prod["table_names.orders"] == ("all_orders", "dynamap.toml")
+    assert local["table_names.users"] == ("all_users", "dynamap.toml")
+
+
 def test_file_is_found_from_a_folder_below(configured, project, settings, monkeypatch):
     configured(ENVIRONMENTS)
     (project / "deep" / "er").mkdir(parents=True)
@@ -111,7 +122,13 @@ def test_password_in_an_address_is_not_printed(project, run):
     ("text", "problem"),
     [
         ("modles = ['a']", "modles is no setting; did you mean models?"),
-        ("x = 1", "x is no setting; there is models, default, env, region, profile, endpoint_url, table_prefix"),
+        (
+            "x = 1",
+            "x is no setting; there is models, default, env, region, profile, endpoint_url, table_prefix, table_names",
+        ),
+        ("table_names = 'a'", "table_names holds a line for each table, as in users = 'legacy_users'"),
+        ("[table_names]\nusers = 1", "table_names.users = 1 is no text"),
+        ("[env.prod.table_names]\nusers = 1", "env.prod.table_names.users = 1 is no text"),
         ("models = 'a'", "models is a list of modules, as in models = ['shop.models']"),
         ("region = 1", "region = 1 is no text"),
         ("default = 'x'", "default = 'x' is no environment; there is none"),

@@ -41,6 +41,13 @@ def test_template_has_every_table_and_the_librarys_own(run):
     assert list(json.loads(result.stdout)["Resources"]) == ["DevVisits", "DevUsers", "DevDynamap"]
 
 
+def test_tables_have_the_names_that_the_file_gives_them(project, run):
+    (project / "dynamap.toml").write_text(
+        'models = ["shop.py"]\ntable_prefix = "dev-"\n[table_names]\nusers = "legacy_users"\n', "utf-8"
+    )
+    assert list(json.loads(run("schema").stdout)["Resources"]) == ["DevVisits", "LegacyUsers", "DevDynamap"]
+
+
 def test_terraform_has_the_tables_that_are_named(run):
     result = run("schema Visit --format terraform")
     assert result.exit_code == 0, result.output

@@ -31,7 +31,7 @@ from dynamap_async import (
 )
 from dynamap_async.errors import ItemNotFoundError
 from dynamap_async.operations import Operation, Reserve
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
 NOW = 1_800_000_000
 STORED = {"id": {"S": "a"}, "text": {"S": "x"}, "edited": {"S": "e"}, "version": {"N": "1"}, "ends": {"N": str(NOW)}}
@@ -103,7 +103,7 @@ def test_an_operation_is_unchanged_by_being_executed(kind, splices):
     operation = OPERATIONS[kind]()
     before = state_of(operation)
     for now in (NOW - 1, NOW + 1):
-        context = Context(table_prefix=f"at-{now}-", clock=lambda now=now: now, splices=splices)
+        context = Context(tables=TableNames(f"at-{now}-"), clock=lambda now=now: now, splices=splices)
         operation.request(context)
         try:
             operation.result(ANSWERS.get(kind, ANSWER), context)

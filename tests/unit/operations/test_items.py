@@ -34,7 +34,7 @@ from dynamap_async.errors import (
     RequestTimeoutError,
     VersionConflictError,
 )
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
 
 class Note(Model, table="notes"):
@@ -74,7 +74,7 @@ class Loose(Model):
 
 NOTE = Note(owner="ada", number=0, text="x")
 KEY = {"pk": {"S": "ada"}, "sk": {"N": "0"}}
-CONTEXT = Context(table_prefix="dev-")
+CONTEXT = Context(tables=TableNames("dev-"))
 
 
 def body(operation):

@@ -11,7 +11,7 @@ import pytest
 from dynamap_async import Attr, Model, PartitionKey, Put, Query, Scan, SortKey, Update, attr
 from dynamap_async.models import definition_of
 from dynamap_async.models.definition import MOST, MOST_BYTES, Compiled
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
 SECRET = "the user's own text"
 
@@ -79,7 +79,7 @@ ASKED = {
 
 @pytest.mark.parametrize("kind", ASKED)
 def test_nothing_of_a_value_is_kept(kind: str) -> None:
-    context = Context(table_prefix=f"{SECRET}-", cursor_secret=SECRET.encode())
+    context = Context(tables=TableNames(f"{SECRET}-"), cursor_secret=SECRET.encode())
     for _ in range(2):
         asked = ASKED[kind]
         if isinstance(asked, Update):

@@ -6,6 +6,7 @@ from dynamap_async import Attr, Model, PartitionKey, SortKey, Unique, attr
 from dynamap_async.models import definition_of
 from dynamap_async.operations import counter_of, own_table
 from dynamap_async.operations.library_table import own_target
+from dynamap_async.planning import TableNames
 from dynamap_async.schema import TableSchema
 
 
@@ -27,10 +28,10 @@ def guard(**values: object) -> str | None:
 
 
 def test_the_table_is_named_behind_the_prefix_and_has_a_text_for_a_key() -> None:
-    table: TableSchema = own_table("shop-")
+    table: TableSchema = own_table(TableNames("shop-"))
     assert (table.name, table.indexes, table.throughput) == ("shop-dynamap", (), None)
     assert [(each.name, each.type) for each in table.keys.attributes] == [("pk", "S")]
-    assert own_target("shop-", "counter#a#b").key == {"pk": {"S": "counter#a#b"}}
+    assert own_target(TableNames("shop-"), "counter#a#b").key == {"pk": {"S": "counter#a#b"}}
 
 
 def test_a_counter_is_named_by_table_and_attribute_and_the_partition_that_it_counts_for() -> None:

@@ -23,10 +23,10 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.operations import Check
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
 NIGHT = datetime(2026, 11, 21, 23, 30, tzinfo=UTC)
-CONTEXT = Context(table_prefix="dev-")
+CONTEXT = Context(tables=TableNames("dev-"))
 
 
 class Reading(Model, table="readings_{at:day}"):

@@ -14,9 +14,9 @@ from dynamap_async.errors import (
     ItemValidationError,
     OperationError,
 )
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
-NOWHERE = Context(table_prefix="dev-")
+NOWHERE = Context(tables=TableNames("dev-"))
 SELECT = 'SELECT * FROM "tweets" WHERE id = ?'
 INSERT = "INSERT INTO \"tweets\" VALUE {'id': ?}"
 

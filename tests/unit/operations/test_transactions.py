@@ -33,9 +33,9 @@ from dynamap_async.operations import (
     TransactWrite,
     Write,
 )
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
-CONTEXT = Context(table_prefix="dev-")
+CONTEXT = Context(tables=TableNames("dev-"))
 
 
 class Tweet(Model, table="tweets"):

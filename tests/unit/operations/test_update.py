@@ -30,10 +30,10 @@ from dynamap_async.errors import (
     RequestRejectedError,
     VersionConflictError,
 )
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
-CONTEXT = Context(table_prefix="dev-")
+CONTEXT = Context(tables=TableNames("dev-"))
 
 
 class Note(Model, table="notes"):

@@ -18,7 +18,7 @@ from dynamap_async import (
     attr,
 )
 from dynamap_async.errors import AmbiguousIndexError, OperationError, UnprojectedAttributeError
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 from dynamap_async.planning.plan_cache import plan_reading
 
 DAY = datetime(2024, 1, 1, tzinfo=UTC)
@@ -101,7 +101,7 @@ def test_an_index_is_asked_for_no_more_than_the_keys(tweet, query, names):
 def test_an_item_is_read_by_its_key_and_as_consistently_as_the_index(tweet, consistent):
     query = Query(tweet).where(tweet.user_id == "a").index(tweet.by_likes)
     query = query.consistent() if consistent else query
-    completion = plan_reading(query.spec, Context(table_prefix="dev-")).completion
+    completion = plan_reading(query.spec, Context(tables=TableNames("dev-"))).completion
     request = completion.request({"user_id": {"S": "a"}, "tweet_id": {"N": "1"}, "likes": {"N": "9"}})
     key = {"user_id": {"S": "a"}, "tweet_id": {"N": "1"}}
     assert (request.operation, request.body) == (

@@ -15,7 +15,7 @@ import pytest
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
 from dynamap_async.errors import CursorError, OperationError
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 from dynamap_async.planning.cursors import decode_cursor, decode_positions, encode_cursor, encode_positions
 from dynamap_async.request import Positions
 from dynamap_async.schema import KeyAttribute, KeySchema
@@ -202,7 +202,7 @@ def test_a_cursor_is_bound_to_its_query(tweet, match):
         with pytest.raises(CursorError, match="another query"):
             pytest.fail(f"{difference}: {reading(query, cursor)}")
     with pytest.raises(CursorError, match="another query"):
-        reading(base, cursor, table_prefix="other-")
+        reading(base, cursor, tables=TableNames("other-"))
 
 
 @pytest.mark.parametrize(

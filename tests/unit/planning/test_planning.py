@@ -8,6 +8,7 @@ import pytest
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Query, Scan, SortKey, attr
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.models import definition_of
+from dynamap_async.planning import TableNames
 from dynamap_async.planning import plan_cache as planning
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.plan_cache import plan_reading
@@ -71,12 +72,12 @@ def test_queries_of_another_form_have_plans_of_their_own(other: Any) -> None:
 
 def test_a_plan_serves_every_prefix_of_tables() -> None:
     assert plans_made(of("ada", 1)) == 1
-    assert plans_made(of("ada", 1), context=Context(table_prefix="dev-")) == 0
+    assert plans_made(of("ada", 1), context=Context(tables=TableNames("dev-"))) == 0
     for prefix in ("dev-", ""):
-        reading = plan_reading(of("ada", 1).spec, Context(table_prefix=prefix))
-        assert reading.plan == plan_uncached(of("ada", 1).spec, Context(table_prefix=prefix)).plan
+        reading = plan_reading(of("ada", 1).spec, Context(tables=TableNames(prefix)))
+        assert reading.plan == plan_uncached(of("ada", 1).spec, Context(tables=TableNames(prefix))).plan
         assert reading.request(None, None).table == f"{prefix}tweets"
-        assert reading.binding() == plan_uncached(of("ada", 1).spec, Context(table_prefix=prefix)).binding()
+        assert reading.binding() == plan_uncached(of("ada", 1).spec, Context(tables=TableNames(prefix))).binding()
 
 
 def test_equal_values_share_a_placeholder_as_in_a_plan_made_for_them() -> None:

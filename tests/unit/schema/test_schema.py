@@ -113,6 +113,6 @@ def test_index_holds_its_keys_the_tables_keys_and_what_it_projects(index, attrib
 
 
 def test_prefix_changes_the_name_only() -> None:
-    assert TABLE.prefixed("app-test-").name == "app-test-tweets"
-    assert TABLE.prefixed("app-test-").indexes == TABLE.indexes
-    assert TABLE.prefixed("") is TABLE
+    assert TABLE.named("app-test-tweets").name == "app-test-tweets"
+    assert TABLE.named("app-test-tweets").indexes == TABLE.indexes
+    assert TABLE.named("tweets") is TABLE

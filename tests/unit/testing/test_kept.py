@@ -67,7 +67,7 @@ async def test_nothing_of_one_test_is_seen_by_the_next(place):
 
 
 async def test_what_another_client_wrote_is_removed_too(place, engine):
-    async with prepared(place, Account) as session, engine.session(table_prefix=session.tables._prefix) as other:
+    async with prepared(place, Account) as session, engine.session(table_prefix=session.tables._names.prefix) as other:
         await other.put(Account(owner="ada"))
     async with prepared(place, Account) as session:
         assert await session.scan(Account) == []
@@ -122,7 +122,7 @@ async def test_tables_of_a_test_that_changed_one_are_dropped(place, names, chang
 
 
 async def test_tables_that_another_client_deleted_are_not_handed_on(place, engine):
-    async with prepared(place, Account) as session, engine.session(table_prefix=session.tables._prefix) as other:
+    async with prepared(place, Account) as session, engine.session(table_prefix=session.tables._names.prefix) as other:
         await other.tables.delete(Account)
     async with prepared(place, Account) as session:
         assert await session.scan(Account) == []

@@ -200,7 +200,7 @@ SEEN = []
 
 @pytest.mark.parametrize("number", range(6))
 async def test_it(dynamap_session, number):
-    SEEN.append(dynamap_session.tables._prefix)
+    SEEN.append(dynamap_session.tables._names.prefix)
     await dynamap_session.create(Account(owner="ada"))
     if number == 2:
         pytest.fail("on purpose")

@@ -96,6 +96,17 @@ def test_a_form_that_cuts_off_is_known_not_to_be_read_back(annotation, form, val
     assert made.format.lossy
 
 
+CUT_TIMES = [each for each in LOSSY if each[0] is not str]
+
+
+@pytest.mark.parametrize(("annotation", "form", "value", "text"), CUT_TIMES)
+def test_a_time_that_is_cut_off_is_read_as_the_first_of_those_that_are_written_so(annotation, form, value, text):
+    made = part(annotation, form)
+    first = made.value(text)
+    assert first <= value
+    assert made.text(first) == text
+
+
 REFUSED = [
     (int, "03d", 1000, "does not fit into the form '03d'; give the form a larger width"),
     (int, "03d", -1, r"is negative.*put a \+ before it"),

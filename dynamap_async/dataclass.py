@@ -31,8 +31,7 @@ else:
     def replace_fields(value: T, /, **changes: Any) -> T:
         """Return a frozen value without slots with some fields changed."""
         made = object.__new__(type(value))
-        made.__dict__.update(value.__dict__)
-        made.__dict__.update(changes)
+        object.__setattr__(made, "__dict__", {**value.__dict__, **changes})
         return made
 
     def dataclass(

@@ -76,8 +76,8 @@ def between(operand: Path | Size, low: object, high: object) -> Condition:
         EncodeError: an end is not of the operand's type.
     """
     ranges = list(zip(_ordered(operand, low), _ordered(operand, high), strict=True))
-    for bounds in ranges:
-        start, end = (order_key(bound.stored) for bound in bounds)
+    for first, last in ranges:
+        start, end = order_key(first.stored), order_key(last.stored)
         if start[0] != end[0]:
             raise ExpressionError(
                 f"{operand}.between({low!r}, {high!r}): the two ends are stored as {start[0]} and {end[0]}"
@@ -145,7 +145,10 @@ def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
     """Return a constant that has an order in each of the operand's stored forms, one for each."""
     if value is None:
         raise ExpressionError(f"{operand} cannot be ordered against None: use .missing() or .exists()")
-    constants = _in_order(operand, value) if isinstance(operand, Path) else _constants(operand, value)
+    if isinstance(operand, Path) and not operand.converter.in_one_form:
+        constants = _in_order(operand, value)
+    else:
+        constants = _constants(operand, value)
     for constant in constants:
         if not _ORDERED & constant.stored.keys():
             raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
@@ -153,9 +156,7 @@ def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
 
 
 def _in_order(path: Path, value: object) -> tuple[Value, ...]:
-    """Return a constant in each of a path's stored forms, all of which sort as the values do."""
-    if path.converter.in_one_form:
-        return (Value(path.encode(value)),)
+    """Return a constant in each of a path's several stored forms, all of which sort as the values do."""
     forms = path.converter.forms
     if not all(form.ordered for form in forms):
         kinds = " or ".join(dict.fromkeys(tag for form in forms if not form.ordered for tag in sorted(form.tags)))

@@ -196,11 +196,13 @@ def flatten(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
 
 def paths_in(condition: Condition | Operand) -> list[Path]:
     """Return every path that a condition names, in order."""
-    match condition:
-        case Comparison(left=left, right=right):
-            return [*paths_in(left), *paths_in(right)]
+    match condition:  # what is asked most often stands first (benchmarks: render)
         case Path():
             return [condition]
+        case Value():
+            return []
+        case Comparison(left=left, right=right):
+            return [*paths_in(left), *paths_in(right)]
         case Size(path=path) | Function(path=path):
             return [path]
         case Between(operand=operand) | In(operand=operand):

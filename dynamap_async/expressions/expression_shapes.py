@@ -23,8 +23,8 @@ from dynamap_async.expressions.conditions import (
     Function,
     In,
     Not,
+    Operand,
     Or,
-    Size,
     Value,
 )
 from dynamap_async.expressions.paths import Path
@@ -133,15 +133,15 @@ def _equal_ones(values: Values) -> Hashable:
     return None if len(set(spelled)) == len(spelled) else tuple([spelled.index(each) for each in spelled])
 
 
-def _operand_shape(operand: object, values: Values) -> Hashable:
+def _operand_shape(operand: Operand, values: Values) -> Hashable:
     """Return the shape of an operand: of a value its type, and of a path, or its size, the thing itself."""
     if isinstance(operand, Value):
         stored = operand.stored
         values.append(stored)
         [tag] = stored
         return tag
-    path = operand.path if isinstance(operand, Size) else operand
-    if isinstance(path, Path) and path.has_given_steps:
+    path = operand if isinstance(operand, Path) else operand.path
+    if path.has_given_steps:
         raise KeyError(path)
     return operand
 

@@ -12,6 +12,7 @@ from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
 from dynamap_async.cli.engine_install import engine as engine_commands
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
+from dynamap_async.cli.migrate import migrate
 from dynamap_async.cli.served_engine import local
 from dynamap_async.cli.tables.changes import apply, diff, plan, verify
 from dynamap_async.cli.tables.index_check import check_index
@@ -109,6 +110,7 @@ app.add_typer(engine_commands)
 app.add_typer(generate)
 app.command("check-items")(check_items)
 app.command()(upgrade)
+app.command()(migrate)
 
 
 def _tour(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:

@@ -112,12 +112,25 @@ def load_catalog(modules: Sequence[str], folder: Path) -> Catalog:
             "in pyproject.toml, or add --models shop.models",
             Status.USAGE,
         )
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-    catalog = Catalog([load_file(Path(each)) if each.endswith(".py") else _import(each, folder) for each in modules])
+    catalog = Catalog([load_module(each, folder) for each in modules])
     if not catalog.all:
         raise CommandError(f"{', '.join(modules)} has no model with a table", Status.USAGE)
     return catalog
+
+
+def load_module(name: str, folder: Path) -> ModuleType:
+    """Return a module.
+
+    Args:
+        name: its name, or a file that ends in ``.py``.
+        folder: where imports begin, as if Python had been started there.
+
+    Raises:
+        CommandError: it cannot be imported.
+    """
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    return load_file(Path(name)) if name.endswith(".py") else _import(name, folder)
 
 
 def load_file(file: Path) -> ModuleType:
@@ -139,7 +152,7 @@ def load_file(file: Path) -> ModuleType:
             del sys.modules[file.stem]
         else:
             sys.modules[file.stem] = before
-        _refuse(str(file), error)
+        refuse(str(file), error)
     return module
 
 
@@ -152,12 +165,12 @@ def _import(name: str, folder: Path) -> ModuleType:
                 f"there is no module {name!r}: it is looked for in {folder}, and where packages are installed",
                 Status.USAGE,
             ) from error
-        _refuse(name, error)
+        refuse(name, error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-        _refuse(name, error)
+        refuse(name, error)
 
 
-def _refuse(module: str, error: BaseException) -> NoReturn:
+def refuse(module: str, error: BaseException) -> NoReturn:
     """Raise what is wrong with a module, with the traceback of its own code."""
     frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith(_NOT_THEIRS)]
     told = "".join([*traceback.format_list(frames), *traceback.format_exception_only(error)]).rstrip()

@@ -26,6 +26,8 @@ class Configuration:
     """The file; None where there is none."""
     models: tuple[str, ...] = ()
     """The modules that declare models: their names, or files that end in ``.py``."""
+    migrations: str | None = None
+    """The package of migrations: its name, or a file that ends in ``.py``."""
     default: str | None = None
     """The environment that is meant where nobody names one."""
     common: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -68,10 +70,13 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path, given: Any) -> Configuration:
-    _check_names(file, "", given, ("models", "default", "env", *_PLACE, _NAMES))
+    _check_names(file, "", given, ("models", "migrations", "default", "env", *_PLACE, _NAMES))
     models, default, environments = given.get("models", []), given.get("default"), given.get("env", {})
     if not _is_texts(models):
         _refuse(file, "models is a list of modules, as in models = ['shop.models']")
+    migrations = given.get("migrations")
+    if migrations is not None and not isinstance(migrations, str):
+        _refuse(file, "migrations is the name of a package, as in migrations = 'shop.migrations'")
     if not isinstance(environments, dict):
         _refuse(file, "env holds a table for each environment, as in [env.local]")
     known: dict[str, Mapping[str, str]] = {}
@@ -86,8 +91,21 @@ def _read(file: Path, given: Any) -> Configuration:
         _refuse(file, f"default = {default!r} is no environment; there is {_listed(known)}")
     common = _texts(file, "", {name: given[name] for name in _PLACE if name in given})
     # A file is named from the folder of the configuration, wherever the command is run.
-    named = tuple(str(file.parent / each) if each.endswith(".py") else each for each in models)
-    return Configuration(file=file, models=named, default=default, common=common, environments=known, table_names=names)
+    named = tuple(_from(file, each) for each in models)
+    package = None if migrations is None else _from(file, migrations)
+    return Configuration(
+        file=file,
+        models=named,
+        migrations=package,
+        default=default,
+        common=common,
+        environments=known,
+        table_names=names,
+    )
+
+
+def _from(file: Path, module: str) -> str:
+    return str(file.parent / module) if module.endswith(".py") else module
 
 
 def _check_names(file: Path, where: str, given: Any, known: tuple[str, ...]) -> None:

@@ -23,6 +23,9 @@ DynamapError
 │       └── ItemUpgradeError        a stored item of an older version could not be upgraded
 ├── CapacityBudgetExceededError     a scope's budget does not allow a request
 ├── ScopeTimeoutError               a scope's time was over
+├── LeaseTakenError                 another process does what one at a time may do
+├── LeaseLostError                  this process is no longer the one that may
+├── MigrationFailedError            a migration raised
 ├── ItemNotFoundError               a call that promises an item found none
 ├── MultipleItemsFoundError         a call that promises one item found more
 ├── BatchError                      some items of a many-item call failed
@@ -61,6 +64,11 @@ from dynamap_async.errors.items import (
     ItemValidationError,
     ItemVersionError,
     MultipleItemsFoundError,
+)
+from dynamap_async.errors.leases import (
+    LeaseLostError,
+    LeaseTakenError,
+    MigrationFailedError,
 )
 from dynamap_async.errors.root import (
     DynamapError,
@@ -156,7 +164,10 @@ __all__ = [
     "ItemValidationError",
     "ItemVersionError",
     "ItemsNotUpgradedError",
+    "LeaseLostError",
+    "LeaseTakenError",
     "LimitExceededError",
+    "MigrationFailedError",
     "ModelDefinitionError",
     "MultipleItemsFoundError",
     "NoIndexError",

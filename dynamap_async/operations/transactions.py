@@ -396,7 +396,6 @@ def _find_of(subject: Any, kind: type[Any]) -> Find[Any]:
     return Find(*parts)
 
 
-@final
 class Check(Write[None]):
     """Demand something of an item that the transaction does not write. It is sent in a transaction only.
 

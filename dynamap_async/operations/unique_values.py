@@ -12,6 +12,7 @@ from dynamap_async.codec import decode_any, encode_any
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
+    LeaseLostError,
     OperationError,
     ServiceError,
     TransactionCanceledError,
@@ -180,6 +181,9 @@ class Guarded(SingleRequest[None]):
         if not isinstance(explained, TransactionCanceledError) or len(explained.reasons) != 1 + len(self._guards):
             return explained
         own, *others = explained.reasons
+        lost = next((other.error for other in others if isinstance(other.error, LeaseLostError)), None)
+        if lost is not None:
+            return lost
         if own.code == "ConditionalCheckFailed" and own.error is not None:
             return own.error
         violations = (other.error for other in others if isinstance(other.error, UniqueViolationError))

@@ -261,7 +261,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         if self._spec.returns in ("old", "changed"):
             raise OperationError(
-                f"an update of a unique field is a transaction, which gives back nothing; drop "
+                "an update of a unique field, or behind a fence, is a transaction, which gives back nothing; drop "
                 f'returning("{self._spec.returns}"), or read the item before'
             )
         return self._spec.returns == "new"

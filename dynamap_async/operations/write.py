@@ -353,8 +353,8 @@ class WholeItemWrite(Write[R_co]):
         """
         if self._returns is not None:
             raise OperationError(
-                f"a {self.kind} of a {self._definition.model.__name__} with unique values is a transaction, which "
-                'gives back nothing; drop returning="old", and read the item before'
+                f"a {self.kind} of a {self._definition.model.__name__} with unique values, or behind a fence, is a "
+                'transaction, which gives back nothing; drop returning="old", and read the item before'
             )
         return False
 

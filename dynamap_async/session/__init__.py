@@ -12,7 +12,7 @@ from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionSc
 from dynamap_async.session.bound_statement import BoundStatement
 from dynamap_async.session.bound_writes import BoundExactlyOnce, BoundUpdate
 from dynamap_async.session.scope import Allowance, Scope
-from dynamap_async.session.session import Session, scope_of
+from dynamap_async.session.session import Session, runner_of, scope_of, session_through, transport_of
 from dynamap_async.session.stream import ItemStream
 from dynamap_async.session.transaction import Transaction, TransactionUpdate
 
@@ -44,7 +44,10 @@ __all__ = [
     "TransactionUpdate",
     "UpgradePass",
     "UpgradeReport",
+    "runner_of",
     "scope_of",
+    "session_through",
+    "transport_of",
 ]
 
 _LOADED_LATER: Final = {

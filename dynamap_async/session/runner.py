@@ -39,7 +39,7 @@ from dynamap_async.session.counter_numbers import Numbers
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.results import decoder, explain, readable, result_of
 from dynamap_async.session.stream import ItemStream, PageDecoding, page_pace
-from dynamap_async.session.writes import Writes
+from dynamap_async.session.writes import Fence, FencedWrites, Writes
 from dynamap_async.transport import statement_error
 from dynamap_async.wire import Body, WireItem, WireKey
 
@@ -57,7 +57,14 @@ Way: TypeAlias = Callable[[Any], Coroutine[Any, Any, Any]]
 class Runner:
     """An executor, and what a session adds to each operation."""
 
-    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, numbers: Numbers) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        context: Context,
+        hooks: SessionHooks,
+        numbers: Numbers,
+        fence: Fence | None = None,
+    ) -> None:
         """Join what operations need.
 
         Args:
@@ -65,17 +72,23 @@ class Runner:
             context: what the session adds to each operation.
             hooks: what runs before writes and after reads.
             numbers: where items that lack a number get one.
+            fence: returns the check of a lease that goes with each write; None where none does.
         """
         self.executor = executor
         self.context = context
         self.hooks = hooks
-        self.writes: Writes = Writes(executor, context, hooks, numbers)
+        self.writes: Writes = (
+            Writes(executor, context, hooks, numbers)
+            if fence is None
+            else FencedWrites(executor, context, hooks, numbers, fence)
+        )
         self._numbers: Final = numbers
+        self._fence: Final = fence
         self._ways: Final[dict[type, Way]] = {}
 
     def without_hooks(self) -> Runner:
         """Return a runner that shares everything with this one and runs no hooks."""
-        return Runner(self.executor, self.context, SessionHooks(off=True), self._numbers)
+        return Runner(self.executor, self.context, SessionHooks(off=True), self._numbers, self._fence)
 
     def execute(self, operation: Operation[R], /) -> Coroutine[Any, Any, R]:
         """Carry out an operation and return its result."""
@@ -100,11 +113,13 @@ class Runner:
 
     def statement(self, statement: Statement[ItemT]) -> BoundStatement[ItemT]:
         """Return a statement that is ready to be awaited or iterated over."""
+        self._check_statement(statement)
         return BoundStatement(self.executor, self.context, self.hooks, statement)
 
     async def _state(self, operation: Statement[Any] | Statements[Any]) -> Any:
         if isinstance(operation, Statement):
             return await self.statement(operation)
+        self._check_statement(operation)
         if not operation.statements:
             return []
         request = operation.request(self.context)
@@ -124,6 +139,10 @@ class Runner:
         if failures:
             raise BatchError(failures, total=len(results), results=results)
         return results
+
+    def _check_statement(self, statement: Statement[Any] | Statements[Any]) -> None:
+        if statement.writes and not self.writes.shares_calls:
+            raise OperationError(f"{statement!r} writes, and no fence can go with it; write put, update or delete")
 
     async def _item_of(self, statement: Statement[Any], request: Request, item: WireItem | None) -> Any:
         """Return the item that a statement brought back, after its hooks; None if it brought none."""

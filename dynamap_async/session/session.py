@@ -42,7 +42,7 @@ from dynamap_async.operations import (
     collection_spec,
     update_spec,
 )
-from dynamap_async.planning import checked_model, positive
+from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
 from dynamap_async.session.bound_statement import BoundStatement
@@ -60,6 +60,7 @@ from dynamap_async.session.settings import (
     to_transport,
 )
 from dynamap_async.session.transaction import Transaction
+from dynamap_async.session.writes import Fence
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Connection, Transport
 from dynamap_async.usage import Usage
@@ -155,16 +156,31 @@ class Session:
         names = names_of_tables(table_prefix, table_names)
         declared = partial(declared_limits, names)
         chosen = to_transport(connection, client, transport, policies["retry"])
-        self._transport = chosen
-        self._executor = Executor(chosen, **policies, observer=observer, measure=item_size, declared=declared)
         context = to_context(names, cursor_secret, clock, chosen)
+        hooks = SessionHooks(before_write, after_read)
+        self._executor_over: Callable[[Transport], Executor] = partial(
+            Executor, **policies, observer=observer, measure=item_size, declared=declared
+        )
         self._close_timeout_seconds = close_timeout_seconds
-        self._numbers = Numbers(self._executor, context)
         self._conflicts = Conflicts()
-        self._use(Runner(self._executor, context, SessionHooks(before_write, after_read), self._numbers))
+        self._send_through(chosen, context, hooks)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._transport!r} with {CODEC}>"
+
+    def _send_through(
+        self, transport: Transport, context: Context, hooks: SessionHooks, fence: Fence | None = None
+    ) -> None:
+        self._transport = transport
+        self._executor = self._executor_over(transport)
+        self._numbers = Numbers(self._executor, context)
+        self._use(Runner(self._executor, context, hooks, self._numbers, fence))
+
+    def _like(self, transport: Transport, fence: Fence | None) -> Self:
+        other = copy.copy(self)
+        other.__dict__.pop("tables", None)  # those of this session go through its own transport
+        other._send_through(transport, self._runner.context, self._runner.hooks, fence)  # noqa: SLF001 - a copy
+        return other
 
     def _use(self, runner: Runner) -> None:
         self._runner = runner
@@ -1415,6 +1431,35 @@ class Session:
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
         """
         return tuple(await gather_all(awaitables))
+
+
+def session_through(session: Session, transport: Transport, fence: Fence | None = None) -> Session:
+    """Return a session like another one, with its settings, that sends through another transport; it is to be opened.
+
+    Args:
+        session: the session, which has to stay open where the transport needs it.
+        transport: what to send through.
+        fence: returns the check of a lease that goes with each write; None where none does.
+    """
+    return session._like(transport, fence)  # noqa: SLF001 - of this class
+
+
+def transport_of(session: Session) -> Transport:
+    """Return what a session sends through.
+
+    Args:
+        session: the session.
+    """
+    return session._transport  # noqa: SLF001 - of this class
+
+
+def runner_of(session: Session) -> Runner:
+    """Return what carries out a session's operations.
+
+    Args:
+        session: the session.
+    """
+    return session._runner  # noqa: SLF001 - of this class
 
 
 def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:

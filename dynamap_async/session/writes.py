@@ -8,17 +8,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, TypeVar
 
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ItemNotFoundError,
+    LeaseLostError,
     OperationError,
     ServiceError,
     TransactionCanceledError,
     VersionConflictError,
 )
 from dynamap_async.executor import Executor, gather_all
+from dynamap_async.leases import LeaseCheck
 from dynamap_async.operations import Check, Replace, TransactWrite, Write
 from dynamap_async.operations.unique_values import Guarded, same_uniques, stored_item, with_guards
 from dynamap_async.operations.write import Stored, Unknown
@@ -31,12 +35,18 @@ from dynamap_async.wire import WireItem
 
 R = TypeVar("R")
 
+Fence: TypeAlias = Callable[[], LeaseCheck]
+"""Returns the check of a lease that goes with each write."""
+
 _ATTEMPTS: Final = 5
 """How often a write with unique values is sent, on what others have stored meanwhile."""
 
 
 class Writes:
     """Makes writes ready, and carries them out."""
+
+    shares_calls: bool = True
+    """Whether writes may travel together in calls that know no conditions."""
 
     def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, numbers: Numbers) -> None:
         """Join what writes need.
@@ -164,12 +174,64 @@ class Writes:
                 ready = transaction.of(await gather_all([self._encoded(write) for write in transaction.actions]))
 
 
-class GuardedWrites:
-    """Carries out writes that may change unique values."""
+class FencedWrites(Writes):
+    """Carries out writes that DynamoDB refuses as soon as another process has a lease.
 
-    def __init__(self, executor: Executor, context: Context) -> None:
+    Each goes in a transaction that checks the lease, one after the other: two transactions that are about one item at
+    the same time refuse each other.
+    """
+
+    shares_calls = False
+
+    def __init__(
+        self, executor: Executor, context: Context, hooks: SessionHooks, numbers: Numbers, fence: Fence
+    ) -> None:
+        """Join what writes need.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+            hooks: what runs before writes.
+            numbers: where items that lack a number get one.
+            fence: returns the check of the lease.
+        """
+        super().__init__(executor, context, hooks, numbers)
+        self._together: Final = GuardedWrites(executor, context, fence)
+        self._fence: Final = fence
+        self._turn: Final = asyncio.Lock()
+
+    async def write(self, write: Write[R]) -> R:
+        """Carry out the write of one item."""
+        if self.prepares(write) or (write.kind is None and isinstance(write, Check)):
+            return await super().write(write)
+        return await self.after_hooks(write)
+
+    async def _send(self, write: Write[R]) -> R:
+        async with self._turn:
+            return await (self._together.write(write) if write.guarded else self._together.alone(write))
+
+    async def transact(self, transaction: TransactWrite) -> None:
+        """Carry out a transaction, of up to 99 actions."""
+        fenced = transaction.of((*transaction.actions, self._fence()))
+        try:
+            async with self._turn:
+                await super().transact(fenced)
+        except TransactionCanceledError as error:
+            lost = next((each.error for each in error.reasons if isinstance(each.error, LeaseLostError)), None)
+            raise error if lost is None else lost from None
+
+
+class GuardedWrites:
+    """Carries out writes that may change unique values, or that a fence goes with."""
+
+    def __init__(self, executor: Executor, context: Context, fence: Fence | None = None) -> None:
         self._executor = executor
         self._context = context
+        self._fence = fence
+
+    async def alone(self, write: Write[R]) -> R:
+        """Carry out a write that changes no unique value."""
+        return await self._carry_out(write, ())
 
     async def write(self, write: Write[R]) -> R:
         """Carry out a write and keep the guards of its model.
@@ -216,7 +278,11 @@ class GuardedWrites:
         return transaction.of((*writes, *guards))
 
     async def _send(self, write: Write[R], before: Stored, foreign: set[str]) -> R:
-        own, guards = with_guards(write, before, foreign=foreign)
+        return await self._carry_out(*with_guards(write, before, foreign=foreign))
+
+    async def _carry_out(self, own: Write[R], guards: tuple[Write[Any], ...]) -> R:
+        if self._fence is not None:
+            guards = (*guards, self._fence())
         if not guards:
             return await send(self._executor, self._context, own)
         brings_back = own.brings_back

@@ -25,6 +25,7 @@ PUBLIC_MODULES = [
     "dynamap_async.integrations.failures",
     "dynamap_async.integrations.fastapi",
     "dynamap_async.integrations.otel",
+    "dynamap_async.migrations",
     "dynamap_async.tables",
     "dynamap_async.testing",
 ]

@@ -248,7 +248,8 @@ def is_plain(model: Any, runner: Runner) -> bool:
         return False
     definition = definition_of(model)
     return (
-        definition.table is not None
+        runner.writes.shares_calls
+        and definition.table is not None
         and definition.version is None
         and definition.periods is None
         and not (definition.uniques or definition.assigned or definition.prepares)

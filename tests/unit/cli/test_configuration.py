@@ -124,7 +124,7 @@ def test_password_in_an_address_is_not_printed(project, run):
         ("modles = ['a']", "modles is no setting; did you mean models?"),
         (
             "x = 1",
-            "x is no setting; there is models, default, env, region, profile, endpoint_url, table_prefix, table_names",
+            "x is no setting; there is models, migrations, default, env, region, profile, endpoint_url, table_prefix",
         ),
         ("table_names = 'a'", "table_names holds a line for each table, as in users = 'legacy_users'"),
         ("[table_names]\nusers = 1", "table_names.users = 1 is no text"),

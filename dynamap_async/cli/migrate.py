@@ -1,0 +1,190 @@
+"""The command ``dynamap migrate``: what is to run once, run by one process at a time."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from dynamap_async.cli.confirmation import confirm
+from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.output import number_of, show, table_of, tell
+from dynamap_async.cli.place import Place
+from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.errors import LeaseLostError, LeaseTakenError, OperationError
+
+if TYPE_CHECKING:
+    from dynamap_async.migrations import DeclaredMigration, Migration, Migrations, MigrationStatus
+
+_TELL_SECONDS: Final = 1.0
+
+
+@goes_to_tables(without=("models",), interrupted="Interrupted: run it again, and it goes on where it has come to.")
+async def migrate(
+    place: Place,
+    *,
+    migrations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE", help="The package of migrations, or a file. Otherwise that of the configuration file."
+        ),
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="Print what is known of each, and run nothing.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print what would run, and run nothing; status 3 if anything would.")
+    ] = False,
+    redo: Annotated[
+        str | None, typer.Option(metavar="ID", help="Run this one from its beginning, also if it ran before.")
+    ] = None,
+    mark: Annotated[str | None, typer.Option(metavar="ID", help="Record that this one need not run.")] = None,
+    undo: Annotated[
+        str | None, typer.Option(metavar="ID", help="Take this one back, with the function that it names for that.")
+    ] = None,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Say who runs migrations now, and end with status 4.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes_in: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+) -> None:
+    """Run the migrations that did not run yet, in the order of their ids, one process at a time.
+
+    [dim]dynamap migrate --plan[/dim]
+    """
+    _check_one(status=status, plan=plan, redo=redo, mark=mark, undo=undo)
+    declared = _declared(place, migrations)
+    from dynamap_async.migrations import Migrations
+
+    async with place.session() as session:
+        runner = Migrations(
+            session,
+            declared,
+            wait=not no_wait,
+            waiting_for=lambda holder: tell(f"Waiting: {holder} runs migrations."),
+            progress=_Progress().tell,
+        )
+        known = await runner.status()
+        _warn_of_changed(known)
+        left = [each for each in known if not each.is_over]
+        if status or plan:
+            _show(left if plan else known, as_json=as_json)
+            if plan and left:
+                raise typer.Exit(Status.DIFFERENT)
+        elif left or redo or mark or undo:
+            confirm(place, _question(place, left, redo=redo, mark=mark, undo=undo), yes=yes, yes_in=yes_in)
+            _show(await _carry_out(runner, redo=redo, mark=mark, undo=undo), as_json=as_json)
+        else:
+            _show((), as_json=as_json)
+
+
+async def _carry_out(
+    runner: "Migrations", *, redo: str | None, mark: str | None, undo: str | None
+) -> "Sequence[MigrationStatus]":
+    try:
+        if redo is not None:
+            return [await runner.redo(redo)]
+        if mark is not None:
+            return [await runner.mark(mark)]
+        return await runner.run() if undo is None else [await runner.undo(undo)]
+    except LeaseTakenError as error:
+        raise CommandError(str(error), Status.REFUSED) from error
+    except LeaseLostError as error:
+        raise CommandError(str(error), Status.UNFINISHED) from error
+    except OperationError as error:
+        raise CommandError(str(error), Status.USAGE) from error
+
+
+def _warn_of_changed(known: "Sequence[MigrationStatus]") -> None:
+    for each in known:
+        if each.changed:
+            tell(f"Warning: the source of {each.id} has changed since it ran.")
+
+
+class _Progress:
+    """Tells now and then how far a migration is."""
+
+    def __init__(self) -> None:
+        self._told = time.monotonic()
+
+    def tell(self, run: "Migration") -> None:
+        """Tell it, unless that was done just now."""
+        if time.monotonic() - self._told > _TELL_SECONDS:
+            self._told = time.monotonic()
+            tell(f"{run.id}: {run.items:,} items")
+
+
+def _check_one(**given: Any) -> None:
+    named = [f"--{name}" for name, value in given.items() if value]
+    if len(named) > 1:
+        raise CommandError(f"{' and '.join(named)} do not go together; give one of them", Status.USAGE)
+
+
+def _declared(place: Place, given: str | None) -> "tuple[DeclaredMigration, ...]":
+    from dynamap_async.cli.catalog import load_module, refuse
+    from dynamap_async.migrations import find_migrations
+
+    name = given or place.configuration.migrations
+    if name is None:
+        raise CommandError(
+            "no package of migrations is named: write migrations = 'shop.migrations' into dynamap.toml, or under "
+            "[tool.dynamap] in pyproject.toml, or add --migrations shop.migrations",
+            Status.USAGE,
+        )
+    for each in place.models:  # so that every table that the configuration names is known
+        load_module(each, place.folder)
+    module = load_module(name, place.folder)
+    try:
+        found = find_migrations(module)
+    except OperationError as error:
+        raise CommandError(str(error), Status.USAGE) from error
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module of the package may raise anything
+        refuse(name, error)
+    if not found:
+        raise CommandError(
+            f"{name} has no migration: a function async def f(session, run) that is marked @migration('2026-11-...')",
+            Status.USAGE,
+        )
+    return found
+
+
+def _question(
+    place: Place, left: "Sequence[MigrationStatus]", *, redo: str | None, mark: str | None, undo: str | None
+) -> str:
+    if redo is not None:
+        return f"Run {redo} from its beginning in {place}?"
+    if mark is not None:
+        return f"Record in {place} that {mark} need not run?"
+    if undo is not None:
+        return f"Take {undo} back in {place}?"
+    return f"Run {number_of(len(left), 'migration')} in {place}: {', '.join(each.id for each in left)}?"
+
+
+def _show(given: "Sequence[MigrationStatus]", *, as_json: bool) -> None:
+    if as_json:
+        show(json.dumps({"migrations": [_as_json(each) for each in given]}, indent=1))
+    elif given:
+        show(table_of(("ID", "STATE", "ENDED", "ITEMS", "READ", "WRITE", "BY"), [_line(each) for each in given]))
+        for each in given:
+            if each.state == "failed":
+                tell(f"{each.id}: {each.error}")
+    else:
+        show("Nothing is to run.")
+
+
+def _line(status: "MigrationStatus") -> tuple[str, ...]:
+    ended = "" if status.ended is None else f"{status.ended:%Y-%m-%d %H:%M}"
+    units = (f"{status.read_units:,.0f}", f"{status.write_units:,.0f}") if status.begun else ("", "")
+    items = f"{sum(status.items.values()):,}" if status.items else ""
+    return (status.id, f"{status.state}{' (changed)' if status.changed else ''}", ended, items, *units, status.by or "")
+
+
+def _as_json(status: "MigrationStatus") -> dict[str, Any]:
+    times = {
+        name: None if value is None else value.isoformat()
+        for name, value in (("begun", status.begun), ("ended", status.ended))
+    }
+    names = ("id", "state", "changed", "by", "library_version", "read_units", "write_units", "error")
+    return {name: getattr(status, name) for name in names} | times | {"items": dict(status.items)}

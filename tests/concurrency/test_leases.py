@@ -1,0 +1,398 @@
+"""Leases: one process at a time has one, whoever freezes or dies; what was late is refused. On the virtual clock."""
+
+import asyncio
+from uuid import uuid4
+
+import pytest
+
+from dynamap_async import Attr, Model, PartitionKey, Session, attr
+from dynamap_async.errors import LeaseLostError, LeaseTakenError, MigrationFailedError, OperationError
+from dynamap_async.executor import gather_all
+from dynamap_async.leases import Lease, LeaseItem
+from dynamap_async.migrations import Migrations, migration
+from dynamap_async.session import runner_of
+from dynamap_async.testing import FrozenClock, LocalEngine
+from dynamap_async.testing.slow_tables import Durations, SlowTables
+
+AT_ONCE = Durations(lag=0.0, create_table=0.0)
+
+
+class Note(Model, table="notes"):
+    number: PartitionKey[int]
+    text: Attr[str] = attr(default="")
+
+
+class Line:
+    """A transport that can be cut: what is sent then arrives when it is mended."""
+
+    def __init__(self, transport):
+        self._transport = transport
+        self.whole = asyncio.Event()
+        self.whole.set()
+        self.sent = []
+
+    @property
+    def max_connections(self):
+        return self._transport.max_connections
+
+    async def open(self):
+        await self._transport.open()
+
+    async def send(self, request):
+        self.sent.append(request.operation)
+        await self.whole.wait()
+        return await self._transport.send(request)
+
+    async def close(self):
+        await self._transport.close()
+
+
+@pytest.fixture(scope="module")
+def engine(running):
+    return running(LocalEngine)
+
+
+@pytest.fixture
+def process(engine):
+    """Return a function that makes a session as that of another process, with its line, and clocks of its own."""
+    prefix = f"t{uuid4().hex[:12]}-"
+    slow = SlowTables(engine, durations=AT_ONCE)
+
+    def made(**settings):
+        line = Line(slow.transport())
+        return Session(transport=line, table_prefix=prefix, **settings), line
+
+    return made
+
+
+def lease_of(session, **settings):
+    runner = runner_of(session)
+    return Lease(runner.executor, runner.context, "work", **settings)
+
+
+async def stored(session):
+    return {each.number: each.text for each in await session.scan(Note).consistent()}
+
+
+async def test_a_second_holder_waits_until_the_first_one_gives_it_back(process):
+    (one, _), (two, _) = process(), process()
+    order, told = [], []
+    async with one, two:
+        await one.tables.create(LeaseItem)
+
+        async def second():
+            async with lease_of(two, waiting_for=told.append) as lease:
+                order.append(("two", lease.fence))
+
+        async with lease_of(one) as lease:
+            waiting = asyncio.create_task(second())
+            await asyncio.sleep(100)  # far beyond what the lease lasts without being renewed
+            order.append(("one", lease.fence))
+        await waiting
+    assert order == [("one", 1), ("two", 2)]
+    assert told == [lease.owner]
+
+
+async def test_who_does_not_wait_is_told_who_has_it(process):
+    (one, _), (two, _) = process(), process()
+    async with one, two:
+        await one.tables.create(LeaseItem)
+        async with lease_of(one) as lease:
+            with pytest.raises(LeaseTakenError, match="process .* has the lease 'work'; wait for it") as refused:
+                await lease_of(two, wait=False).__aenter__()
+    assert refused.value.holder == lease.owner
+
+
+async def test_a_lease_of_a_process_that_died_is_free_a_little_after_its_time(process):
+    (one, _), (two, _) = process(), process()
+    loop = asyncio.get_running_loop()
+    async with two:
+        async with one:
+            await one.tables.create(LeaseItem)
+            dead = lease_of(one, seconds=15)
+            await dead._take()  # and nothing more: as a process that was killed
+            began = loop.time()
+        async with lease_of(two) as lease:
+            waited = loop.time() - began
+    assert 18 <= waited <= 30
+    assert lease.fence == 2
+
+
+async def test_the_fence_goes_up_also_after_the_lease_was_given_back(process):
+    one, _ = process()
+    async with one:
+        await one.tables.create(LeaseItem)
+        fences = []
+        for _ in range(3):
+            async with lease_of(one) as lease:
+                fences.append(lease.fence)
+    assert fences == [1, 2, 3]
+
+
+async def test_of_many_that_take_a_free_lease_at_once_one_has_it(process):
+    sessions = [process()[0] for _ in range(5)]
+    inside, most, fences = 0, 0, []
+
+    async def work(session):
+        nonlocal inside, most
+        async with lease_of(session) as lease:
+            inside += 1
+            most = max(most, inside)
+            fences.append(lease.fence)
+            await asyncio.sleep(7)
+            inside -= 1
+
+    async with sessions[0], sessions[1], sessions[2], sessions[3], sessions[4]:
+        await sessions[0].tables.create(LeaseItem)
+        await gather_all([work(each) for each in sessions])
+    assert (most, sorted(fences)) == (1, [1, 2, 3, 4, 5])
+
+
+async def test_a_holder_that_cannot_renew_it_is_cancelled_before_another_one_has_it(process):
+    (one, line), (two, _) = process(), process()
+    loop = asyncio.get_running_loop()
+    ended = began = None
+
+    async def first():
+        nonlocal ended
+        try:
+            async with lease_of(one):
+                line.whole.clear()
+                await asyncio.sleep(1_000)
+        finally:
+            ended = loop.time()
+
+    async with one, two:
+        await one.tables.create(LeaseItem)
+        working = asyncio.create_task(first())
+        await asyncio.sleep(1)
+        async with lease_of(two):
+            began = loop.time()
+        with pytest.raises(LeaseLostError, match="The work was broken off"):
+            await working
+        line.whole.set()
+    assert ended < began
+
+
+async def test_a_cancelled_holder_gives_it_back_at_once(process):
+    (one, _), (two, _) = process(), process()
+    async with one, two:
+        await one.tables.create(LeaseItem)
+
+        async def first():
+            async with lease_of(one):
+                await asyncio.sleep(1_000)
+
+        working = asyncio.create_task(first())
+        await asyncio.sleep(1)
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        async with lease_of(two, wait=False) as lease:
+            assert lease.fence == 2
+
+
+async def test_an_error_of_the_holder_is_its_own_and_gives_it_back(process):
+    (one, _), (two, _) = process(), process()
+    async with one, two:
+        await one.tables.create(LeaseItem)
+        with pytest.raises(TimeoutError, match="its own"):
+            async with lease_of(one):
+                raise TimeoutError("its own")
+        async with lease_of(two, wait=False) as lease:
+            assert lease.fence == 2
+
+
+# Migrations
+
+
+async def migrating(session, *declared, **settings):
+    return await Migrations(session, declared, **settings).run()
+
+
+async def test_of_two_that_migrate_at_once_one_runs_and_the_other_finds_nothing_left(process):
+    (one, _), (two, _) = process(), process()
+    runs, waited = [], []
+
+    @migration("2026-01-slow")
+    async def slow(session, run):
+        runs.append(run.id)
+        await asyncio.sleep(60)
+
+    async with one, two:
+        runs_of_both = [migrating(one, slow), migrating(two, slow, waiting_for=waited.append)]
+        first, second = await gather_all(runs_of_both)
+    assert runs == ["2026-01-slow"]
+    assert [len(first), len(second)] in ([1, 0], [0, 1])
+    assert len(waited) <= 1
+
+
+async def frozen(process, fenced):
+    """Freeze a process between two writes for twice the lease, while another one takes its place; then let it go on."""
+    clock = FrozenClock(0.0)
+    (one, line), (two, _) = process(clock=clock), process()
+    going_on, failures, at_work = asyncio.Event(), [], asyncio.Event()
+
+    @migration("2026-01-count", fenced=fenced)
+    async def count(session, run):
+        if session_is_first := not at_work.is_set():
+            await session.put(Note(number=1, text="before"))
+            at_work.set()
+            while not going_on.is_set():  # frozen: nothing that happens reaches it
+                try:
+                    await going_on.wait()
+                except asyncio.CancelledError:
+                    continue
+        await session.put(Note(number=1, text="first" if session_is_first else "second"))
+
+    async def first():
+        try:
+            await migrating(one, count)
+        except (LeaseLostError, asyncio.CancelledError) as error:
+            failures.append(error)
+
+    async with one, two:
+        await one.tables.create(Note)
+        working = asyncio.create_task(first())
+        await at_work.wait()
+        line.whole.clear()
+        done = await migrating(two, count)
+        sent = len(line.sent)
+        line.whole.set()
+        going_on.set()
+        await working
+        return await stored(two), done, failures, line.sent[sent:]
+
+
+@pytest.mark.parametrize("fenced", [False, True])
+async def test_the_next_write_of_a_process_that_was_frozen_is_refused(process, fenced):
+    notes, done, failures, sent = await frozen(process, fenced)
+    assert notes == {1: "second"}
+    assert [each.state for each in done] == ["done"]
+    assert len(failures) == 1
+    assert "PutItem" not in sent
+    assert "TransactWriteItems" not in sent
+
+
+async def test_a_clock_of_the_session_that_went_on_is_enough_to_refuse_a_write(process):
+    clock = FrozenClock(0.0)
+    one, _ = process(clock=clock)
+
+    @migration("2026-01-suspended")
+    async def suspended(session, run):
+        clock.advance(60)  # the machine slept, and the loop's clock with it
+        await session.put(Note(number=1))
+
+    async with one:
+        await one.tables.create(Note)
+        with pytest.raises(LeaseLostError, match="Nothing was sent"):
+            await migrating(one, suspended)
+        assert await stored(one) == {}
+
+
+async def late(process, fenced):
+    """Hold a write on its way until another process has run the migration; return what is stored, and its error."""
+    (one, line), (two, _) = process(), process()
+    entered = asyncio.Event()
+    second = False
+
+    @migration("2026-01-late", fenced=fenced)
+    async def write(session, run):
+        if not second:
+            line.whole.clear()
+            entered.set()
+        await session.put(Note(number=1, text="second" if second else "first"))
+
+    async with one, two:
+        await one.tables.create(Note)
+        working = asyncio.create_task(Migrations(one, [write], lease_seconds=1_000).run())
+        await entered.wait()
+        await asyncio.sleep(1)  # the write has passed the check, and waits on its way
+        runner = runner_of(two)
+        other = Lease(runner.executor, runner.context, "migrations")
+        found = await two.get(LeaseItem, "lease#migrations", consistent_read=True)
+        second = True
+        assert await other._takes(found)  # as after the time of the lease
+        await Migrations(two, []).status()
+        await two.put(Note(number=1, text="second"))
+        line.whole.set()
+        await asyncio.wait((working,))
+        return await stored(two), working.exception()
+
+
+async def test_a_write_that_arrives_late_is_refused_by_dynamodb_where_the_migration_is_fenced(process):
+    notes, error = await late(process, fenced=True)
+    assert notes == {1: "second"}
+    assert isinstance(error, LeaseLostError)
+
+
+async def test_a_write_that_arrives_late_is_carried_out_where_it_is_not_as_the_page_says(process):
+    notes, _ = await late(process, fenced=False)
+    assert notes == {1: "first"}
+
+
+async def test_every_way_of_writing_carries_the_fence(process):
+    one, line = process()
+
+    @migration("2026-01-ways", fenced=True)
+    async def ways(session, run):
+        await session.create(Note(number=1))
+        note = await session.get(Note, 1)
+        note.text = "saved"
+        await session.save(note)
+        assert (await session.update(Note, 1).set(Note.text, "updated")).text == "updated"
+        await session.update(note).set(Note.text, "once").exactly_once()
+        await session.put_many(Note(number=number) for number in range(2, 6))
+        await session.delete_many(Note, [4])
+        async with session.batch() as batch:
+            await batch.put(Note(number=6))
+        async with session.transaction() as tx:
+            tx.put(Note(number=7))
+        await session.without_hooks().delete(Note, 5)
+
+    async with one:
+        await one.tables.create(Note)
+        await migrating(one, ways)
+        assert await stored(one) == {1: "once", 2: "", 3: "", 6: "", 7: ""}
+    unfenced = {"DeleteItem", "BatchWriteItem"}
+    assert unfenced.isdisjoint(line.sent)
+    assert line.sent.count("TransactWriteItems") == 12
+
+
+@pytest.mark.parametrize("returning", ["put", "update", "statement"])
+async def test_what_no_fence_can_go_with_is_refused(process, returning):
+    one, _ = process()
+
+    @migration("2026-01-refused", fenced=True)
+    async def refused(session, run):
+        if returning == "put":
+            await session.put(Note(number=1), returning="old")
+        elif returning == "update":
+            await session.update(Note, 1).set(Note.text, "x").returning("old")
+        else:
+            await session.execute_statement(f"INSERT INTO \"{session.table_name(Note)}\" VALUE {{'number': 1}}")
+
+    async with one:
+        await one.tables.create(Note)
+        with pytest.raises(MigrationFailedError) as failed:
+            await migrating(one, refused)
+        assert isinstance(failed.value.__cause__, OperationError)
+        assert await stored(one) == {}
+
+
+async def test_a_place_is_stored_every_five_seconds_where_items_take_long(process):
+    one, _ = process()
+    kept = []
+
+    @migration("2026-01-long")
+    async def long(session, run):
+        async for _ in run.scan(Note):
+            await asyncio.sleep(2)
+            [status] = await Migrations(one, [long]).status()
+            kept.append(sum(status.items.values()))
+
+    async with one:
+        await one.tables.create(Note)
+        await one.put_many([Note(number=number) for number in range(8)])
+        await migrating(one, long)
+    assert kept == [0, 0, 0, 3, 3, 3, 6, 6]

@@ -75,6 +75,15 @@ class Place:
         return table_names(self.prefix, self.table_names)
 
     @property
+    def port_here(self) -> int | None:
+        """The port of the endpoint, where that is on this machine and names one; None for anything else."""
+        url = self.settings["endpoint_url"].value
+        try:
+            return urlsplit(url).port if url is not None and _is_here(url) else None
+        except ValueError:
+            return None  # it is no port
+
+    @property
     def folder(self) -> Path:
         """The folder from which modules are imported."""
         return self.configuration.folder

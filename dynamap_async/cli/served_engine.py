@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dynamap_async.testing import Engine
 
 _POLL_SECONDS: Final = 1.0
+_PORT: Final = 8000
+"""Where engines of other makers listen, too, if nothing else is said."""
 _SETTINGS: Final = {
     "AWS_ACCESS_KEY_ID": "local",
     "AWS_SECRET_ACCESS_KEY": "local",
@@ -52,8 +54,15 @@ def local(
     place: Place,
     *,
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="The port to listen on; 0 for any that is free.")
-    ] = 8000,
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="The port to listen on, 0 for any that is free; otherwise that of the environment's endpoint_url, "
+            "where it is on this machine, or 8000.",
+        ),
+    ] = None,
     seed: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,7 +88,8 @@ def local(
 
     catalog = load_catalog(place.models, place.folder) if place.models else None
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
-    with _ended_by_sigterm(), _engine(engine, port) as running:
+    chosen = next(each for each in (port, place.port_here, _PORT) if each is not None)
+    with _ended_by_sigterm(), _engine(engine, chosen) as running:
         tables, items = asyncio.run(_prepare(running, place, catalog, seeds))
         show("\n".join(_told(running, tables, items, place)))
         try:

@@ -1,9 +1,10 @@
 """Seeding: the items that tables hold before a test begins, from instances, factories or JSON."""
 
-from collections.abc import Callable, Iterable
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from types import GenericAlias
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ConfigDict, ValidationError, create_model
 
@@ -11,6 +12,9 @@ from dynamap_async.errors import ConfigurationError
 from dynamap_async.models import Model, definition_of
 from dynamap_async.operations import needs_own_table
 from dynamap_async.session import Session
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Items: TypeAlias = Model | Iterable[Model]
 """One instance, or several."""
@@ -53,8 +57,8 @@ def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
         models: the models whose names may stand there. The items are validated by Pydantic as JSON is.
 
     Raises:
-        ConfigurationError: two of the models have the same name, or a line of a ``.jsonl`` file is wrong, and which.
-        ValidationError: Pydantic's; the JSON is malformed, names another model, or an item is wrong, and which.
+        ConfigurationError: two of the models have the same name; or the JSON is malformed, names another model, or an
+            item is wrong, with the file and the place. Pydantic's own error is its cause.
 
     Example:
         >>> read_items('{}')
@@ -67,9 +71,11 @@ def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
         return _read_lines(source, models)
     # GenericAlias is what list[...] makes; a type checker wants a type known to it in there.
     fields: dict[str, Any] = {model.__name__: (GenericAlias(list, model), []) for model in models}
-    title = source.name if isinstance(source, Path) else "JSON"
-    file = create_model(title, __config__=ConfigDict(extra="forbid"), **fields)
-    read = file.model_validate_json(source.read_bytes() if isinstance(source, Path) else source)
+    file = create_model("file", __config__=ConfigDict(extra="forbid"), **fields)
+    try:
+        read = file.model_validate_json(source.read_bytes() if isinstance(source, Path) else source)
+    except ValidationError as error:
+        raise _wrong(source.name if isinstance(source, Path) else "the JSON", error, names) from error
     return [item for name in names for item in getattr(read, name)]
 
 
@@ -82,9 +88,30 @@ def _read_lines(file: Path, models: Iterable[type[Model]]) -> list[Model]:
             try:
                 read = one.model_validate_json(line)
             except ValidationError as error:
-                raise ConfigurationError(f"{file.name}, line {number}: {error}") from error
+                raise _wrong(f"{file.name}, line {number}", error, fields) from error
             items += [item for name in fields if (item := getattr(read, name)) is not None]
     return items
+
+
+def _wrong(place: str, error: ValidationError, models: Collection[str]) -> ConfigurationError:
+    """Return the error of a file, or of a line of one, that names each fault by its place; the first item is 1."""
+    faults = error.errors(include_url=False)
+    told = [f"{_spelled(each['loc'])}{_problem(each, models)}" for each in faults]
+    return ConfigurationError(f"{place}: {told[0]}" if len(told) == 1 else "\n  ".join((f"{place}:", *told)))
+
+
+def _spelled(place: Sequence[int | str]) -> str:
+    """Return where a fault is: ``Account, item 2, owner: ``."""
+    parts = [f"item {each + 1}" if isinstance(each, int) else each for each in place]
+    return f"{', '.join(parts)}: " if parts else ""
+
+
+def _problem(fault: "ErrorDetails", models: Collection[str]) -> str:
+    if fault["type"] == "json_invalid":
+        return fault["msg"]
+    if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
+        return f"there is no such model; there is {', '.join(models) or 'none'}"
+    return f"{fault['msg']} {'in' if fault['type'] == 'missing' else 'instead of'} {reprlib.repr(fault['input'])}"
 
 
 def items_of(seed: Seed) -> list[Model]:

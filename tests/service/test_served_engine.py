@@ -142,6 +142,23 @@ def test_models_and_prefix_come_from_the_configuration_file(folder):
         assert "tables  dev-notes\n" in told
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def test_port_is_that_of_the_environment_s_endpoint_unless_said_otherwise(folder):
+    port = free_port()
+    (folder / "dynamap.toml").write_text(
+        f'models = ["noted"]\n[env.local]\nendpoint_url = "http://localhost:{port}"\n', "utf-8"
+    )
+    command = [*DYNAMAP, "local", "--env", "local"]
+    with started(command, folder, "Ctrl-C stops it") as (_, told):
+        assert variables_in(told)["AWS_ENDPOINT_URL_DYNAMODB"] == f"http://127.0.0.1:{port}"
+    with started([*command, "--port", "0"], folder, "Ctrl-C stops it") as (_, told):
+        assert variables_in(told)["AWS_ENDPOINT_URL_DYNAMODB"] != f"http://127.0.0.1:{port}"
+
+
 def test_engine_without_models_runs_and_says_how_to_name_them(folder):
     with local(folder) as (_, told):
         assert "tables  none: name the module of your models with --models\n" in told
@@ -184,8 +201,7 @@ def test_the_application_of_the_page_on_fastapi_runs_under_uvicorn_without_aws(t
         re.search(r"^```python file=notes.py\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)[1],
         "utf-8",
     )
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     with local(tmp_path, "--models", "notes") as (_, told):
         # The address is enough: for an engine of this machine, credentials need not be set.
         endpoint = {"AWS_ENDPOINT_URL_DYNAMODB": variables_in(told)["AWS_ENDPOINT_URL_DYNAMODB"]}

@@ -66,16 +66,35 @@ def test_line_of_json_that_is_wrong_is_named_by_its_number(tmp_path, line):
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "problem"),
     [
-        ('{"Acount": []}', "Acount"),
-        ('{"Account": [{"owner": "ada"}, {"balance": 1}]}', r"Account\.1\.owner"),
-        ("{", "Invalid JSON"),
+        ('{"Acount": []}', "Acount: there is no such model; there is Account"),
+        (
+            '{"Account": [{"owner": "ada"}, {"balance": 1}]}',
+            "Account, item 2, owner: Field required in {'balance': 1}",
+        ),
+        ('{"Account": [{"owner": 7}]}', "Account, item 1, owner: Input should be a valid string instead of 7"),
+        ('["Account"]', "Input should be an object instead of ['Account']"),
+        ("{", "Invalid JSON: EOF while parsing an object at line 1 column 1"),
     ],
 )
-def test_json_that_is_wrong_names_the_place(text, place):
-    with pytest.raises(ValidationError, match=place):
-        read_items(text, Account)
+def test_json_that_is_wrong_names_the_file_and_the_place(tmp_path, text, problem):
+    (tmp_path / "seed.json").write_text(text, "utf-8")
+    for source, place in ((tmp_path / "seed.json", "seed.json"), (text, "the JSON")):
+        with pytest.raises(ConfigurationError) as caught:
+            read_items(source, Account)
+        assert str(caught.value) == f"{place}: {problem}"
+        assert isinstance(caught.value.__cause__, ValidationError)
+
+
+def test_each_fault_of_a_file_has_a_line():
+    with pytest.raises(ConfigurationError) as caught:
+        read_items('{"Account": [{}, {"owner": 1}]}', Account)
+    assert str(caught.value).splitlines() == [
+        "the JSON:",
+        "  Account, item 1, owner: Field required in {}",
+        "  Account, item 2, owner: Input should be a valid string instead of 1",
+    ]
 
 
 def test_models_of_one_name_are_refused():

@@ -40,8 +40,36 @@ QUERY_NAMES: Final[Mapping[str, str]] = {
 }
 """A method of a query elsewhere -> what to write here."""
 
+FIELD_NAMES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("startswith", "starts_with", "beginswith", "like", "prefix"), "{field}.begins_with(prefix)"),
+    **dict.fromkeys(("in_", "isin", "one_of"), "{field}.is_in(value, ...)"),
+    **dict.fromkeys(("has", "includes", "any", "icontains"), "{field}.contains(part)"),
+    **dict.fromkeys(("is_null", "not_exists", "does_not_exist", "attribute_not_exists"), "{field}.missing()"),
+    **dict.fromkeys(("is_not_null", "attribute_exists", "is_not"), "{field}.exists()"),
+    **dict.fromkeys(("is_type", "attribute_type"), "{field}.has_type(letters)"),
+    **{
+        name: f"{{field}} {sign} value"
+        for sign, names in {
+            "==": ("eq", "equals"),
+            "!=": ("ne", "not_equals"),
+            "<": ("lt", "less_than"),
+            "<=": ("lte", "le"),
+            ">": ("gt", "greater_than"),
+            ">=": ("gte", "ge"),
+        }.items()
+        for name in names
+    },
+    **dict.fromkeys(("set", "set_"), "session.update({model}, key).set({field}, value)"),
+    **{name: f"session.update({{model}}, key).{name}({{field}}, ...)" for name in ("add", "delete")},
+    "remove": "session.update({model}, key).remove({field})",
+    **dict.fromkeys(("asc", "desc"), ".descending() on the query, or nothing: items come in the order of the sort key"),
+}
+"""A method of a field elsewhere -> what to write here."""
 
-def no_attribute(kind: str, name: str, known: Mapping[str, str], *, model: str = "") -> AttributeError | None:
+
+def no_attribute(
+    kind: str, name: str, known: Mapping[str, str], *, model: str = "", field: str = ""
+) -> AttributeError | None:
     """Return the error of an attribute that other mappers have; None for any other name.
 
     Args:
@@ -49,6 +77,9 @@ def no_attribute(kind: str, name: str, known: Mapping[str, str], *, model: str =
         name: the attribute.
         known: name -> what to write.
         model: the name of the model, for the text.
+        field: the field with its model, for the text.
     """
     remedy = known.get(name)
-    return None if remedy is None else AttributeError(f"{kind} has no {name!r}; write {remedy.format(model=model)}")
+    if remedy is None:
+        return None
+    return AttributeError(f"{kind} has no {name!r}; write {remedy.format(model=model, field=field)}")

@@ -66,6 +66,10 @@ class ConditionalCheckFailedError(ServiceError):
     """The stored item in wire form; None if there is none."""
 
 
+class ItemExistsError(ConditionalCheckFailedError):
+    """An item that was to be new exists already, so nothing was written."""
+
+
 class VersionConflictError(ConditionalCheckFailedError):
     """The stored item has another version than the one that the write was based on, so nothing was written."""
 

@@ -275,7 +275,9 @@ class Executor:
         if _running_loop() is not self._loop:
             raise SessionStateError(
                 "the session was opened on another event loop; open one session per event loop (a new one per "
-                "asyncio.run)"
+                "asyncio.run). A test client that runs a web application in a thread, as FastAPI's TestClient does, "
+                "has a loop of its own: take httpx.AsyncClient(transport=httpx.ASGITransport(app)), or let the "
+                "application's lifespan open the session"
             )
 
     async def close(self, timeout_seconds: float) -> None:

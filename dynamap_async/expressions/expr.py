@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ov
 
 from dynamap_async.codec import Converter, encode_any, refusal
 from dynamap_async.errors import EncodeError, ExpressionError
+from dynamap_async.errors.habits import FIELD_NAMES, no_attribute
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
 from dynamap_async.expressions.conditions import Condition, Function, Or, Size, Value, path_in
 from dynamap_async.expressions.paths import Path, undeclared
@@ -96,7 +97,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_") or not isinstance(self._operand, Path):
                 raise AttributeError(name)
-            raise AttributeError(_no_attribute(self._operand, name))
+            raise _no_attribute(self._operand, name)
 
     def __eq__(self, other: T | Readable[T], /) -> Condition:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]  # answers a condition, not a bool
         return equal(self._operand, _operand_or_value(other))
@@ -341,14 +342,13 @@ def path_of(expression: object) -> Path:
     raise ExpressionError(f"{expression!r} is not a field of a model: write Model.field")
 
 
-def _no_attribute(path: Path, name: str) -> str:
-    """Return why a field has no such attribute, in the words of what the program can do instead."""
-    if path.converter.step(name) is None:
-        return f"{path} holds {path.converter.label}; its expression has no attribute {name!r}"
-    return (
-        f"{path} holds {path.converter.label}: write {path}[{name!r}], or derive that class from Model for "
-        f"{path}.{name}"
-    )
+def _no_attribute(path: Path, name: str) -> AttributeError:
+    """Return the error of a field that has no such attribute, in the words of what the program can do instead."""
+    holds = f"{path} holds {path.converter.label}"
+    if path.converter.step(name) is not None:
+        return AttributeError(f"{holds}: write {path}[{name!r}], or derive that class from Model for {path}.{name}")
+    habit = no_attribute(str(path), name, FIELD_NAMES, model=path.owner.__name__, field=str(path))
+    return habit or AttributeError(f"{holds}; its expression has no attribute {name!r}")
 
 
 def _contained(path: Path, form: Converter, part: object) -> AttributeValue:

@@ -35,8 +35,9 @@ _SHARE: Final = 0.9
 _MOST_KINDS: Final = 50
 _FEW: Final = 12
 _ALIKE: Final = 0.7
-_WORD: Final = re.compile(r"[A-Za-z$][A-Za-z$_.-]{0,39}")
-_BEGUN: Final = re.compile(r"([A-Za-z$][A-Za-z$_.-]{0,39}[#|:/~])|([A-Za-z$][A-Za-z$.]{0,39}[@_-])")
+_WORD: Final = re.compile(r"[#|]?[A-Za-z$][A-Za-z$_.-]{0,39}")
+"""A word of the design; a separator before it sorts its items before, or behind, all others of a partition."""
+_BEGUN: Final = re.compile(r"([#|]?[A-Za-z$][A-Za-z$_.-]{0,39}[#|:/~])|([#|]?[A-Za-z$][A-Za-z$.]{0,39}[@_-])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from dynamap_async.errors import (
     EncodeError,
     IdempotentParameterMismatchError,
     InternalServerError,
+    ItemExistsError,
     ItemNotFoundError,
     ItemTooLargeError,
     LimitExceededError,
@@ -68,6 +69,7 @@ class Failure:
 
 Entry = tuple[type[BaseException], int, str]
 _CHANGED: Final = "The item is not as the request expects it."
+_EXISTS: Final = "The item exists already."
 _BUSY: Final = "The service is busy; try again."
 _CONTENDED: Final = "The item is being changed by somebody else; try again."
 TABLE: Final[tuple[Entry, ...]] = (
@@ -76,14 +78,15 @@ TABLE: Final[tuple[Entry, ...]] = (
     (ItemTooLargeError, 413, "The item is too large to be stored."),
     (EncodeError, 422, "A value cannot be stored."),
     (VersionConflictError, 409, "The item was changed meanwhile; read it again."),
+    (ItemExistsError, 409, _EXISTS),
     (ConditionalCheckFailedError, 409, _CHANGED),
-    (DuplicateItemError, 409, "The item exists already."),
+    (DuplicateItemError, 409, _EXISTS),
     (UniqueViolationError, 409, "Another item has this value already."),
     (TransactionConflictError, 409, _CONTENDED),
     (ReplicatedWriteConflictError, 409, _CONTENDED),
     (TransactionInProgressError, 409, "The same request is being carried out already."),
     (IdempotentParameterMismatchError, 422, "The idempotency token was used for another request."),
-    (CapacityBudgetExceededError, 503, "The request needs more of the database than it may take."),
+    (CapacityBudgetExceededError, 422, "The request needs more of the database than it may take; ask for less."),
     (ThrottledError, 503, _BUSY),
     (LimitExceededError, 503, _BUSY),
     (InternalServerError, 503, "The database failed; try again."),
@@ -94,7 +97,6 @@ TABLE: Final[tuple[Entry, ...]] = (
 )
 """The first class that an error is of decides. What is of none is the program's own fault."""
 _AGAIN: Final = (
-    CapacityBudgetExceededError,
     InternalServerError,
     LimitExceededError,
     ReplicatedWriteConflictError,

@@ -47,7 +47,7 @@ class ScopeRequests:
     ``app.add_middleware(ScopeRequests, max_read_units=100, timeout=2, server_timing=True)`` in FastAPI and Starlette.
     Background tasks that follow the answer belong to it too; websockets, which last, have none. A request whose time is
     over is answered with 504; one whose budget is spent gets ``CapacityBudgetExceededError``
-    where it asks for more, which the error handlers answer with 503.
+    where it asks for more, which the error handlers answer with 422.
     """
 
     def __init__(

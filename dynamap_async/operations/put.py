@@ -10,6 +10,7 @@ import orjson
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.codec import item_size
+from dynamap_async.errors import ServiceError
 from dynamap_async.expressions import Condition
 from dynamap_async.models import (
     Definition,
@@ -32,6 +33,7 @@ from dynamap_async.operations.write import (
     WholeItemWrite,
     checked_returns,
     old_item,
+    refused_as_new,
 )
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, not_stored, stored_conditions
@@ -320,6 +322,14 @@ class Create(Put[M, M], Generic[M]):
     @property
     def expected_version(self) -> None:
         """None: the condition is that there is no item, whatever its version."""
+
+    def failed(self, error: ServiceError) -> Exception:
+        """Return the error; that of an item that is there says so.
+
+        Args:
+            error: the refusal.
+        """
+        return refused_as_new(self, super().failed(error), conditional=bool(self._conditions))
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
         return (not_stored(self._definition, context.now()),)

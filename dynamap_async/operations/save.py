@@ -41,7 +41,7 @@ from dynamap_async.operations.automatic_values import carried_version, same_vers
 from dynamap_async.operations.implied_actions import value_of
 from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.write import Stored, condition_members, not_found, write_request
+from dynamap_async.operations.write import Stored, condition_members, not_found, refused_as_new, write_request
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of
@@ -197,8 +197,10 @@ class Save(Put[M, M], Generic[M]):
             error: the refusal.
         """
         failure = super().failed(error)
+        if self._before is None:
+            return refused_as_new(self, failure, conditional=bool(self._conditions))
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
-        return not_found(self._item, self._definition, error) if gone and self._before is not None else failure
+        return not_found(self._item, self._definition, error) if gone else failure
 
 
 def _without_version(definition: Definition[Any], expected: int | None) -> tuple[Condition, ...]:

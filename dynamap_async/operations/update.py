@@ -56,7 +56,7 @@ _REFUSALS: Final = ("incorrect data type", "incorrect operand type")
 
 
 def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceError:
-    """Return the error of an update, with the remedy where a stored NULL, or a list for a set, is not added to.
+    """Return the error of an update, with the remedy where nothing can be added to what is stored.
 
     Args:
         error: the refusal.
@@ -66,9 +66,10 @@ def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceE
     if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
         first = paths[0]
         error.add_note(
-            "if absence would read back as another value, None is stored as NULL, and an empty set as NULL or as a "
-            "list; DynamoDB adds nothing to these, and takes nothing from them. If "
-            f"{' or '.join(map(str, paths))} holds one, give it a value first: .set({first}, value)"
+            "DynamoDB adds numbers to numbers, and members to sets, only. What is stored as "
+            f"{' or '.join(map(str, paths))} is something else: text that another program wrote, say, or the NULL or "
+            "the list that stands for None or an empty set where absence would read back as another value. Give it a "
+            f"value first: .set({first}, value)"
         )
     return error
 

@@ -12,6 +12,7 @@ from dynamap_async.codec import decode_any
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     DecodeError,
+    ItemExistsError,
     ItemKindError,
     ItemNotFoundError,
     ItemValidationError,
@@ -27,6 +28,7 @@ from dynamap_async.request import Request, Target, WriteId
 from dynamap_async.wire import AttributeValue, Body, WireItem, WireKey
 
 R_co = TypeVar("R_co", covariant=True)
+RefusedT = TypeVar("RefusedT", bound=ConditionalCheckFailedError)
 
 
 _ACTIONS: Final = {
@@ -164,7 +166,7 @@ class Write(SingleRequest[R_co]):
             # It was the caller's own condition that failed.
             error.args = (self._refused(error),)
             return error
-        return _conflict(error, self._named(error), expected, stored)
+        return _conflict(error, _named(self, error), expected, stored)
 
     def part(self, context: Context) -> Part:
         """Return what a transaction says of the item.
@@ -180,17 +182,39 @@ class Write(SingleRequest[R_co]):
         target = self.request(Context()).target
         return {} if target is None else target.key
 
-    def _named(self, error: ServiceError) -> str:
-        model, key = self.definition.model.__name__, shown_key(key_values(self.definition, self.wire_key()))
-        return f"{error.operation} of {model} with {key} on table {error.table!r}"
-
     def _refused(self, error: ConditionalCheckFailedError) -> str:
         found = "there is no such item" if error.wire_item is None else "`item` of this error is the stored one"
         found += _upgraded(self.definition, error.wire_item)
         return (
-            f"{self._named(error)}: its condition does not hold; {found}. {_written(error)}; read the item again "
+            f"{_named(self, error)}: its condition does not hold; {found}. {_written(error)}; read the item again "
             "before deciding what to do."
         )
+
+
+def _named(write: Write[Any], error: ServiceError) -> str:
+    definition = write.definition
+    key = shown_key(key_values(definition, write.wire_key()))
+    return f"{error.operation} of {definition.model.__name__} with {key} on table {error.table!r}"
+
+
+def refused_as_new(write: Write[Any], failure: Exception, *, conditional: bool) -> Exception:
+    """Return the error of a write of a new item: where an item is stored in its place, that there is one.
+
+    Args:
+        write: the write.
+        failure: what ``failed`` made of the refusal.
+        conditional: whether the caller gave a condition of its own.
+    """
+    definition = write.definition
+    if type(failure) is not ConditionalCheckFailedError or failure.wire_item is None:
+        return failure
+    if conditional and definition.expiry is not None:
+        return failure  # the stored item may have expired, and the caller's own condition have failed
+    message = (
+        f"{_named(write, failure)}: the item exists already; `item` of this error is the stored one"
+        f"{_upgraded(definition, failure.wire_item)}. {_written(failure)}; update() changes an item, put() replaces it."
+    )
+    return _as_kind(ItemExistsError, failure, message)
 
 
 def _upgraded(definition: Definition[Any], stored: WireItem | None) -> str:
@@ -239,21 +263,30 @@ def _conflict(
     if error.wire_item is not None and stored is None:
         found = "the stored one has no version"
     wanted = f"it is based on version {expected}" if expected else "it is for a new item, of version 0"
-    conflict = VersionConflictError(
+    message = (
         f"{write}: {wanted}, but {found}. {_written(error)}; read the item again, decide, and write then "
-        "(session.retry_on_conflict does so).",
+        "(session.retry_on_conflict does so)."
+    )
+    conflict = _as_kind(VersionConflictError, error, message)
+    conflict.expected, conflict.stored = expected, stored
+    return conflict
+
+
+def _as_kind(kind: type[RefusedT], error: ConditionalCheckFailedError, message: str) -> RefusedT:
+    """Return a failed condition as an error of a more special kind, with all that is known of it."""
+    special = kind(
+        message,
         service_code=error.service_code,
         operation=error.operation,
         table=error.table,
         status=error.status,
         request_id=error.request_id,
     )
-    conflict.item, conflict.wire_item = error.item, error.wire_item
-    conflict.expected, conflict.stored = expected, stored
-    conflict.attempts, conflict.outcome_unknown = error.attempts, error.outcome_unknown
+    special.item, special.wire_item = error.item, error.wire_item
+    special.attempts, special.outcome_unknown = error.attempts, error.outcome_unknown
     for note in getattr(error, "__notes__", ()):
-        conflict.add_note(note)
-    return conflict
+        special.add_note(note)
+    return special
 
 
 def condition_members(conditions: tuple[Condition, ...], placeholders: Placeholders) -> dict[str, str]:

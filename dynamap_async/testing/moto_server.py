@@ -4,8 +4,11 @@ Both are imported when a server is made, so that importing this package costs no
 """
 
 import importlib.util
+import json
+import logging
 import re
 import socket
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +19,7 @@ from dynamap_async.testing.probe import HOST
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
+_LOGGER: logging.Logger = logging.getLogger("dynamap_async")
 _NEEDED = ("moto", "flask", "flask_cors", "werkzeug")
 _SERVED = frozenset({"dynamodb", "dynamodbstreams"})
 _REGION_OF_SIGNATURE = re.compile(r"(?<=/)[^/,]+(?=/\w+/aws4_request)")
@@ -143,12 +147,17 @@ def _server(account_id: str, turn: threading.Lock, listening: socket.socket) -> 
         # Threads that are not daemons are joined when the server closes.
         daemon_threads = False
 
+    def create_app(service: Any) -> Any:
+        app = create_backend_app(service)
+        app.config["PROPAGATE_EXCEPTIONS"] = True  # otherwise it logs a traceback, though a retry may succeed
+        return app
+
     class Dispatcher(DomainDispatcherApplication):
         def get_backend_for_host(self, host: str | None) -> Any:
             """Know our own names by heart: moto lists its folder for every request, a quarter of a short one's time."""
             return host if host in _SERVED else super().get_backend_for_host(host)
 
-    application = _in_account(account_id, Dispatcher(create_backend_app), turn)
+    application = _in_account(account_id, Dispatcher(create_app), turn)
     # werkzeug ends the process where it cannot listen itself.
     server = JoiningServer(HOST, 0, application, handler=SilentHandler, fd=listening.fileno())
     return server, server.port
@@ -163,6 +172,13 @@ def _in_account(
         if "HTTP_AUTHORIZATION" in environ:
             environ["HTTP_AUTHORIZATION"] = _REGION_OF_SIGNATURE.sub(_REGION, environ["HTTP_AUTHORIZATION"], count=1)
         with turn:
-            return list(application(environ, start_response))
+            try:
+                return list(application(environ, start_response))
+            except Exception as error:
+                _LOGGER.debug("the embedded engine failed", exc_info=True)
+                body = {"__type": "InternalServerError", "message": f"moto failed: {type(error).__name__}: {error}"}
+                headers = [("Content-Type", "application/x-amz-json-1.0")]
+                start_response("500 Internal Server Error", headers, sys.exc_info())
+                return [json.dumps(body).encode()]
 
     return call

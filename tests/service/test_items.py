@@ -23,6 +23,7 @@ from dynamap_async import (
 from dynamap_async.errors import (
     ConditionalCheckFailedError,
     EncodeError,
+    ItemExistsError,
     ItemNotFoundError,
     ResourceNotFoundError,
 )
@@ -173,8 +174,9 @@ async def test_a_missing_item_is_none_to_find_and_an_error_to_get(tables):
 async def test_create_refuses_what_exists_and_brings_it_along(tables):
     first = Everything(id="create", at=Decimal(0), text="first")
     await tables.create(first)
-    with pytest.raises(ConditionalCheckFailedError) as caught:
+    with pytest.raises(ItemExistsError, match="the item exists already") as caught:
         await tables.create(Everything(id="create", at=Decimal(0), text="second"))
+    assert isinstance(caught.value, ConditionalCheckFailedError)
     assert caught.value.item == first
     assert caught.value.wire_item["text"] == {"S": "first"}
     assert not caught.value.outcome_unknown

@@ -49,6 +49,21 @@ class Player(Model, table=GAMES):
     sk: SortKey[str] = template("PLAYER#{name}")
 
 
+YEARS = Table("years", partition_key="pk", sort_key="sk", discriminator=None)
+
+
+class Summary(Model, table=YEARS):
+    pk: PartitionKey[str]
+    year: Attr[int]
+    text: Attr[str]
+    sk: SortKey[str] = template("{year:04d}#{text}")
+
+
+class Head(Model, table=YEARS):
+    pk: PartitionKey[str]
+    sk: SortKey[str] = template("HEAD")
+
+
 MIXED = Table("mixed", partition_key="pk", sort_key="sk", discriminator="type")
 
 
@@ -82,10 +97,10 @@ ITEMS = [
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def filled(engine):
     async with engine.session(table_prefix="by-keys-") as session:
-        await session.tables.create(GAMES, MIXED, timeout_seconds=30)
+        await session.tables.create(GAMES, MIXED, YEARS, timeout_seconds=30)
         await session.put_many([*ITEMS, Order(pk="u", sk="1"), Cart(user="u"), Rest(pk="u", sk="2")])
         yield session
-        await session.tables.delete(GAMES, MIXED)
+        await session.tables.delete(GAMES, MIXED, YEARS)
 
 
 @pytest.mark.parametrize("model", [Game, Move, Notes, Player])
@@ -154,3 +169,10 @@ async def test_marked_derived_and_unmarked_models_are_read_apart_and_together(fi
     found = await filled.query(Order, Cart, Rest).where(Order.pk == "u")
     assert [type(each) for each in found] == [Order, Rest, Cart]
     assert [type(each) for each in await filled.query(Order, Rest).where(Order.pk == "u")] == [Order, Rest]
+
+
+async def test_a_key_that_begins_with_digits_is_told_from_one_that_does_not(filled):
+    items = [Summary(pk="p", year=2026, text="x"), Head(pk="p")]
+    await filled.put_many(items)
+    assert await filled.scan(Summary) == items[:1]
+    assert await filled.query(Summary).where(Summary.pk == "p") == items[:1]

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import boto3
 import pytest
+from botocore.config import Config
 
 from dynamap_async import Attr, Model, PartitionKey, Session
 from dynamap_async.errors import ConfigurationError, OperationError
@@ -214,6 +215,21 @@ def test_requests_to_the_embedded_engine_are_not_logged(caplog, capfd):
         table_names(engine)
     assert [record for record in caplog.records if record.name == "werkzeug"] == []
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_failure_of_the_embedded_engine_is_told_in_the_error_and_not_logged(caplog, capfd):
+    with LocalEngine(models=[Note]) as engine:
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=engine.endpoint_url,
+            region_name="eu-west-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+            config=Config(retries={"total_max_attempts": 1}),
+        )
+        with closing(client), pytest.raises(client.exceptions.InternalServerError, match="moto failed: AttributeError"):
+            client.update_item(TableName="notes", Key={"id": {"S": "a"}})
+    assert (capfd.readouterr(), [each.name for each in caplog.records if "dynamap" not in each.name]) == (("", ""), [])
 
 
 @pytest.mark.parametrize("package", ["moto", "flask", "flask_cors"])

@@ -22,6 +22,7 @@ from dynamap_async import (
 from dynamap_async.errors import (
     BatchError,
     ConditionalCheckFailedError,
+    ItemExistsError,
     ItemNotFoundError,
     OperationError,
     TransactionCanceledError,
@@ -139,7 +140,7 @@ async def test_a_new_item_is_created_by_save(session, ada):
 
 async def test_saving_a_new_item_refuses_one_that_exists(session, ada):
     await session.put(ada.model_copy(deep=True))
-    with pytest.raises(ConditionalCheckFailedError) as caught:
+    with pytest.raises(ItemExistsError) as caught:
         await session.save(ada)
     assert caught.value.item == ada
 

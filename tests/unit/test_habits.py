@@ -2,7 +2,8 @@
 
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Query, Scan, attr
+from dynamap_async import Attr, Collection, Model, PartitionKey, Query, Scan, Session, attr, template
+from dynamap_async.errors import OperationError
 
 
 class Tweet(Model, table="tweets"):
@@ -40,6 +41,39 @@ def test_a_verb_on_an_instance_says_the_session_s(name: str):
 def test_a_method_of_other_queries_says_the_one_here(query: object, name: str, remedy: str):
     with pytest.raises(AttributeError, match=f"{type(query).__name__} has no {name!r}; write .*{remedy}"):
         getattr(query, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("startswith", "Tweet.text.begins_with(prefix)"),
+        ("in_", "Tweet.text.is_in(value, ...)"),
+        ("does_not_exist", "Tweet.text.missing()"),
+        ("eq", "Tweet.text == value"),
+        ("set", "session.update(Tweet, key).set(Tweet.text, value)"),
+    ],
+)
+def test_a_method_of_fields_elsewhere_says_what_to_write(name: str, remedy: str):
+    with pytest.raises(AttributeError) as caught:
+        getattr(Tweet.text, name)
+    assert str(caught.value) == f"Tweet.text has no {name!r}; write {remedy}"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("verb", ["query", "scan"])
+async def test_a_condition_or_key_beside_the_model_says_where_conditions_stand(verb: str, dynamap_session: Session):
+    for given in ("a", Tweet.id == "a"):
+        with pytest.raises(OperationError, match=r"not a model; .*: \.where\(Tweet.id == 'a'\)"):
+            getattr(dynamap_session, verb)(Tweet, given)
+
+
+def test_the_condition_that_is_proposed_is_about_a_part_of_a_computed_key():
+    class Job(Model, table="jobs"):
+        tenant: Attr[str]
+        pk: PartitionKey[str] = template("TENANT#{tenant}")
+
+    with pytest.raises(OperationError, match=r"\.where\(Job.tenant == 'acme'\)"):
+        Collection(Job, "acme")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def test_any_other_name_is_the_usual_error():

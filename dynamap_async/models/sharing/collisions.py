@@ -64,13 +64,15 @@ def _check_told(one: Kinds, other: Kinds) -> None:
         return
     if overlap.example is not None and not _are_declared_distinct(one.model, other.model):
         name, taken = one.model.__name__, other.model.__name__
+        covered = one.shapes.cover(other.shapes) or other.shapes.cover(one.shapes)
+        # Where every key of one is a key of the other, none of it could ever be written.
+        distinct = f", or, where no such key is ever written, declare class {name}(..., distinct_from={taken})"
         raise fault(
             name,
             f"and {taken} are told apart by their keys in {one.table!r}, and both could have the key "
             f"{overlap.example} ({name} has {_spelled(one)}, {taken} has {_spelled(other)}): begin one of the "
-            "keys with a constant of its own, "
-            'store a marker with one (discriminator="kind" on the Table), or, where no such key is ever written, '
-            f"declare class {name}(..., distinct_from={taken})",
+            f"keys with a constant of its own{' or' if covered else ','} "
+            f'store a marker with one (discriminator="kind" on the Table){"" if covered else distinct}',
         )
     one.table.doubt(one.kind, other.kind)
 

@@ -44,8 +44,12 @@ class AttributeShape:
     @property
     def is_prefix(self) -> bool:
         """Whether every text that begins as all of them do is one of them."""
-        *constants, last = self.shape.pieces
-        return last == ANY_TEXT.pieces[0] and all(isinstance(each, Places) for each in constants)
+        *before, last = self.shape.pieces
+        return last == ANY_TEXT.pieces[0] and all(isinstance(each, Places) and each.is_constant for each in before)
+
+    def covers(self, other: AttributeShape) -> bool:
+        """Return whether every text of another shape is known to be one of this one."""
+        return self.shape == other.shape or (self.is_prefix and other.begins[0].startswith(self.begins[0]))
 
     def values(self, text: str) -> dict[str, Any]:
         """Return field name -> value of the parts that the text gives back; DecodeError if it is no such text."""
@@ -83,6 +87,13 @@ class KeyShapes:
             if text is None or not each.shape.holds(text):
                 return False
         return not self.shared or self._agree(item)
+
+    def cover(self, other: KeyShapes) -> bool:
+        """Return whether every key of another model is known to be one of these, too."""
+        theirs = {each.name: each for each in other.attributes}
+        return not self.shared and all(
+            each.name in theirs and each.covers(theirs[each.name]) for each in self.attributes
+        )
 
     def _agree(self, item: Mapping[str, AttributeValue]) -> bool:
         """Return whether parts that stand in several attributes have one value."""

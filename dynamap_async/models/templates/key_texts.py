@@ -33,6 +33,11 @@ class Places:
         return cls(tuple(map(frozenset, text)))
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it is one text."""
+        return all(len(each) == 1 for each in self.characters)
+
+    @property
     def regex(self) -> str:
         """The pattern of the texts, for ``re``."""
         return "".join(f"[{''.join(map(re.escape, sorted(each)))}]" for each in self.characters)

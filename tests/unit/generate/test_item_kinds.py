@@ -65,6 +65,15 @@ def test_words_that_keys_begin_with_tell_kinds(kinds):
     assert {each.kind for each in found.kinds} == {"PROFILE", "ORDER#"}
 
 
+def test_words_that_keys_begin_with_may_stand_behind_a_separator(kinds):
+    found = kinds(
+        *(item(f"USER#{n}", "#PROFILE", name="x") for n in range(4)),
+        *(item(f"USER#{n}", f"#ORDER#{n}", total="x") for n in range(4)),
+    )
+    assert (found.discriminator, found.is_prefix) == ("sk", True)
+    assert {each.kind for each in found.kinds} == {"#PROFILE", "#ORDER#"}
+
+
 def test_values_that_stand_in_an_attribute_too_tell_no_kinds(kinds):
     found = kinds(*(item(f"{n}", f"{state}#{n}", state=state) for n, state in enumerate(["open", "paid"] * 6)))
     assert found.discriminator is None

@@ -78,6 +78,7 @@ ANSWERS = {
         False,
         {"fields": ["email"]},
     ),
+    "exists": (of_service(errors.ItemExistsError), 409, "item-exists", False, {}),
     "duplicate": (of_service(errors.DuplicateItemError), 409, "duplicate-item", False, {}),
     "contended": (CONFLICT, 409, "transaction-conflict", True, {}),
     "in progress": (of_service(errors.TransactionInProgressError), 409, "transaction-in-progress", True, {}),

@@ -96,8 +96,29 @@ def test_what_is_ambiguous_is_refused_with_the_pair_and_an_example_key(one: Any,
         f"Second: and First are told apart by their keys in Table('games'), and both could have the key {example}"
         in (str(caught.value))
     )
-    assert "distinct_from=First" in str(caught.value)
     assert [*table.models.values()] == [first]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "may_be_distinct"),
+    [
+        (("{id}", "{id}"), ("{id}", "v{number}"), True),
+        (("GAME#{id}", "{other}#x"), ("GAME#{id}", "META#{other}"), True),
+        (("{id}", "{number:03d}#{other}"), ("{id}", "0{other}"), True),
+        (("GAME#{id}", "META"), ("GAME#{id}", "{other}"), False),
+        (("{id}", "A#{other}"), ("G#{id}", "A#B#{number}"), False),
+        (("U#{id}", "{other}"), ("U#{id}", "{other}"), False),
+    ],
+)
+def test_a_pair_is_proposed_as_distinct_unless_one_takes_every_key_of_the_other(
+    one: Any, other: Any, may_be_distinct: bool
+) -> None:
+    for first, second in ((one, other), (other, one)):
+        table = games()
+        keyed(table, "First", *first)
+        with pytest.raises(ModelDefinitionError, match="store a marker") as caught:
+            keyed(table, "Second", *second)
+        assert ("distinct_from=First" in str(caught.value)) is may_be_distinct
 
 
 def test_a_pair_that_is_declared_distinct_is_told_by_what_keys_say() -> None:

@@ -481,7 +481,8 @@ def test_what_cannot_be_added_to_what_is_stored_comes_with_the_remedy(executed):
     with pytest.raises(RequestRejectedError, match=WRONG_TYPE) as caught:
         executed(note().add(Note.tags, {"y"}), rejected(WRONG_TYPE))
     [remedy] = caught.value.__notes__
-    assert remedy.endswith("If Note.tags holds one, give it a value first: .set(Note.tags, value)")
+    assert "What is stored as Note.tags is something else: text that another program wrote" in remedy
+    assert remedy.endswith("Give it a value first: .set(Note.tags, value)")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.models.settings import INDEXES
-from dynamap_async.schema import ALL, IndexKind, Projection, Throughput
+from dynamap_async.models.settings import INDEXES, fault
+from dynamap_async.schema import ALL, IndexKind, IndexSchema, Projection, Throughput
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -41,12 +41,14 @@ class IndexDeclaration:
         sort_key: str | Sequence[str] | None,
         projection: Projection,
         throughput: Throughput | None = None,
+        replaces: str | None = None,
     ) -> None:
         self.declared_name = name
         self.partition_fields: tuple[str, ...] = _names(partition_key)
         self.sort_fields: tuple[str, ...] = _names(sort_key)
         self.projection = projection
         self.throughput = throughput
+        self.replaces = replaces
         self.attribute: str = ""
 
     def __set_name__(self, owner: type[Any], attribute: str) -> None:
@@ -101,6 +103,7 @@ class GlobalIndex(IndexDeclaration):
         sort_key: str | Sequence[str] | None = None,
         projection: Projection = ALL,
         throughput: Throughput | None = None,
+        replaces: str | None = None,
     ) -> None:
         """Declare a global index.
 
@@ -110,9 +113,16 @@ class GlobalIndex(IndexDeclaration):
             sort_key: the field, or up to four fields, that order it.
             projection: ALL, KEYS_ONLY or include("field", ...).
             throughput: its provisioned capacity; used where the table is provisioned too.
+            replaces: the name in DynamoDB of the index whose place it takes, since no index changes its key or
+                projection: ``tables.plan`` makes the new one in ``expand``, and deletes the old one in ``contract``.
         """
         super().__init__(
-            name, partition_key=partition_key, sort_key=sort_key, projection=projection, throughput=throughput
+            name,
+            partition_key=partition_key,
+            sort_key=sort_key,
+            projection=projection,
+            throughput=throughput,
+            replaces=replaces,
         )
 
 
@@ -132,6 +142,37 @@ def names_in_keys(indexes: Mapping[str, IndexDeclaration]) -> frozenset[str]:
     """Return the names of the fields that are part of an index's key."""
     names: Iterable[object] = (n for index in indexes.values() for n in (*index.partition_fields, *index.sort_fields))
     return frozenset(name for name in names if isinstance(name, str))
+
+
+def replaced_name(declared: IndexDeclaration, model: str, attribute: str | None = None) -> str | None:
+    """Return the name of the index that a declared one replaces, if it does.
+
+    Raises:
+        ModelDefinitionError: it is no name, or that of the index itself.
+    """
+    old: object = declared.replaces
+    if old is None:
+        return None
+    if not isinstance(old, str) or not old:
+        raise fault(model, f'replaces={old!r} is no name of an index; write replaces="city-index"', attribute)
+    if old == declared.name:
+        raise fault(
+            model, f"the index {old!r} replaces itself; give the new one another name, such as {old}-v2", attribute
+        )
+    return old
+
+
+def check_replaced(model: str, indexes: Iterable[IndexSchema]) -> None:
+    """Raise ModelDefinitionError for an index that replaces one which is still declared, or which another replaces."""
+    names = {index.name for index in indexes}
+    replaced: set[str] = set()
+    for index in indexes:
+        old = index.replaces
+        if old in names:
+            raise fault(model, f"the index {index.name!r} replaces {old!r}, which is still declared; drop one")
+        if old in replaced:
+            raise fault(model, f"two indexes replace {old!r}; let only one of them do so")
+        replaced |= set() if old is None else {old}
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamap_async import limits
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.indexes import IndexDeclaration
+from dynamap_async.models.indexes import IndexDeclaration, check_replaced, replaced_name
 from dynamap_async.models.markers import Role
 from dynamap_async.models.settings import SETTINGS, Settings, check_name, closest, fault
 from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema, Throughput
@@ -145,6 +145,7 @@ def _index(
         ),
         projection=_projection(model, attribute, declared, fields),
         throughput=_throughput(model, attribute, declared),
+        replaces=replaced_name(declared, model.__name__, attribute),
     )
 
 
@@ -229,6 +230,7 @@ def _check_index_counts(model: type[Any], indexes: tuple[IndexSchema, ...]) -> N
     for name in names:
         if names.count(name) > 1:
             raise fault(model.__name__, f"two indexes are named {name!r}; index names are unique within a table")
+    check_replaced(model.__name__, indexes)
     local = sum(index.kind is IndexKind.LOCAL for index in indexes)
     if local > limits.LOCAL_INDEXES:
         raise fault(

@@ -94,6 +94,8 @@ class IndexSchema:
     projection: Projection = ALL
     throughput: Throughput | None = None
     """Provisioned capacity of a global index; it counts only where the table is provisioned too."""
+    replaces: str | None = None
+    """The global index whose place it takes: that one is deleted once this one is built."""
 
     def to_wire(self, throughput: Throughput | None = None) -> dict[str, Any]:
         """Return the API's ``GlobalSecondaryIndex`` or ``LocalSecondaryIndex`` object.

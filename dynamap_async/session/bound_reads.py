@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.dataclass import replace_fields
+from dynamap_async.executor import BoundCoroutine
 from dynamap_async.expressions import Selectable
 from dynamap_async.operations import Page, Reads, Refinable, Segmentable, reading_into, selecting, with_unknown
 from dynamap_async.planning import (
@@ -21,7 +22,6 @@ from dynamap_async.planning import (
     Unknown,
     UnknownItem,
 )
-from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.stream import ItemStream
 
 M = TypeVar("M")

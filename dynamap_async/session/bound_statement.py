@@ -10,11 +10,10 @@ from typing import Any, Generic
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
 from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, ServiceError
-from dynamap_async.executor import Executor, Pages
+from dynamap_async.executor import BoundCoroutine, Executor, Pages
 from dynamap_async.models import AfterRead
 from dynamap_async.operations import Statement
 from dynamap_async.planning import Context
-from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.results import decoder
 from dynamap_async.session.stream import Decode, ItemStream, PageDecoding, page_pace

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
+from dynamap_async.executor import BoundCoroutine
 from dynamap_async.operations import ExactlyOnce, Operation, Returning, Updatable, Update, UpdateSpec, returning
-from dynamap_async.session.coroutine import BoundCoroutine
 
 M = TypeVar("M")
 R = TypeVar("R", default=M)

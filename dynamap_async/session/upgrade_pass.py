@@ -26,13 +26,12 @@ from dynamap_async.errors import (
     ItemsNotUpgradedError,
     SessionStateError,
 )
-from dynamap_async.executor import Account, Limits, SegmentPages, gather_all, paying
+from dynamap_async.executor import Account, BoundCoroutine, Limits, SegmentPages, gather_all, paying
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.native import plain
 from dynamap_async.operations.item_upgrade import ItemUpgrade, behind, upgradable, upgrades_in
 from dynamap_async.operations.unique_values import stored_item
 from dynamap_async.planning import Reading, ReadSpec, checked_model, plan_reading, positive
-from dynamap_async.session.coroutine import BoundCoroutine
 from dynamap_async.session.runner import Runner
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import AttributeValue, WireItem

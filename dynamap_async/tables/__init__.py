@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dynamap_async.tables.applying import StepProgress
+from dynamap_async.tables.applying import AppliedPlan, StepProgress
 from dynamap_async.tables.comparison import plan_of
 from dynamap_async.tables.declared import declared_tables
+from dynamap_async.tables.estimates import BuildEstimate, PlanPrices
 from dynamap_async.tables.index_reports import IndexReport
 from dynamap_async.tables.infrastructure import to_cloudformation, to_description, to_terraform
 from dynamap_async.tables.periods import check_period, table_in
+from dynamap_async.tables.plan_run import PlanRun
 from dynamap_async.tables.requests import TableDescription, read_description
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 from dynamap_async.tables.tables import Tables
 
 __all__ = [
+    "AppliedPlan",
+    "BuildEstimate",
     "Hazard",
     "IndexReport",
+    "PlanPrices",
+    "PlanRun",
     "StepProgress",
     "TableDescription",
     "TablePlan",

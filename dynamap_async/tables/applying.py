@@ -26,7 +26,7 @@ from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription
 from dynamap_async.tables.table_changes import ChangeRequests
-from dynamap_async.tables.table_plan import TablePlan, TableStep
+from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 
 _TABLES_AT_A_TIME: Final = 10
 _LONGEST_POLL_SECONDS: Final = 20.0  # what is waited for here takes minutes to hours
@@ -34,8 +34,13 @@ _TOO_EARLY: Final = "within a fixed interval"
 """Words by which the service refuses a second change of time to live within the hour.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html"""
 
-StepState: TypeAlias = Literal["waiting", "sent", "done"]
-"""``waiting`` until the table can be changed, ``sent`` to DynamoDB, or found under way, and ``done``."""
+StepState: TypeAlias = Literal["planned", "waiting", "sent", "progress", "done", "skipped", "failed"]
+"""What becomes of a step.
+
+``planned`` before anything is sent, ``waiting`` until the table can be changed, ``sent`` to DynamoDB, ``progress`` each
+time that it was looked at and is not done, and in the end ``done``, ``skipped`` where somebody else had done it before
+its turn came, or ``failed``.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,23 @@ class StepProgress:
     """The step."""
     state: StepState
     """Its state from now on."""
+    items_done: int | None = None
+    """How many entries of an index can have been made by now, going by time at the rate that its write units allow:
+    DynamoDB does not tell. None where that is not known."""
+    items_expected: int | None = None
+    """How many entries the index is expected to have; None where that is not known."""
+    error: str | None = None
+    """What went wrong with a step that failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedPlan:
+    """What was done of a plan that was carried out to its end."""
+
+    done: tuple[TableStep, ...]
+    """The steps that were done."""
+    skipped: tuple[TableStep, ...]
+    """The steps that somebody else had done before their turn came; nothing was sent for them."""
 
 
 Describe: TypeAlias = Callable[[str], Awaitable[TableDescription | None]]
@@ -55,15 +77,17 @@ Watch: TypeAlias = Callable[[StepProgress], object]
 """Is told of each step that comes to another state."""
 
 
-def check_plan(plan: TablePlan, allow: Collection[str]) -> None:
+def check_plan(plan: TablePlan, allow: Collection[str], *, wait_for_backfill: bool) -> None:
     """Raise if a plan cannot be carried out, or may not.
 
     Args:
         plan: the plan.
         allow: the codes of hazards that are allowed.
+        wait_for_backfill: whether the last index of each table is waited for, too.
 
     Raises:
-        OperationError: what is allowed is no collection of codes.
+        OperationError: what is allowed is no collection of codes, or an index is not to be waited for while another one
+            is deleted.
         TableMismatchError: it asks for what DynamoDB cannot do.
         PlanHazardError: it has hazards that are not allowed.
     """
@@ -72,7 +96,8 @@ def check_plan(plan: TablePlan, allow: Collection[str]) -> None:
     blocked = [step for step in plan.steps if step.kind == "blocked"]
     if blocked:
         raise TableMismatchError(NEVER_CHANGES, differences=[difference_of(step) for step in blocked])
-    hazards = [hazard for hazard in plan.hazards if hazard.code not in allow]
+    early = [] if wait_for_backfill else _early_hazards(plan)
+    hazards = [hazard for hazard in (*plan.hazards, *early) if hazard.code not in allow]
     if hazards:
         codes = sorted({hazard.code for hazard in hazards})
         told = "; ".join(f"{hazard.table}: {hazard.message} ({hazard.code})" for hazard in hazards)
@@ -82,10 +107,31 @@ def check_plan(plan: TablePlan, allow: Collection[str]) -> None:
         )
 
 
+def _early_hazards(plan: TablePlan) -> list[Hazard]:
+    """Return what somebody has to allow who does not wait until indexes are built."""
+    if taken := [step for step in plan.steps if step.kind == "delete-index"]:
+        raise OperationError(
+            f"wait_for_backfill=False: the plan deletes the index {taken[0].index} of {taken[0].table}, which waits "
+            "until every other one is built; apply plan.expand without waiting, and plan.contract later"
+        )
+    built = {step.table: step for step in plan.steps if step.kind == "create-index"}
+    return [
+        Hazard(
+            code="index-not-ready-for-code",
+            table=table,
+            index=step.index,
+            message=f"queries on {step.index} are refused until it is built, which is not waited for",
+        )
+        for table, step in built.items()
+    ]
+
+
 class Applying:
     """One plan that is carried out."""
 
-    def __init__(self, executor: Executor, plan: TablePlan, full: Describe, watch: Watch | None) -> None:
+    def __init__(
+        self, executor: Executor, plan: TablePlan, full: Describe, watch: Watch, *, wait_for_backfill: bool
+    ) -> None:
         """Prepare it; nothing is sent yet.
 
         Args:
@@ -93,27 +139,36 @@ class Applying:
             plan: the plan.
             full: describes a table by its full name, with its time to live.
             watch: is told of each step.
+            wait_for_backfill: whether the last index of each table is waited for, too.
         """
         self._executor = executor
         self._descriptions = Descriptions(executor)
         self._plan = plan
         self._full = full
         self._watch = watch
+        self._wait_for_backfill = wait_for_backfill
+        self._skipped: set[int] = set()
+        """The numbers of the steps that somebody else had done."""
 
-    async def run(self, timeout_seconds: float) -> None:
-        """Carry the plan out.
+    async def run(self, timeout_seconds: float) -> AppliedPlan:
+        """Carry the plan out, and return what was done.
 
         Args:
             timeout_seconds: how long each table may take.
 
         Raises:
             PlanOutOfDateError: a table is not as the plan saw it.
+            OperationError: an index would be deleted before the one that replaces it is there.
             TableWaitTimeoutError: a table took longer.
         """
         tables = list(dict.fromkeys(step.table for step in self._plan.steps))
-        changes = await gather_all([self._changes_since(table) for table in tables])
-        if found := [difference for each in changes for difference in each]:
-            raise PlanOutOfDateError(differences=found)
+        found = dict(zip(tables, await gather_all([self._full(table) for table in tables]), strict=True))
+        if changes := [difference for table in tables for difference in self._changes_since(table, found[table])]:
+            raise PlanOutOfDateError(differences=changes)
+        for step in self._plan.steps:
+            self._check_successor(step, found[step.table])
+        for step in self._plan.steps:
+            self._tell(step, "planned")
         limiter = anyio.CapacityLimiter(_TABLES_AT_A_TIME)
 
         async def run(table: str) -> None:
@@ -121,9 +176,24 @@ class Applying:
                 await self._run_table(table, timeout_seconds)
 
         await gather_all([run(table) for table in tables])
+        numbered = [*enumerate(self._plan.steps)]
+        return AppliedPlan(
+            done=tuple(step for number, step in numbered if number not in self._skipped),
+            skipped=tuple(step for number, step in numbered if number in self._skipped),
+        )
 
-    async def _changes_since(self, table: str) -> list[TableDifference]:
-        now, seen = seen_of(await self._full(table)), self._plan.seen.get(table, {})
+    def _check_successor(self, step: TableStep, found: TableDescription | None) -> None:
+        """Raise OperationError if an index would go before the one that replaces it is there, or is to be built."""
+        there = set() if found is None else set(found.index_statuses)
+        builds = {each.index for each in self._plan.steps if each.table == step.table}
+        if step.waits_for is not None and step.waits_for not in there | builds:
+            raise OperationError(
+                f"{step.table}: the index {step.index} was not deleted, for {step.waits_for}, which replaces it, is "
+                "not there; apply plan.expand first"
+            )
+
+    def _changes_since(self, table: str, found: TableDescription | None) -> list[TableDifference]:
+        now, seen = seen_of(found), self._plan.seen.get(table, {})
         parts = {part for step in self._plan.steps if step.table == table for part in parts_of(step)}
         return [
             TableDifference(
@@ -135,46 +205,104 @@ class Applying:
 
     async def _run_table(self, table: str, timeout_seconds: float) -> None:
         until = anyio.current_time() + timeout_seconds
-        for step in self._plan.steps:
-            if step.table == table:
-                self._tell(step, "waiting")
-                await self._carry_out(step, until - anyio.current_time())
+        steps = [(number, step) for number, step in enumerate(self._plan.steps) if step.table == table]
+        builds = [each for each in steps if each[1].kind == "create-index"]
+        last = None if self._wait_for_backfill or not builds else builds[-1]
+        if last is not None:  # what else there is comes before, since that has to wait for each other index
+            steps.remove(last)
+            steps.append(last)
+        for number, step in steps:
+            self._tell(step, "waiting")
+            try:
+                had_to = await self._carry_out(step, until - anyio.current_time(), only_begin=(number, step) == last)
+            except Exception as error:
+                self._tell(step, "failed", error=str(error))
+                raise
+            if had_to:
                 self._tell(step, "done")
+            else:
+                self._skipped.add(number)
+                self._tell(step, "skipped")
 
-    async def _carry_out(self, step: TableStep, timeout_seconds: float) -> None:
-        requests, told = ChangeRequests(self._executor), False
-        body: dict[str, Any] = dict(step.request)
-        request = Request(operation=step.operation, body=body, table=step.table, writes=True, resendable=False)
-
-        async def passes(error: RequestRejectedError) -> bool:
-            return _TOO_EARLY in str(error) or is_reached(step, await self._full(step.table))
-
-        async def advance(found: TableDescription | None) -> bool:
-            nonlocal told
-            if found is not None and step.kind == "set-time-to-live":
-                found = await self._full(step.table)
-            if is_reached(step, found):
-                return True
-            if step.request and (
-                found is None if step.kind == "create-table" else found is not None and found.is_active
-            ):
-                await requests.send(step.kind, request, passes)
-                if not told:
-                    told = True
-                    self._tell(step, "sent")
-            return False
-
+    async def _carry_out(self, step: TableStep, timeout_seconds: float, *, only_begin: bool) -> bool:
+        """Do a step; return whether there was anything to do or to wait for."""
+        carried = _CarriedStep(self._executor, step, self._full, self._watch, only_begin=only_begin)
         await self._descriptions.until(
             step.table,
-            advance,
+            carried.advance,
             what=f"changed ({step.kind} {step.summary})",
             timeout_seconds=max(0.0, timeout_seconds),
             longest_poll_seconds=_LONGEST_POLL_SECONDS,
         )
+        return carried.had_to_wait
 
-    def _tell(self, step: TableStep, state: StepState) -> None:
-        if self._watch is not None:
-            self._watch(StepProgress(step=step, state=state))
+    def _tell(self, step: TableStep, state: StepState, *, error: str | None = None) -> None:
+        self._watch(StepProgress(step=step, state=state, error=error))
+
+
+class _CarriedStep:
+    """One step that is carried out: each description of its table brings it further."""
+
+    def __init__(self, executor: Executor, step: TableStep, full: Describe, watch: Watch, *, only_begin: bool) -> None:
+        """Prepare it; see ``Applying``.
+
+        Args:
+            executor: sends requests.
+            step: the step.
+            full: describes a table by its full name, with its time to live.
+            watch: is told of each step.
+            only_begin: whether an index that is being built is enough.
+        """
+        self._requests = ChangeRequests(executor)
+        self._step = step
+        self._full = full
+        self._watch = watch
+        self._only_begin = only_begin
+        self._is_sent = False
+        self._fills_since: float | None = None
+        self.had_to_wait = False
+        """Whether it was not done when its turn came."""
+        body: dict[str, Any] = dict(step.request)
+        self._request = Request(operation=step.operation, body=body, table=step.table, writes=True, resendable=False)
+
+    async def advance(self, found: TableDescription | None) -> bool:
+        """Ask for what the step does, unless that was done; return whether the table is as the step leaves it.
+
+        Args:
+            found: the table as it is described.
+        """
+        step = self._step
+        if found is not None and step.kind == "set-time-to-live":
+            found = await self._full(step.table)
+        if is_reached(step, found) or (self._only_begin and found is not None and step.index in found.index_statuses):
+            return True
+        self.had_to_wait = True
+        if step.request and _can_be_changed(step, found):
+            await self._requests.send(step.kind, self._request, self._passes)
+            if not self._is_sent:
+                self._is_sent = True
+                self._watch(StepProgress(step=step, state="sent"))
+        if self._is_sent or not step.request:
+            self._tell_progress(found)
+        return False
+
+    async def _passes(self, error: RequestRejectedError) -> bool:
+        return _TOO_EARLY in str(error) or is_reached(self._step, await self._full(self._step.table))
+
+    def _tell_progress(self, found: TableDescription | None) -> None:
+        now, estimate = anyio.current_time(), self._step.estimate
+        if self._fills_since is None and found is not None and self._step.index in found.backfilling:
+            self._fills_since = now
+        done: int | None = None
+        if estimate is not None and estimate.least_seconds and self._fills_since is not None:
+            done = round(estimate.entries * min(1.0, (now - self._fills_since) / estimate.least_seconds))
+        expected = None if estimate is None else estimate.entries
+        self._watch(StepProgress(step=self._step, state="progress", items_done=done, items_expected=expected))
+
+
+def _can_be_changed(step: TableStep, found: TableDescription | None) -> bool:
+    """Return whether a step may be asked for: a table that is to be made is missing, another one can be changed."""
+    return found is None if step.kind == "create-table" else found is not None and found.is_active
 
 
 def is_reached(step: TableStep, found: TableDescription | None) -> bool:

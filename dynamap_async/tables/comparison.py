@@ -39,6 +39,10 @@ _DIFFERING: Final[Mapping[StepKind, str]] = {
 }
 """What a step is about, as errors name it."""
 
+_DECREASES_AT_ONCE: Final = 4
+"""How often a throughput may be lowered before DynamoDB asks for an hour between.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html"""
+
 _ThroughputByIndex = dict[str | None, Throughput]
 """Index, or None for the table -> its provisioned throughput."""
 
@@ -73,6 +77,19 @@ def unknown_indexes(declared: TableSchema, found: TableSchema) -> tuple[IndexSch
     """Return the global indexes of a table that no model declares."""
     known = {index.name for index in declared.indexes}
     return tuple(index for index in found.global_indexes if index.name not in known)
+
+
+def replaced_indexes(declared: TableSchema, found: TableSchema) -> tuple[tuple[str, IndexSchema], ...]:
+    """Return the global indexes of a table that others replace, each after the name of the one that replaces it."""
+    there = {index.name: index for index in unknown_indexes(declared, found)}
+    pairs = [(index.name, there.get(index.replaces or "")) for index in declared.global_indexes]
+    return tuple((name, old) for name, old in pairs if old is not None)
+
+
+def _renamed(declared: TableSchema, found: TableSchema, index: IndexSchema) -> str | None:
+    """Return the name of the index that a model declares and is missing, where it is the same as one that is there."""
+    same = [each for each in missing_indexes(declared, found) if each.keys == index.keys and each.replaces is None]
+    return next((each.name for each in same if _projected(each) == _projected(index)), None)
 
 
 def ttl_attribute_of(found: TableDescription) -> str | None:
@@ -132,9 +149,12 @@ def steps_of(
     steps = [*map(_blocked, blocked), *_billing(declared, there, found), *_raised(declared, wanted, now)]
     steps += _index_creations(replace(declared, indexes=changeable), there, found)
     steps += _time_to_live(declared, ttl_attribute_of(found)) if found.ttl_status in TTL_KNOWN else []
+    by_successor = replaced_indexes(declared, there)
+    steps += [_index_deletion(declared.name, old, successor) for successor, old in by_successor]
     if delete_unknown_indexes:
-        steps += [_index_deletion(declared.name, index) for index in unknown_indexes(declared, there)]
-    return (*steps, *_lowered(declared, wanted, now))
+        gone = [old for _, old in by_successor]
+        steps += [_index_deletion(declared.name, each) for each in unknown_indexes(declared, there) if each not in gone]
+    return (*steps, *_lowered(declared, wanted, now, found))
 
 
 def plan_of(
@@ -173,8 +193,18 @@ def not_managed(
         return ()
     told: list[str] = []
     if not delete_unknown_indexes:
-        names = [index.name for index in unknown_indexes(declared, found.schema)]
-        told += [f"{declared.name}: the index {name}, which no model declares" for name in names]
+        replaced = [old for _, old in replaced_indexes(declared, found.schema)]
+        for index in unknown_indexes(declared, found.schema):
+            if index in replaced:
+                continue
+            renamed = _renamed(declared, found.schema, index)
+            more = (
+                f"; {renamed} has the same key and projection: if it is only another name for it, declare it as "
+                f"{index.name}, for DynamoDB renames no index, and builds another one"
+            )
+            told.append(
+                f"{declared.name}: the index {index.name}, which no model declares{more if renamed is not None else ''}"
+            )
     if declared.throughput is None and found.schema.throughput is not None:
         told.append(f"{declared.name}: its throughput of {_billed(found.schema.throughput)}")
     active = ttl_attribute_of(found)
@@ -208,9 +238,19 @@ def _blocked(difference: TableDifference) -> TableStep:
     if difference.index is None:
         recipe = "copy the items into a new table"
     else:
-        recipe = "declare it under another name, wait until it is built, then delete the old one"
+        recipe = (
+            "declare it under another name that replaces this one, as in "
+            f'GlobalIndex("{_next_name(difference.index)}", ..., replaces="{difference.index}"): `expand` builds it '
+            "beside the old one, `contract` deletes that"
+        )
     after = f"{difference.declared}; DynamoDB never changes that: {recipe}"
     return TableStep(kind="blocked", table=difference.table, index=difference.index, before=before, after=after)
+
+
+def _next_name(name: str) -> str:
+    """Return the name that is next to one: ``city-index-v2``, and ``city-index-v3`` after that."""
+    stem, found, number = name.rpartition("-v")
+    return f"{stem}-v{int(number) + 1}" if found and number.isdecimal() else f"{name}-v2"
 
 
 def _units(
@@ -257,10 +297,12 @@ def _raised(declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputB
         where: Throughput(read=max(units.read, now[where].read), write=max(units.write, now[where].write))
         for where, units in wanted.items()
     }
-    return _throughput_steps(declared.name, higher, now, hazard=None)
+    return _throughput_steps(declared.name, higher, now)
 
 
-def _lowered(declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputByIndex) -> list[TableStep]:
+def _lowered(
+    declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputByIndex, found: TableDescription
+) -> list[TableStep]:
     """Return the step that lowers what is to be lowered, once everything is raised."""
     lower = {
         where: units
@@ -268,11 +310,20 @@ def _lowered(declared: TableSchema, wanted: _ThroughputByIndex, now: _Throughput
         if units.read < now[where].read or units.write < now[where].write
     }
     message = "requests over the units are throttled, and DynamoDB lowers a throughput 4 to 27 times a day"
-    return _throughput_steps(declared.name, lower, now, hazard=message)
+    hazards = [_hazard("throughput-lowered", declared.name, None, message)]
+    for where in lower:
+        count = found.decreases_today.get(where, 0)
+        if count >= _DECREASES_AT_ONCE:
+            message = (
+                f"it was lowered {count} times today, so DynamoDB may refuse for an hour, and after 27 times until the "
+                "next day (UTC); it is tried again meanwhile"
+            )
+            hazards.append(_hazard("decrease-quota", declared.name, where, message))
+    return _throughput_steps(declared.name, lower, now, hazards=tuple(hazards))
 
 
 def _throughput_steps(
-    table: str, wanted: _ThroughputByIndex, now: _ThroughputByIndex, *, hazard: str | None
+    table: str, wanted: _ThroughputByIndex, now: _ThroughputByIndex, *, hazards: tuple[Hazard, ...] = ()
 ) -> list[TableStep]:
     changed = {where: units for where, units in wanted.items() if units != now[where]}
     if not changed:
@@ -284,8 +335,8 @@ def _throughput_steps(
             before=_listed({where: now[where] for where in changed}),
             after=_listed(changed),
             request=_throughput_request(table, changed),
-            hazards=() if hazard is None else (_hazard("throughput-lowered", table, None, hazard),),
-            adds=hazard is None,
+            hazards=hazards,
+            adds=not hazards,
         )
     ]
 
@@ -330,20 +381,27 @@ def _index_creations(declared: TableSchema, there: TableSchema, found: TableDesc
     return steps
 
 
-def _index_deletion(table: str, index: IndexSchema) -> TableStep:
+def _index_deletion(table: str, index: IndexSchema, successor: str | None = None) -> TableStep:
+    """Return the step that deletes an index, once that which replaces it can be used, if there is one."""
     body = {"TableName": table, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": index.name}}]}
     request = Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
-    message = "queries on it fail from then on, and making it again takes as long as it did at first"
-    return _step(
+    if successor is None:
+        code: HazardCode = "index-deleted"
+        message = "queries on it fail from then on, and making it again takes as long as it did at first"
+    else:
+        code = "index-replaced"
+        message = f"{successor} takes its place, and queries of older code that name {index.name} fail from then on"
+    step = _step(
         "delete-index",
         table,
         index=index.name,
         before=f"{_key(index)}, {_projected(index)}",
-        after="none",
+        after="none" if successor is None else f"replaced by {successor}",
         request=request,
-        hazards=(_hazard("index-deleted", table, index.name, message),),
+        hazards=(_hazard(code, table, index.name, message),),
         adds=False,
     )
+    return replace(step, waits_for=successor)
 
 
 def _time_to_live(declared: TableSchema, active: str | None) -> list[TableStep]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dynamap_async.errors import OperationError
 from dynamap_async.models import KeyValue, Model, Table, definition_of
@@ -60,6 +60,37 @@ def merged_tables(
         schema = declared.named(names.full(declared.name))
         by_name.setdefault(schema.name, []).append(schema)
     return [merged(schemas) for schemas in by_name.values()]
+
+
+def tables_of_all_periods(
+    models: tuple[type[Model] | Table, ...], found: Iterable[str], names: TableNames
+) -> tuple[TableSchema, ...]:
+    """Return the tables that models declare; of models with one table per period, every one that is there.
+
+    Args:
+        models: models with a table, or tables; models that share one count as one.
+        found: the full names of all tables that are there.
+        names: how declared names become those of DynamoDB.
+
+    Raises:
+        OperationError: what is given is no model, or none of them has one table per period.
+    """
+    check_models(models)
+    if all(isinstance(each, Table) or definition_of(each).periods is None for each in models):
+        raise OperationError("all_periods=True is given, and no model has one table per period; drop it")
+    there = {full: names.declared(full) for full in found}
+    by_name: dict[str, list[TableSchema]] = {}
+    for model in models:
+        if isinstance(model, Table) or (periods := definition_of(model).periods) is None:
+            declared = schema_of(model, "compared", None)
+            own = [declared.named(names.full(declared.name))]
+        else:
+            schema = definition_of(model).require_table("compared")
+            own = [schema.named(full) for full, name in there.items() if name is not None and periods.has(name)]
+        for each in own:
+            by_name.setdefault(each.name, []).append(each)
+    library = [own_table(names)] if any(map(needs_library_table, models)) else []
+    return (*(merged(schemas) for schemas in by_name.values()), *library)
 
 
 def check_models(given: tuple[object, ...]) -> None:

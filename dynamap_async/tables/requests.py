@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -44,6 +44,8 @@ class TableDescription:
     """The names of the global indexes that are being filled from the items of the table."""
     is_protected: bool = False
     """Whether DynamoDB refuses to delete the table."""
+    decreases_today: Mapping[str | None, int] = field(default_factory=dict[str | None, int])
+    """Name of a global index, or None for the table -> how often its throughput was lowered on this day (UTC)."""
 
     @property
     def is_active(self) -> bool:
@@ -231,6 +233,14 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
             if each.get("Backfilling")
         ),
         is_protected=bool(table.get("DeletionProtectionEnabled")),
+        decreases_today={
+            name: count
+            for name, each in (
+                (None, table),
+                *((each["IndexName"], each) for kind in IndexKind if kind.has_throughput for each in listed[kind]),
+            )
+            if (count := (each.get("ProvisionedThroughput") or {}).get("NumberOfDecreasesToday", 0))
+        },
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Self, TypeAlias
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
+from dynamap_async.tables.estimates import BuildEstimate
 
 StepKind: TypeAlias = Literal[
     "create-table",
@@ -24,9 +25,14 @@ StepKind: TypeAlias = Literal[
 """What a step does; ``await-index`` waits for an index that is being built, ``blocked`` is what DynamoDB cannot do."""
 
 HazardCode: TypeAlias = Literal[
+    "backfill-cost",
     "billing-switched",
+    "decrease-quota",
     "index-deleted",
+    "index-not-ready-for-code",
+    "index-replaced",
     "index-throttles-writes",
+    "index-violations",
     "throughput-lowered",
     "ttl-attribute-changed",
     "ttl-deletes-now",
@@ -79,6 +85,10 @@ class TableStep:
     """What could go wrong."""
     adds: bool = True
     """Whether it takes nothing away from programs that run already."""
+    waits_for: str | None = None
+    """The index that has to be ready before the step is begun: that which takes the place of one that is deleted."""
+    estimate: BuildEstimate | None = None
+    """What it takes to build an index; None for other steps, and where no items were looked at."""
 
     @property
     def summary(self) -> str:
@@ -119,6 +129,15 @@ class TablePlan:
         return replace(self, steps=tuple(step for step in self.steps if not step.adds))
 
     @property
+    def estimate(self) -> BuildEstimate | None:
+        """What it takes to build all its indexes; None where there are none, or no items were looked at."""
+        by_table: dict[str, list[BuildEstimate]] = {}
+        for step in self.steps:
+            if step.estimate is not None:
+                by_table.setdefault(step.table, []).append(step.estimate)
+        return BuildEstimate.sum_of(by_table.values())
+
+    @property
     def fingerprint(self) -> str:
         """What tells this plan from one of tables that were otherwise."""
         text = json.dumps({table: dict(parts) for table, parts in self.seen.items()}, sort_keys=True)
@@ -145,6 +164,8 @@ class TablePlan:
             steps: list[TableStep] = []
             for step in read["steps"]:
                 members: dict[str, Any] = {**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])}
+                if step["estimate"] is not None:
+                    members["estimate"] = BuildEstimate(**step["estimate"])
                 steps.append(TableStep(**members))
             return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
         except (ValueError, LookupError, TypeError) as error:
@@ -160,6 +181,8 @@ class TablePlan:
             lines.append(table)
             for step in (step for step in self.steps if step.table == table):
                 lines.append(f"  {_SIGNS.get(step.kind, '~')} {step.kind:<18} {step.summary}")
+                if step.estimate is not None and step.estimate.entries:
+                    lines.append(f"      estimate: {step.estimate}")
                 lines += [f"      hazard {hazard.code}: {hazard.message}" for hazard in step.hazards]
         lines = lines or ["nothing to change"]
         lines += [f"not managed: {each}" for each in self.not_managed]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+import anyio
+import anyio.lowlevel
 
 from dynamap_async.errors import (
     AccessDeniedError,
@@ -16,11 +19,13 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import Index, KeyValue, Model, Table
+from dynamap_async.native import plain
 from dynamap_async.operations import own_table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
-from dynamap_async.tables.applying import Applying, Watch, check_plan
+from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_plan
+from dynamap_async.tables.build_samples import BuildSample, BuildSamples, estimated
 from dynamap_async.tables.comparison import difference_of, plan_of
 from dynamap_async.tables.declared import (
     all_tables,
@@ -28,11 +33,14 @@ from dynamap_async.tables.declared import (
     merged_tables,
     needs_library_table,
     schema_of,
+    tables_of_all_periods,
 )
 from dynamap_async.tables.descriptions import Descriptions
+from dynamap_async.tables.estimates import PlanPrices
 from dynamap_async.tables.index_reports import IndexCheck, IndexReport
 from dynamap_async.tables.missing_tables import MissingParts
 from dynamap_async.tables.periods import check_period
+from dynamap_async.tables.plan_run import PlanRun
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
@@ -47,6 +55,10 @@ from dynamap_async.tables.requests import (
 from dynamap_async.tables.table_changes import ChangeRequests
 from dynamap_async.tables.table_plan import HazardCode, TablePlan
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
+from dynamap_async.wire import WireItem
+
+_ITEMS_AT_A_TIME: Final = 128
+"""After so many items of a sample other tasks have their turn."""
 
 
 class Tables:
@@ -156,7 +168,10 @@ class Tables:
         self,
         *models: type[Model] | Table,
         delete_unknown_indexes: bool = False,
+        sample_pages: int = 1,
+        prices: PlanPrices | None = None,
         period: KeyValue | None = None,
+        all_periods: bool = False,
     ) -> TablePlan:
         """Return what would change if tables became what models declare; nothing is changed.
 
@@ -167,28 +182,51 @@ class Tables:
             models: models with a table, or tables; models that share one count as one. Give all models of a table if
                 ``delete_unknown_indexes`` is wanted.
             delete_unknown_indexes: whether global indexes that no model declares are to be deleted.
+            sample_pages: how many pages of items, each of at most 1 MB, are looked at of each table that gets new
+                indexes, to estimate what building them takes, and which items do not fit; 0 for none. Where the policy
+                does not allow Scan, there is no estimate.
+            prices: what is paid for write units and storage, to have the estimates in money.
             period: a value of the field that tells the period, for models with one table per period.
+            all_periods: whether every table that is there of such models is compared instead, whatever its period.
 
         Raises:
-            OperationError: what is given is no model; a period is missing, or none is known.
+            OperationError: what is given is no model; a period is missing, or none is known; the number of pages is not
+                one from 0 on.
 
-        Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
+        Cost: one DescribeTable and one DescribeTimeToLive per table, and where indexes are missing ``sample_pages``
+            Scans, each of at most 128 read units; for all periods ListTables as well.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
-        schemas = all_tables(models, self._names, period)
+        if not isinstance(sample_pages, int) or sample_pages < 0:
+            raise OperationError(f"sample_pages={sample_pages!r}: write a number of pages from 0 on")
+        if not all_periods:
+            schemas = all_tables(models, self._names, period)
+        elif period is None:
+            schemas = tables_of_all_periods(models, await self.names(), self._names)
+        else:
+            raise OperationError(f"period={period!r} and all_periods=True are given; give one of them")
         found = await gather_all([self._full(schema.name) for schema in schemas])
-        return plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
+        plan = plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
+        if not sample_pages:
+            return plan
+        there = {each.schema.name: each for each in found if each is not None}
+        sampled = await gather_all([self._samples(plan, schema, sample_pages) for schema in schemas])
+        return estimated(plan, {name: each for of_table in sampled for name, each in of_table.items()}, there, prices)
 
-    async def apply(
+    def apply(
         self,
         plan: TablePlan,
         /,
         *,
         allow: Collection[HazardCode] = (),
         timeout_seconds: float = 3600.0,
+        wait_for_backfill: bool = True,
         watch: Watch | None = None,
-    ) -> None:
+    ) -> PlanRun:
         """Carry out a plan: the steps of a table one after the other, tables side by side, ten at a time.
+
+        Await it for what was done, or watch it: ``async for event in session.tables.apply(plan)`` gives each step that
+        comes to another state.
 
         Each step waits until the table and its indexes can be used, and ends when DynamoDB shows what was asked for. If
         it is cancelled, or its process is killed, DynamoDB goes on with what was sent; plan again and apply that, and
@@ -199,20 +237,28 @@ class Tables:
             allow: the codes of hazards that are wanted, as in ``{"index-deleted"}``.
             timeout_seconds: how long each table may take. An index of a large table takes hours, and a change of the
                 attribute of time to live takes one.
-            watch: is told of each step that waits, is sent, and is done.
+            wait_for_backfill: False to end when DynamoDB has begun to build the last index of each table. Queries on it
+                are refused until it is built, so ``index-not-ready-for-code`` has to be allowed.
+            watch: is called with each step that comes to another state.
 
         Raises:
             PlanHazardError: the plan has hazards that are not allowed; nothing was changed.
             PlanOutOfDateError: a table is no longer as the plan saw it; nothing was changed.
             TableMismatchError: the plan has a blocked step; nothing was changed.
+            OperationError: ``wait_for_backfill=False`` for a plan that deletes an index, too.
             TableWaitTimeoutError: a table took longer.
 
         Cost: one request per step, and DescribeTable until it is done. Adding an index takes write units of that index
             for each item.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
         """
-        check_plan(plan, allow)
-        await Applying(self._executor, plan, self._full, watch).run(timeout_seconds)
+
+        async def carry_out(tell: Watch) -> AppliedPlan:
+            check_plan(plan, allow, wait_for_backfill=wait_for_backfill)
+            applying = Applying(self._executor, plan, self._full, tell, wait_for_backfill=wait_for_backfill)
+            return await applying.run(timeout_seconds)
+
+        return PlanRun(carry_out, watch)
 
     async def verify(
         self,
@@ -220,6 +266,7 @@ class Tables:
         extra_indexes: Literal["ignore", "fail"] = "ignore",
         need_active: bool = True,
         period: KeyValue | None = None,
+        all_periods: bool = False,
     ) -> None:
         """Check that tables are what models declare; nothing is changed.
 
@@ -227,9 +274,10 @@ class Tables:
 
         Args:
             models: models with a table, or tables; models that share one count as one.
-            extra_indexes: whether global indexes that no model declares are a difference.
+            extra_indexes: whether global indexes that no model declares, or that others replace, are a difference.
             need_active: whether an index that is still being built is a difference.
             period: a value of the field that tells the period, for models with one table per period.
+            all_periods: as for ``plan``.
 
         Raises:
             TableMismatchError: they differ; ``differences`` says in what.
@@ -240,8 +288,13 @@ class Tables:
         """
         if extra_indexes not in ("ignore", "fail"):
             raise OperationError(f'extra_indexes={extra_indexes!r} is neither "ignore" nor "fail"')
-        plan = await self.plan(*models, delete_unknown_indexes=extra_indexes == "fail", period=period)
+        fails = extra_indexes == "fail"
+        plan = await self.plan(
+            *models, delete_unknown_indexes=fails, sample_pages=0, period=period, all_periods=all_periods
+        )
         steps = [step for step in plan.steps if need_active or step.kind != "await-index"]
+        # An index that was replaced is an extra one as long as it is not deleted.
+        steps = [step for step in steps if fails or step.kind != "delete-index"]
         if steps:
             remedy = "`print(await session.tables.plan(...))` shows what would change"
             raise TableMismatchError(remedy, differences=[difference_of(step) for step in steps])
@@ -523,6 +576,29 @@ class Tables:
 
         what = "protected" if protected else "without protection"
         await self._descriptions.until(name, is_done, what=what, timeout_seconds=timeout_seconds)
+
+    async def _samples(self, plan: TablePlan, schema: TableSchema, pages: int) -> BuildSamples:
+        """Return what each index that a plan builds makes of the first items of its table."""
+        built = [step.index for step in plan.steps if step.table == schema.name and step.kind == "create-index"]
+        samples = {(schema.name, name): BuildSample(schema, schema.index(name)) for name in built if name is not None}
+        start: Any = None
+        for _ in range(pages if samples else 0):
+            body = {"TableName": schema.name} | ({} if start is None else {"ExclusiveStartKey": start})
+            try:
+                answer = await self._executor.send(Request(operation="Scan", body=body, table=schema.name))
+            except (AccessDeniedError, ResourceNotFoundError):
+                return {}
+            items: list[WireItem] = [plain(item) for item in answer.get("Items") or ()]
+            for first in range(0, len(items), _ITEMS_AT_A_TIME):
+                for sample in samples.values():
+                    sample.take(items[first : first + _ITEMS_AT_A_TIME])
+                await anyio.lowlevel.checkpoint()  # a page of small items takes long
+            start = answer.get("LastEvaluatedKey")
+            if start is None:
+                for sample in samples.values():
+                    sample.end()
+                break
+        return samples
 
     async def _full(self, name: str) -> TableDescription | None:
         """Return the description of a table with its time to live; None where there is none, or not much longer."""

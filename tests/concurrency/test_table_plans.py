@@ -1,5 +1,7 @@
 """Plans of tables: what they say, and that carrying them out ends as declared, on tables that take their time."""
 
+import asyncio
+import gc
 import json
 from collections import Counter
 from datetime import datetime
@@ -22,10 +24,12 @@ from dynamap_async import (
     include,
 )
 from dynamap_async.errors import (
+    ModelDefinitionError,
     OperationError,
     PlanHazardError,
     PlanOutOfDateError,
     ResourceNotFoundError,
+    SessionStateError,
     TableMismatchError,
     TableWaitTimeoutError,
 )
@@ -86,6 +90,8 @@ class Engine:
         if request.operation == "DescribeTable":
             facts = {"operation": "DescribeTable", "table": request.table, "status": 400}
             raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
+        if request.operation == "Scan":
+            return {"Items": [], "Count": 0, "ScannedCount": 0}
         for each in request.body.get("GlobalSecondaryIndexUpdates", ()):
             [(action, entry)] = each.items()
             self.built[f"{action} {request.table} {entry['IndexName']}"] += 1
@@ -476,7 +482,12 @@ async def test_each_step_is_told_to_who_watches(opened):
         await session.tables.create(Bare)
         plan = await session.tables.plan(Old)
         await session.tables.apply(plan, watch=lambda progress: told.append((progress.step.index, progress.state)))
-    assert told == [("by_user", "waiting"), ("by_user", "sent"), ("by_user", "done")]
+    assert [each for each in told if each != ("by_user", "progress")] == [
+        ("by_user", "planned"),
+        ("by_user", "waiting"),
+        ("by_user", "sent"),
+        ("by_user", "done"),
+    ]
 
 
 class Account(Model, table="accounts"):
@@ -500,3 +511,298 @@ async def test_a_table_that_is_being_deleted_is_planned_as_one_that_is_missing(o
         assert kinds(plan) == [("create-table", None)]
         await session.tables.apply(plan)
     assert slow.log[-1].after == "ACTIVE"
+
+
+def states(events):
+    """Return what came of each step, without how far it was on the way."""
+    return [(event.step.index or event.step.kind, event.state) for event in events if event.state != "progress"]
+
+
+async def test_steps_can_be_iterated_over_as_they_are_done(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Tweet)
+        events = [event async for event in session.tables.apply(plan, allow=ALL_ALLOWED)]
+        assert (await session.tables.plan(Tweet)).is_empty
+    names = ["by_city", "by_text", "set-time-to-live"]
+    assert states(events)[:3] == [(name, "planned") for name in names]
+    assert states(events)[3:] == [(name, state) for name in names for state in ("waiting", "sent", "done")]
+    assert {event.step.index for event in events if event.state == "progress"} == {"by_city", "by_text", None}
+    assert engine.built == DONE
+
+
+async def test_awaited_it_tells_what_was_done(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Tweet)
+        applied = await asyncio.create_task(session.tables.apply(plan, allow=ALL_ALLOWED))
+    assert (applied.done, applied.skipped) == (plan.steps, ())
+
+
+async def test_what_somebody_else_did_meanwhile_is_skipped(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        run = session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
+        told = []
+        async with run as events:
+            async for event in events:
+                told.append(event)
+                if (event.step.index, event.state) == ("by_city", "sent"):
+                    await anyio.sleep(30)  # until it is filled, for the table can be changed meanwhile
+                    await session.tables.update_time_to_live(Tweet)
+    assert states(told)[-1] == ("set-time-to-live", "skipped")
+
+
+async def test_leaving_the_loop_stops_it_and_a_new_plan_goes_on(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        async for event in session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED):
+            if event.state == "sent":
+                break
+        gc.collect()
+        await asyncio.sleep(1)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        await asyncio.sleep(1000)
+        assert engine.built == {"Create tweets by_city": 1}
+        await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
+        await session.tables.verify(Tweet)
+    assert engine.built == DONE
+
+
+async def test_end_of_its_block_stops_it_at_once(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        async with session.tables.apply(await session.tables.plan(Old)) as events:
+            assert (await anext(events)).state == "planned"
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        with pytest.raises(StopAsyncIteration):
+            await anext(events)
+
+
+async def test_a_cancelled_wait_for_an_event_loses_none(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        async with session.tables.apply(await session.tables.plan(Old)) as events:
+            told = []
+            while not told or told[-1].state != "done":
+                with anyio.move_on_after(1.0):
+                    told.append(await anext(events))
+        assert states(told) == [("by_user", state) for state in ("planned", "waiting", "sent", "done")]
+
+
+async def collected(events, told):
+    async for event in events:
+        told += [event]
+
+
+async def test_a_step_that_fails_is_told_before_its_error_is_raised(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        told = []
+        plan = await session.tables.plan(Old)
+        with pytest.raises(TableWaitTimeoutError):
+            await collected(session.tables.apply(plan, timeout_seconds=30), told)
+        assert states(told)[-1] == ("by_user", "failed")
+        assert "was not changed (create-index by_user" in told[-1].error
+
+
+async def forgotten(session, plan):
+    session.tables.apply(plan)
+    gc.collect()
+
+
+async def test_it_is_gone_through_once_and_not_forgotten(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Old)
+        async with session.tables.apply(plan) as run:
+            await anext(run)
+            with pytest.raises(SessionStateError, match="make it anew"):
+                await run
+        with pytest.warns(RuntimeWarning, match="was never awaited"):
+            await forgotten(session, plan)
+
+
+async def test_last_index_is_not_waited_for_where_that_is_allowed(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Tweet)
+        with pytest.raises(PlanHazardError, match="by_text are refused until it is built") as caught:
+            await session.tables.apply(plan, allow=ALL_ALLOWED, wait_for_backfill=False)
+        assert caught.value.codes == ("index-not-ready-for-code",)
+        early = ALL_ALLOWED | {"index-not-ready-for-code"}
+        await session.tables.apply(plan, allow=early, wait_for_backfill=False)
+        found = await session.tables.describe(Tweet)
+        assert found.index_statuses["by_text"] == "CREATING"
+        assert (found.index_is_ready("by_city"), found.schema.ttl_attribute) == (True, "at")
+        left = await session.tables.plan(Tweet, delete_unknown_indexes=True)
+        assert kinds(left) == [("await-index", "by_text"), ("delete-index", "by_user")]
+        more = await session.tables.plan(Other, delete_unknown_indexes=True)
+        with pytest.raises(OperationError, match=r"apply plan\.expand without waiting"):
+            await session.tables.apply(more, allow=early, wait_for_backfill=False)
+    assert engine.built == DONE
+
+
+class Other(Model, table="tweets"):
+    id: PartitionKey[str]
+    day: Attr[str]
+
+    by_day = GlobalIndex(partition_key="day")
+
+
+class Successor(Model, table="tweets"):
+    id: PartitionKey[str]
+    user: Attr[str]
+
+    by_user = GlobalIndex("by_user-v2", partition_key="user", projection=KEYS_ONLY, replaces="by_user")
+
+
+async def test_an_index_is_replaced_by_another_and_then_deleted(opened, engine):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Successor)
+        assert kinds(plan) == [("create-index", "by_user-v2"), ("delete-index", "by_user")]
+        assert [(hazard.code, hazard.index) for hazard in plan.hazards] == [("index-replaced", "by_user")]
+        assert plan.not_managed == ()
+        with pytest.raises(
+            OperationError, match="by_user-v2, which replaces it, is not there; apply plan.expand first"
+        ):
+            await session.tables.apply(plan.contract, allow={"index-replaced"})
+        await session.tables.apply(plan.expand)
+        await session.tables.verify(Successor)
+        with pytest.raises(TableMismatchError):
+            await session.tables.verify(Successor, extra_indexes="fail")
+        with pytest.raises(PlanHazardError, match="by_user-v2 takes its place"):
+            await session.tables.apply(plan.contract)
+        await session.tables.apply(plan.contract, allow={"index-replaced"})
+        await session.tables.verify(Successor, extra_indexes="fail")
+        assert (await session.tables.plan(Successor)).is_empty
+    assert engine.built == {"Create tweets by_user-v2": 1, "Delete tweets by_user": 1}
+
+
+async def test_an_index_is_replaced_in_one_go_and_never_missing(opened, slow):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Successor, delete_unknown_indexes=True)
+        assert len(plan.steps) == 2
+        await session.tables.apply(plan, allow={"index-replaced"})
+    ended = [(entry.index, entry.after) for entry in slow.log if entry.index and entry.after in ("ACTIVE", "DELETING")]
+    assert ended == [("by_user", "ACTIVE"), ("by_user-v2", "ACTIVE"), ("by_user", "DELETING")]
+
+
+async def test_the_recipe_for_a_changed_index_is_printed_and_works(opened):
+    async with opened() as session:
+        await session.tables.create(Old)
+        text = " ".join(str(await session.tables.plan(OtherIndex)).split())
+        assert 'GlobalIndex("by_user-v2", ..., replaces="by_user")' in text
+        await session.tables.apply(await session.tables.plan(Successor), allow={"index-replaced"})
+        await session.tables.verify(Successor)
+
+
+@pytest.mark.parametrize(
+    ("indexes", "problem"),
+    [
+        ([GlobalIndex("one", partition_key="a", replaces="one")], "the index 'one' replaces itself"),
+        ([GlobalIndex("one", partition_key="a", replaces=1)], "replaces=1 is no name of an index"),
+        (
+            [GlobalIndex("one", partition_key="a"), GlobalIndex("two", partition_key="a", replaces="one")],
+            "replaces 'one', which is still declared",
+        ),
+        (
+            [GlobalIndex(name, partition_key="a", replaces="old") for name in ("one", "two")],
+            "two indexes replace 'old'",
+        ),
+    ],
+)
+def test_what_replaces_nothing_is_refused(indexes, problem):
+    with pytest.raises(ModelDefinitionError, match=problem):
+        Table("tweets", partition_key="pk", indexes=indexes)
+    body = {
+        "__module__": __name__,
+        "__qualname__": "Wrong",
+        "__annotations__": {"id": PartitionKey[str], "a": Attr[str]},
+    }
+    with pytest.raises(ModelDefinitionError, match=problem):
+        type(Model)("Wrong", (Model,), body | {f"index_{n}": each for n, each in enumerate(indexes)}, table="tweets")
+
+
+class Renamed(Model, table="tweets"):
+    id: PartitionKey[str]
+    user: Attr[str]
+
+    user_index = GlobalIndex("user-index", partition_key="user")
+
+
+async def test_an_index_that_may_only_have_another_name_is_reported(opened):
+    async with opened() as session:
+        await session.tables.create(Old)
+        plan = await session.tables.plan(Renamed)
+    assert kinds(plan) == [("create-index", "user-index")]
+    [told] = plan.not_managed
+    assert (
+        "user-index has the same key and projection: if it is only another name for it, declare it as by_user" in told
+    )
+
+
+class Reading(Model, table="readings_{month}"):
+    month: PartitionKey[int]
+    sensor: Attr[str]
+
+
+class IndexedReading(Model, table="readings_{month}"):
+    month: PartitionKey[int]
+    sensor: Attr[str]
+
+    by_sensor = GlobalIndex(partition_key="sensor")
+
+
+class Names(Engine):
+    """Knows the names of all tables, too."""
+
+    async def send(self, request):
+        if request.operation == "ListTables":
+            return {"TableNames": ["readings_1", "readings_2", "readings_of_others", "tweets", "x-readings_3"]}
+        return await super().send(request)
+
+
+async def test_tables_of_all_periods_are_planned_and_verified_together(slow):
+    engine = Names()
+    async with Session(transport=slow.wrap(engine)) as session:
+        for month in (1, 2):
+            await session.tables.create(Reading, period=month)
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(IndexedReading, Bare, all_periods=True)
+        assert [(step.table, step.index) for step in plan.steps] == [
+            ("readings_1", "by_sensor"),
+            ("readings_2", "by_sensor"),
+        ]
+        with pytest.raises(TableMismatchError, match=r"readings_1.*readings_2"):
+            await session.tables.verify(IndexedReading, all_periods=True)
+        await session.tables.apply(plan)
+        await session.tables.verify(IndexedReading, all_periods=True)
+        with pytest.raises(OperationError, match="give one of them"):
+            await session.tables.plan(IndexedReading, all_periods=True, period=1)
+        with pytest.raises(OperationError, match="no model has one table per period"):
+            await session.tables.plan(Bare, all_periods=True)
+    assert engine.built == {"Create readings_1 by_sensor": 1, "Create readings_2 by_sensor": 1}
+
+
+async def test_a_policy_that_allows_no_scan_leaves_the_estimate_out(opened):
+    faults = Faults()
+    faults.on("Scan").deny_access()
+    async with opened(faults) as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Old)
+    assert (kinds(plan), plan.estimate) == ([("create-index", "by_user")], None)
+    assert faults.unused == ()
+
+
+async def test_no_item_is_looked_at_where_no_index_is_missing_or_none_is_wanted(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        before = session.statistics().requests
+        await session.tables.plan(Old, sample_pages=0)
+        await session.tables.plan(Bare)
+        assert session.statistics().requests - before == 4
+        with pytest.raises(OperationError, match="sample_pages=-1: write a number of pages from 0 on"):
+            await session.tables.plan(Old, sample_pages=-1)

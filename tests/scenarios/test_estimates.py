@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from dynamap_async.codec import item_size
 from dynamap_async.executor.consumed import Spending
 from dynamap_async.executor.pacing.estimates import Estimates, spent_units
 from dynamap_async.request import Request, Target
+from dynamap_async.tables.build_samples import BuildSample
 from dynamap_async.tables.requests import read_description
 
 DATA = Path(__file__).parent / "data"
@@ -207,3 +209,33 @@ def test_what_is_expected_is_near_to_what_is_taken(table, kind):
             taken += sum(spent.values())
         estimates.learn([estimate], spent)
     assert expected == pytest.approx(taken, rel=0.1)
+
+
+PAGE_BYTES, TABLE_BYTES = 2**19, 3 * 2**19
+BUILT = [
+    (name, index["IndexName"])
+    for name, (table, _) in TABLES.items()
+    for index in table.get("GlobalSecondaryIndexes") or ()
+]
+
+
+@pytest.mark.parametrize(("name", "index"), BUILT)
+def test_what_building_an_index_is_expected_to_take_is_near_to_what_it_takes(name, index):
+    table, items = TABLES[name]
+    found = read_description({"Table": {**table, "TableStatus": "ACTIVE"}})
+    taken = size = 0
+    sample, stored, drawn = BuildSample(found.schema, found.schema.index(index)), [], random.Random(19)
+    while size < TABLE_BYTES:
+        stored.append(drawn.choice(items))
+        size += item_size(stored[-1])
+        taken += write_charge(found.schema, None, stored[-1]).index_halves.get(index, 0) / 2
+        if size < PAGE_BYTES:
+            sample.take(stored[-1:])
+    found = replace(found, item_count=len(stored), size_bytes=size)
+    estimate = sample.estimate(found, None, None)
+    assert estimate.write_units == pytest.approx(taken, rel=0.05)
+    assert estimate.storage_bytes > 100 * estimate.entries > 0
+
+
+def test_estimates_are_measured_on_designs_enough():
+    assert len({name.partition(" ")[0] for name, _ in BUILT}) >= 5

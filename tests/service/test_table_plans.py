@@ -7,7 +7,8 @@ import anyio
 import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive, attr
-from dynamap_async.testing import FrozenClock
+from dynamap_async.capacity import page_charge
+from dynamap_async.testing import FrozenClock, NativeEngine
 from dynamap_async.testing.slow_tables import SlowTables
 
 
@@ -65,3 +66,56 @@ async def test_behind_slow_tables(engine, killed_after_seconds):
     await change(slow.session, killed_after_seconds)
     built = [entry for entry in slow.log if entry.index == "day-index" and entry.before is None]
     assert len(built) == 1
+
+
+MANY, UNFIT = 10_000, {"wrong type": 100, "too long": 30, "empty": 7}
+
+
+class Numbered(Model, table="plan-places"):
+    place_id: PartitionKey[str]
+    city: Attr[int]
+
+
+class Named(Model, table="plan-places"):
+    place_id: PartitionKey[str]
+    city: Attr[str]
+
+
+class Place(Model, table="plan-places"):
+    place_id: PartitionKey[str]
+    city: Attr[str]
+
+    by_city = GlobalIndex(partition_key="city")
+
+
+def places():
+    """Return many places, of which some do not fit into the index."""
+    cities = [1] * 100 + ["x" * 2049] * 30 + [""] * 7
+    cities += [f"city {number % 50}" for number in range(MANY - len(cities))]
+    return [
+        (Named if isinstance(city, str) else Numbered)(place_id=f"{number:05d}", city=city)
+        for number, city in enumerate(cities)
+    ]
+
+
+@pytest.fixture
+def native(running, native_executable):
+    """The engine that counts what requests take, empty at the end."""
+    engine = running(NativeEngine, native_executable)
+    yield engine
+    engine.reset()
+
+
+@pytest.mark.asyncio
+async def test_every_item_that_an_index_would_leave_out_is_found_at_the_foreseen_cost(native):
+    items = places()
+    async with native.session() as session:
+        await session.tables.create(Named)
+        await session.put_many(items)
+        report = await session.tables.check_index(Place.by_city)
+        [step] = (await session.tables.plan(Place)).steps
+    assert (report.items, report.violations, report.left_out) == (MANY, 137, UNFIT)
+    assert report.read_units == pytest.approx(page_charge(Named, items).units, rel=0.01)
+    assert (step.estimate.entries, step.estimate.is_complete) == (MANY - 137, True)
+    [hazard] = step.hazards
+    assert (hazard.code, hazard.message.split(" that ")[0]) == ("index-violations", "137 of 10,000 items")

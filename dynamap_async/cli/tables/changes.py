@@ -5,7 +5,7 @@ import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, get_args
 
 import typer
 
@@ -37,11 +37,30 @@ _Expand: TypeAlias = Annotated[bool, typer.Option("--expand", help="Only what ad
 _Contract: TypeAlias = Annotated[
     bool, typer.Option("--contract", help="Only what takes away: run it once old code is gone.")
 ]
+_AllPeriods: TypeAlias = Annotated[
+    bool, typer.Option("--all-periods", help="Every table that is there of models with one table per period.")
+]
+_SamplePages: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Pages of items to look at in each table that gets an index, to estimate what that takes; 0 for none.",
+    ),
+]
+_Prices: TypeAlias = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        metavar="WRITE STORAGE",
+        min=0,
+        help="Prices of a million write units, and of a GB that is stored for a month, to have estimates in money.",
+    ),
+]
 _Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
 
 
 @goes_to_tables()
-async def plan(
+async def plan(  # noqa: PLR0913 - each is an option
     place: Place,
     *,
     names: _Names = None,
@@ -49,6 +68,9 @@ async def plan(
     expand: _Expand = False,
     contract: _Contract = False,
     period: _Period = None,
+    all_periods: _AllPeriods = False,
+    sample_pages: _SamplePages = 1,
+    prices: _Prices = None,
     against: Annotated[
         list[Path] | None,
         typer.Option(
@@ -72,7 +94,8 @@ async def plan(
     if against:
         made = _part(_offline(place, names, period, delete_unknown_indexes, against), expand=expand, contract=contract)
     else:
-        made = await _planned(place, names, period, delete_unknown_indexes, expand=expand, contract=contract)
+        wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages, prices)
+        made = _part(await _planned(place, wanted), expand=expand, contract=contract)
     if as_json:
         show(made.to_json())
     else:
@@ -81,6 +104,7 @@ async def plan(
         _write(out, made.to_json())
     if not made.is_empty:
         parts = {"--delete-unknown-indexes": delete_unknown_indexes, "--expand": expand, "--contract": contract}
+        parts["--all-periods"] = all_periods
         again = [*(names or ()), *(option for option, given in parts.items() if given)]
         again += [] if period is None else [f"--period {shlex.quote(period)}"]
         _tell_way_on(made, [*([shlex.quote(str(out))] if out is not None else again), *place.options])
@@ -91,7 +115,7 @@ async def plan(
 @goes_to_tables(
     interrupted="Interrupted: DynamoDB goes on with what was sent. Plan and apply again, and nothing is done twice."
 )
-def apply(
+def apply(  # noqa: PLR0913 - each is an option
     place: Place,
     *,
     names: Annotated[
@@ -106,6 +130,10 @@ def apply(
     expand: _Expand = False,
     contract: _Contract = False,
     period: _Period = None,
+    all_periods: _AllPeriods = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing, and print the requests, one on each line.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, unless the environment is guarded.")] = False,
     yes_in: Annotated[
         str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
@@ -122,12 +150,16 @@ def apply(
     """
     hazards = _hazards(allow or [])
     if names and names[0].endswith(PLAN_ENDING):
-        if len(names) > 1 or delete_unknown_indexes or period is not None:
+        if len(names) > 1 or delete_unknown_indexes or all_periods or period is not None:
             raise CommandError(f"{names[0]} says already what is to be done; give nothing else", Status.USAGE)
         made = _part(_read(Path(names[0])), expand=expand, contract=contract)
     else:
-        planning = _planned(place, names, period, delete_unknown_indexes, expand=expand, contract=contract)
-        made = asyncio.run(planning)
+        wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages=1)
+        made = _part(asyncio.run(_planned(place, wanted)), expand=expand, contract=contract)
+    if dry_run:
+        for step in made.steps:
+            show(f"{step.operation} {json.dumps(step.request)}" if step.request else f"# {step.kind} {step.summary}")
+        return
     if as_json:
         tell(str(made))
     else:
@@ -147,13 +179,14 @@ async def diff(
     *,
     names: _Names = None,
     period: _Period = None,
+    all_periods: _AllPeriods = False,
     as_json: _Json = False,
 ) -> None:
     """Show in what tables differ from the models: what is there after -, what is declared after +.
 
     It ends with status 3 if anything differs.
     """
-    made = await _planned(place, names, period, delete_unknown_indexes=False)
+    made = await _planned(place, _Wanted(names or [], period, all_periods))
     if as_json:
         differences = [
             {"table": step.table, "index": step.index, "kind": step.kind, "found": step.before, "declared": step.after}
@@ -179,6 +212,7 @@ async def verify(
         typer.Option("--building/--built", help="Whether an index may still be being built; it may not unless said."),
     ] = False,
     period: _Period = None,
+    all_periods: _AllPeriods = False,
     as_json: _Json = False,
 ) -> None:
     """Check that tables are what the models declare; a line for each difference.
@@ -188,7 +222,7 @@ async def verify(
     from dynamap_async.cli.tables.chosen import choose
     from dynamap_async.errors import TableMismatchError
 
-    chosen = choose(place, names or [], period)
+    chosen = choose(place, names or [], period, all_periods=all_periods)
     differences: tuple[Any, ...] = ()
     async with place.session() as session:
         try:
@@ -197,6 +231,7 @@ async def verify(
                 extra_indexes="fail" if no_extra_indexes else "ignore",
                 need_active=not building,
                 period=chosen.period,
+                all_periods=chosen.all_periods,
             )
         except TableMismatchError as error:
             differences = error.differences
@@ -221,23 +256,32 @@ async def verify(
         show("all tables are what the models declare")
 
 
-async def _planned(
-    place: Place,
-    names: list[str] | None,
-    period: str | None,
-    delete_unknown_indexes: bool = False,
-    *,
-    expand: bool = False,
-    contract: bool = False,
-) -> "TablePlan":
-    from dynamap_async.cli.tables.chosen import choose
+class _Wanted(NamedTuple):
+    """What is to be planned, as options say it."""
 
-    chosen = choose(place, names or [], period)
+    names: list[str]
+    period: str | None
+    all_periods: bool
+    delete_unknown_indexes: bool = False
+    sample_pages: int = 0
+    prices: tuple[float, float] | None = None
+
+
+async def _planned(place: Place, wanted: _Wanted) -> "TablePlan":
+    from dynamap_async.cli.tables.chosen import choose
+    from dynamap_async.tables import PlanPrices
+
+    chosen = choose(place, wanted.names, wanted.period, all_periods=wanted.all_periods)
+    prices = wanted.prices
     async with place.session() as session:
-        made = await session.tables.plan(
-            *chosen.declared, delete_unknown_indexes=delete_unknown_indexes, period=chosen.period
+        return await session.tables.plan(
+            *chosen.declared,
+            delete_unknown_indexes=wanted.delete_unknown_indexes,
+            sample_pages=wanted.sample_pages,
+            prices=None if prices is None else PlanPrices(write_million=prices[0], storage_gb_month=prices[1]),
+            period=chosen.period,
+            all_periods=chosen.all_periods,
         )
-    return _part(made, expand=expand, contract=contract)
 
 
 def _offline(
@@ -321,14 +365,17 @@ def _check_allowed(made: "TablePlan", allowed: "set[HazardCode]") -> None:
 
 
 async def _carry_out(place: Place, made: "TablePlan", allow: "set[HazardCode]", timeout_seconds: float) -> None:
-    from dynamap_async.cli.tables.progress import duration, lines_on_stderr
+    from dynamap_async.cli.tables.progress import lines_on_stderr
     from dynamap_async.errors import TableWaitTimeoutError
+    from dynamap_async.tables.estimates import duration
 
     lines, clock = lines_on_stderr(), asyncio.get_running_loop().time
     began = clock()
     async with place.session() as session, lines.told():
         try:
-            await session.tables.apply(made, allow=allow, timeout_seconds=timeout_seconds, watch=lines.watch)
+            async with session.tables.apply(made, allow=allow, timeout_seconds=timeout_seconds) as events:
+                async for event in events:
+                    lines.watch(event)
         except TableWaitTimeoutError as error:
             raise CommandError(
                 f"{error.table} took longer than {timeout_seconds:g} s (last status: {error.status}). DynamoDB goes "

@@ -21,9 +21,11 @@ class Chosen:
     """Of that, what is meant: always all models of a table."""
     period: Any
     """The period of tables of which there is one for each; None for none."""
+    all_periods: bool = False
+    """Whether every table that is there of such models is meant."""
 
 
-def choose(place: Place, names: list[str], period: str | None) -> Chosen:
+def choose(place: Place, names: list[str], period: str | None, *, all_periods: bool = False) -> Chosen:
     """Return what is meant.
 
     Args:
@@ -31,6 +33,7 @@ def choose(place: Place, names: list[str], period: str | None) -> Chosen:
         names: names of models and tables; none stands for all.
         period: a value of the field that tells the period, as text. Without it, models with one table for each period
             are left out, unless they are named.
+        all_periods: whether every table that is there of such models is meant.
 
     Raises:
         CommandError: a module or a name is wrong, nothing is left, or a model that is named needs a period.
@@ -39,9 +42,14 @@ def choose(place: Place, names: list[str], period: str | None) -> Chosen:
     named = [catalog.find(name) for name in names]
     declared = catalog.sharing(named) if names else catalog.all
     periodical = [each for each in declared if periods_of(each) is not None]
-    if period is not None:
+    if period is not None or all_periods:
+        option = "--all-periods" if period is None else f"--period {period}"
         if not periodical:
-            raise CommandError(f"--period {period}: no model has one table per period; leave it out", Status.USAGE)
+            raise CommandError(f"{option}: no model has one table per period; leave it out", Status.USAGE)
+        if period is None:
+            return Chosen(catalog=catalog, declared=declared, period=None, all_periods=True)
+        if all_periods:
+            raise CommandError(f"{option} and --all-periods: give one of them", Status.USAGE)
         return Chosen(catalog=catalog, declared=declared, period=_value(periodical[0], period))
     left_out = [catalog.name(each) for each in periodical]
     if periodical and named:

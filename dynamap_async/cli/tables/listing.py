@@ -70,7 +70,7 @@ async def describe(
 
     chosen = choose(place, [model], period)
     async with place.session() as session:
-        made = await session.tables.plan(*chosen.declared, period=chosen.period)
+        made = await session.tables.plan(*chosen.declared, sample_pages=0, period=chosen.period)
         [name, *_] = made.seen
         if not made.seen[name]:
             show(f"{name}: not there\n{made}")

@@ -8,6 +8,7 @@ from shutil import get_terminal_size
 from typing import Final, TextIO
 
 from dynamap_async.tables import StepProgress, TableStep
+from dynamap_async.tables.estimates import duration
 
 _ON_TERMINAL_SECONDS: Final = 1.0
 _ON_PIPE_SECONDS: Final = 10.0
@@ -31,6 +32,8 @@ class ProgressLines:
         self._now = now
         self._over = stream.isatty()
         self._since: dict[str, float] = {}
+        self._filled: dict[str, str] = {}
+        """Step -> how far an index can be by now."""
         self._open = False
         """Whether the last line may be written over."""
 
@@ -40,20 +43,31 @@ class ProgressLines:
         Args:
             progress: the step, and its state.
         """
+        if progress.state == "planned":
+            return
         step = _named(progress.step)
         began = self._since.setdefault(step, self._now())
-        if progress.state == "done":
-            del self._since[step]
-            self._write(f"{step}: done, {duration(self._now() - began)}")
-        elif progress.state == "sent":
-            self._write(f"{step}: sent")
+        match progress.state:
+            case "waiting":
+                pass
+            case "sent":
+                self._write(f"{step}: sent")
+            case "progress":
+                self._note_filling(step, progress)
+            case _:
+                del self._since[step]
+                self._filled.pop(step, None)
+                took = f"done, {duration(self._now() - began)}"
+                told = {"skipped": "somebody else had done it", "failed": "failed"}.get(progress.state, took)
+                self._write(f"{step}: {told}")
 
     def tell_waiting(self) -> None:
         """Tell which steps are waited for, and for how long by now."""
         if not self._since:
             return
         began = min(self._since.values())
-        line = f"waiting since {duration(self._now() - began)}: {', '.join(self._since)}"
+        waited = ", ".join(step + self._filled.get(step, "") for step in self._since)
+        line = f"waiting since {duration(self._now() - began)}: {waited}"
         self._write(line[: get_terminal_size().columns - 1] if self._over else line, stays=not self._over)
 
     @asynccontextmanager
@@ -75,22 +89,15 @@ class ProgressLines:
             if self._open:
                 self._stream.write("\n")
 
+    def _note_filling(self, step: str, progress: StepProgress) -> None:
+        if progress.items_done is not None and progress.items_expected is not None:
+            self._filled[step] = f" (at most {progress.items_done:,} of {progress.items_expected:,}, going by time)"
+
     def _write(self, line: str, *, stays: bool = True) -> None:
         start = f"\r{_TO_THE_END}" if self._open else ""
         self._stream.write(start + line + ("\n" if stays else ""))
         self._stream.flush()
         self._open = not stays
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    whole = round(seconds)
-    if whole < 1:
-        return f"{seconds * 1000:.0f} ms"
-    hours, minutes = whole // 3600, whole % 3600 // 60
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
 
 
 def lines_on_stderr() -> ProgressLines:

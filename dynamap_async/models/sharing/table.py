@@ -12,7 +12,7 @@ from dynamap_async import limits
 from dynamap_async.codec import wire_item
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
-from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex
+from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex, check_replaced, replaced_name
 from dynamap_async.models.settings import check_name, fault, names_periods
 from dynamap_async.models.sharing.key_shapes import KeyShapes
 from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
@@ -289,6 +289,7 @@ class Table:
             ),
             projection=declared.projection,
             throughput=declared.throughput,
+            replaces=replaced_name(declared, f"Table({self.name!r})"),
         )
 
     def _check(self) -> None:
@@ -301,6 +302,7 @@ class Table:
                 raise self._fault(f'types={{{name!r}: {tag!r}}}: name a key attribute, and "S", "N" or "B"')
         if len(set(names)) < len(names):
             raise self._fault(f"has two indexes of one name ({', '.join(names)})")
+        check_replaced(f"Table({self.name!r})", schema.indexes)
         local = schema.local_indexes
         if local and not schema.keys.sort:
             raise self._fault("has a local index, which needs a table with a sort key; give sort_key=...")

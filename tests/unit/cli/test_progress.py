@@ -4,8 +4,9 @@ from io import StringIO
 
 import pytest
 
-from dynamap_async.cli.tables.progress import ProgressLines, duration
+from dynamap_async.cli.tables.progress import ProgressLines
 from dynamap_async.tables import StepProgress, TableStep
+from dynamap_async.tables.estimates import duration
 
 STEP = TableStep(kind="create-index", table="visits", index="day-index", before="none", after="day (S), ALL")
 
@@ -65,6 +66,28 @@ def test_what_is_waited_for_is_written_over_on_a_terminal(lines, monkeypatch):
         "\r\x1b[Kwaiting since 2 s: visits: create-index"
         "\r\x1b[Kvisits: create-index day-index: done, 2 s\n"
     )
+
+
+def test_how_far_an_index_can_be_is_told(lines):
+    stream = StringIO()
+    progress, now = lines(stream)
+    for state, done in (("planned", None), ("waiting", None), ("progress", 1200)):
+        progress.watch(StepProgress(step=STEP, state=state, items_done=done, items_expected=40_000))
+    now[0] = 10.0
+    progress.tell_waiting()
+    assert stream.getvalue() == (
+        "waiting since 10 s: visits: create-index day-index (at most 1,200 of 40,000, going by time)\n"
+    )
+
+
+@pytest.mark.parametrize(("state", "told"), [("skipped", "somebody else had done it"), ("failed", "failed")])
+def test_step_that_was_not_done_here_is_told(lines, state, told):
+    stream = StringIO()
+    progress, _ = lines(stream)
+    progress.watch(StepProgress(step=STEP, state="waiting"))
+    progress.watch(StepProgress(step=STEP, state=state))
+    progress.tell_waiting()
+    assert stream.getvalue() == f"visits: create-index day-index: {told}\n"
 
 
 @pytest.mark.parametrize(

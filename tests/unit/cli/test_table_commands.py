@@ -42,6 +42,7 @@ from dynamap_async import Model, PartitionKey
 class Visit(Model, table="visits"):
     number: PartitionKey[int]
 """
+INDEXED = "\n    place: Attr[str]\n    by_place = GlobalIndex(partition_key='place')"
 PERIODICAL = (
     BEFORE
     + """
@@ -131,7 +132,7 @@ def test_hazards_are_told_and_have_to_be_allowed_by_name(made, declare, run):
     assert refused.stderr == "Nothing was changed: if these hazards are wanted, add --allow index-deleted\n"
     wrong = run("apply --yes --allow index-delete")
     assert wrong.exit_code == 2
-    assert "there is no such hazard; there is billing-switched, index-deleted" in wrong.stderr
+    assert "there is no such hazard; there is backfill-cost, billing-switched" in wrong.stderr
     done = run("apply --delete-unknown-indexes --yes --allow ttl-deletes-now --allow index-deleted")
     assert done.exit_code == 0, done.output
     assert run("verify --no-extra-indexes").exit_code == 0
@@ -145,6 +146,19 @@ def test_what_adds_and_what_takes_away_is_done_apart(made, declare, run):
     assert "delete-index" in left.stdout
     assert left.stderr == "1 step: dynamap apply --delete-unknown-indexes --contract --allow index-deleted\n"
     assert run("plan --expand --contract").exit_code == 2
+
+
+def test_dry_run_prints_the_requests_and_sends_none(made, declare, run):
+    declare(AFTER)
+    result = run("apply --delete-unknown-indexes --dry-run")
+    assert result.exit_code == 0, result.output
+    lines = [line.split(" ", 1) for line in result.stdout.splitlines()]
+    assert [name for name, _ in lines] == ["UpdateTable", "UpdateTimeToLive", "UpdateTable"]
+    assert json.loads(lines[2][1]) == {
+        "TableName": f"{made}visits",
+        "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "page-index"}}],
+    }
+    assert run("plan --check").exit_code == 3
 
 
 def test_plan_that_was_kept_is_what_is_applied(made, declare, run, project):
@@ -273,6 +287,24 @@ def test_models_by_period_are_left_out_unless_one_is_named(made, declare, run):
     assert f"{made}readings_2026-03-01" in named.stdout, named.output
     assert "is no at: " in run("plan Reading --period soon").stderr
     assert "leave it out" in run("plan Page --period 2026-03-01").stderr
+
+
+def test_tables_of_all_periods_are_compared_with_their_models(made, declare, run):
+    declare(PERIODICAL)
+    for day in ("01", "02"):
+        assert run(f"apply Reading --period 2026-03-{day}T00:00Z --yes").exit_code == 0
+    declare(PERIODICAL.replace("at: PartitionKey[datetime]", f"at: PartitionKey[datetime]{INDEXED}"))
+    planned = run("plan --all-periods")
+    assert [line for line in planned.stdout.splitlines() if "readings" in line] == [
+        f"{made}readings_2026-03-01",
+        f"{made}readings_2026-03-02",
+    ]
+    assert planned.stderr == "2 steps: dynamap apply --all-periods\n"
+    assert run("diff --all-periods").exit_code == run("verify --all-periods").exit_code == 3
+    assert run("apply --all-periods --yes").exit_code == 0
+    assert run("verify --all-periods").exit_code == 0
+    assert "leave it out" in run("plan Page --all-periods").stderr
+    assert run("plan --all-periods --period 2026-03-01T00:00Z").exit_code == 2
 
 
 def test_tables_are_listed_with_their_models(made, run):

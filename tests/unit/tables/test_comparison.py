@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, Throughput, TimeToLive, attr, include
+from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Throughput, TimeToLive, attr, include
 from dynamap_async.models import definition_of
 from dynamap_async.tables.comparison import not_managed, steps_of
 from dynamap_async.tables.requests import TableDescription, read_description
@@ -52,6 +52,23 @@ def described(index: dict[str, Any] | None = None, **table: Any) -> TableDescrip
 UNUSED = [{"AttributeName": name, "AttributeType": "S"} for name in ("unused", "id", "city")]
 
 
+STREAM = "arn:aws:dynamodb:eu-west-1:123456789012:table/tweets/stream/2026-03-01T00:00:00.000"
+IN_IRELAND = {"RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE"}
+BY_TEXT = {
+    "IndexName": "by_text",
+    "KeySchema": [{"AttributeName": "text", "KeyType": "HASH"}],
+    "Projection": {"ProjectionType": "KEYS_ONLY"},
+    "IndexStatus": "ACTIVE",
+}
+KEYS = [{"AttributeName": name, "AttributeType": "S"} for name in ("text", "city", "id")]
+OFTEN = {
+    "ReadCapacityUnits": 0,
+    "WriteCapacityUnits": 0,
+    "NumberOfDecreasesToday": 3,
+    "LastDecreaseDateTime": 1772366400.0,
+}
+
+
 @pytest.mark.parametrize(
     "found",
     [
@@ -71,11 +88,55 @@ UNUSED = [{"AttributeName": name, "AttributeType": "S"} for name in ("unused", "
         described(SSEDescription={"Status": "ENABLED", "SSEType": "KMS"}, Replicas=[{"RegionName": "eu-west-1"}]),
         described(LocalSecondaryIndexes=[]),
         described(LocalSecondaryIndexes=None),
+        described(TableArn="arn:aws:dynamodb:eu-west-1:123456789012:table/tweets", TableId="4f6c-9b1e"),
+        described(
+            CreationDateTime=1772366400.123,
+            BillingModeSummary={"BillingMode": "PAY_PER_REQUEST", "LastUpdateToPayPerRequestDateTime": 1772366400.123},
+        ),
+        described(ProvisionedThroughput=OFTEN),
+        described({"ProvisionedThroughput": OFTEN}),
+        described({"OnDemandThroughput": {"MaxReadRequestUnits": 50, "MaxWriteRequestUnits": -1}}),
+        described(StreamSpecification={"StreamEnabled": False}),
+        described(LatestStreamArn=STREAM, LatestStreamLabel="2026-03-01T00:00:00.000"),
+        described(
+            RestoreSummary={"SourceTableArn": "arn", "RestoreInProgress": False, "RestoreDateTime": 1772366400.0}
+        ),
+        described(
+            ArchivalSummary=None, SSEDescription={"Status": "UPDATING", "SSEType": "KMS", "KMSMasterKeyArn": "arn"}
+        ),
+        described(GlobalTableVersion="2019.11.21", Replicas=[IN_IRELAND, {**IN_IRELAND, "RegionName": "us-east-1"}]),
+        described(GlobalTableWitnesses=[{"RegionName": "eu-west-2"}], MultiRegionConsistency="STRONG"),
+        described(GlobalTableSettingsReplicationMode="ENABLED"),
+        described(Tags=[{"Key": "aws:cloudformation:stack-name", "Value": "shop"}, {"Key": "team", "Value": "shop"}]),
+        described(TableClassSummary={"TableClass": "STANDARD", "LastUpdateDateTime": 1772366400.0}),
+        described({"Backfilling": False}),
+        described({"IndexStatus": "UPDATING"}),
+        described(TableStatus="UPDATING"),
     ],
 )
 def test_noise_is_no_difference(found):
     assert steps_of(definition_of(Tweet).require_table("compared"), found) == ()
     assert not_managed(definition_of(Tweet).require_table("compared"), found, delete_unknown_indexes=False) == ()
+
+
+@pytest.mark.parametrize("autoscaled", [5, 40, 4000])
+def test_capacity_that_no_model_declares_may_be_scaled_by_others(autoscaled):
+    units = {"ReadCapacityUnits": autoscaled, "WriteCapacityUnits": autoscaled}
+    found = described(
+        {"ProvisionedThroughput": units}, BillingModeSummary={"BillingMode": "PROVISIONED"}, ProvisionedThroughput=units
+    )
+    assert steps(Tweet, found) == []
+
+
+def test_order_of_indexes_makes_no_difference():
+    of_city = {"IndexName": "by_city", "KeySchema": [{"AttributeName": "city", "KeyType": "HASH"}],
+               "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["text", "at"]}}  # fmt: skip
+    for indexes in ([BY_TEXT, of_city], [of_city, BY_TEXT]):
+        assert steps(TwoIndexes, described(AttributeDefinitions=KEYS, GlobalSecondaryIndexes=indexes)) == []
+
+
+class TwoIndexes(Tweet, table="tweets"):
+    by_text = GlobalIndex(partition_key="text", projection=KEYS_ONLY)
 
 
 def steps(model, found):
@@ -134,3 +195,15 @@ def test_a_new_index_of_a_provisioned_table_has_units_and_is_made_once_they_are_
 class Indexed(Provisioned, table="tweets"):
     city: Attr[str]
     by_city = GlobalIndex(partition_key="city")
+
+
+def provisioned(decreases):
+    units = {"ReadCapacityUnits": 9, "WriteCapacityUnits": 9, "NumberOfDecreasesToday": decreases}
+    return described(BillingModeSummary=None, ProvisionedThroughput=units, GlobalSecondaryIndexes=None)
+
+
+@pytest.mark.parametrize(("decreases", "codes"), [(3, []), (4, ["decrease-quota"]), (27, ["decrease-quota"])])
+def test_a_throughput_that_was_lowered_often_today_is_a_hazard(decreases, codes):
+    [step] = steps_of(definition_of(Provisioned).require_table("compared"), provisioned(decreases))
+    assert [hazard.code for hazard in step.hazards] == ["throughput-lowered", *codes]
+    assert not codes or f"it was lowered {decreases} times today" in step.hazards[1].message

@@ -1,0 +1,132 @@
+"""Items of a table, looked at for what an index that is to be built makes of them. Pure.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html#GSI.StorageConsiderations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from dynamap_async.capacity import index_entry, item_size
+from dynamap_async.schema import IndexSchema, TableSchema
+from dynamap_async.tables.estimates import GB_BYTES, BuildEstimate, PlanPrices
+from dynamap_async.tables.index_reports import unfit
+from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
+from dynamap_async.units import write_units
+from dynamap_async.wire import WireItem
+
+_ENTRY_BYTES: Final = 100
+"""What DynamoDB stores for an entry besides its attributes."""
+COSTLY_WRITE_UNITS: Final = 1_000_000
+"""An index that takes so many write units to fill is a hazard."""
+
+BuildSamples: TypeAlias = Mapping[tuple[str, str], "BuildSample"]
+"""Full table name, index -> what was looked at for it."""
+
+
+class BuildSample:
+    """What an index that is to be built makes of some items."""
+
+    def __init__(self, table: TableSchema, index: IndexSchema) -> None:
+        """Begin with no item.
+
+        Args:
+            table: the table, as models declare it.
+            index: the index.
+        """
+        self._table = table
+        self._index = index
+        self._items = self._item_bytes = 0
+        self._entries = self._entry_bytes = self._violations = 0
+        self._write_units = 0.0
+        self._is_complete = False
+
+    def take(self, items: Iterable[WireItem]) -> None:
+        """Look at some more items."""
+        for item in items:
+            self._items += 1
+            self._item_bytes += item_size(item)
+            reason = unfit(self._index, item)
+            if reason is None:
+                size = item_size(index_entry(self._table, self._index.name, item) or {})
+                self._entries += 1
+                self._entry_bytes += size + _ENTRY_BYTES
+                self._write_units += write_units(size)
+            elif reason != "absent":
+                self._violations += 1
+
+    def end(self) -> None:
+        """Note that these were all items of the table."""
+        self._is_complete = True
+
+    def estimate(
+        self, found: TableDescription, units_per_second: int | None, prices: PlanPrices | None
+    ) -> BuildEstimate:
+        """Return what it takes to build the index.
+
+        Args:
+            found: the table as it is; the numbers of its items and bytes are up to six hours old.
+            units_per_second: the index's provisioned write units; None for on-demand.
+            prices: what is paid for them; None to leave money out.
+        """
+        times = 1.0
+        if not self._is_complete and self._items:
+            by_size = found.size_bytes / (self._item_bytes / self._items) if self._item_bytes else 0.0
+            times = max(found.item_count, by_size, self._items) / self._items
+        units, storage = self._write_units * times, round(self._entry_bytes * times)
+        return BuildEstimate(
+            entries=round(self._entries * times),
+            write_units=float(round(units)),
+            storage_bytes=storage,
+            least_seconds=None if units_per_second is None else units / units_per_second,
+            sampled_items=self._items,
+            is_complete=self._is_complete,
+            price=None if prices is None else units / 1_000_000 * prices.write_million,
+            price_per_month=None if prices is None else storage / GB_BYTES * prices.storage_gb_month,
+        )
+
+    @property
+    def violation(self) -> str | None:
+        """Which items do not fit into the index, as a sentence; None if there are none."""
+        if not self._violations:
+            return None
+        keys = ", ".join(f"{each.name} ({each.type})" for each in self._index.keys.attributes)
+        return (
+            f"{self._violations:,} of {self._items:,} items that were looked at have a value that does not fit {keys}: "
+            "the index leaves them out, and later writes of such values are refused; check_index finds them all"
+        )
+
+
+def estimated(plan: TablePlan, found: BuildSamples, tables: Mapping[str, Any], prices: PlanPrices | None) -> TablePlan:
+    """Return a plan whose new indexes have an estimate, and the hazards that follow from it.
+
+    Args:
+        plan: the plan.
+        found: what was looked at for each of the indexes.
+        tables: full table name -> its description.
+        prices: what is paid for write units and storage; None to leave money out.
+    """
+
+    def with_estimate(step: TableStep) -> TableStep:
+        sample = found.get((step.table, step.index or "")) if step.kind == "create-index" else None
+        if sample is None:
+            return step
+        entry: dict[str, Any] = step.request["GlobalSecondaryIndexUpdates"][0]["Create"]
+        units: dict[str, int] = entry.get("ProvisionedThroughput") or {}
+        estimate = sample.estimate(tables[step.table], units.get("WriteCapacityUnits"), prices)
+        hazards = [*step.hazards]
+        if sample.violation is not None:
+            hazards.append(_hazard("index-violations", step, sample.violation))
+        if estimate.write_units >= COSTLY_WRITE_UNITS:
+            message = f"filling it takes about {estimate.write_units:,.0f} write units, which are paid for"
+            hazards.append(_hazard("backfill-cost", step, message))
+        return replace(step, estimate=estimate, hazards=tuple(hazards))
+
+    return replace(plan, steps=tuple(map(with_estimate, plan.steps)))
+
+
+def _hazard(code: Any, step: TableStep, message: str) -> Hazard:
+    return Hazard(code=code, table=step.table, index=step.index, message=message)

@@ -1,0 +1,120 @@
+"""A plan that is carried out, as what ``session.tables.apply`` gives: to be awaited, or watched step by step."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeAlias
+
+from dynamap_async.errors import SessionStateError
+from dynamap_async.executor import BoundCoroutine
+from dynamap_async.tables.applying import AppliedPlan, StepProgress, Watch
+
+_CarryOut: TypeAlias = Callable[[Watch], Coroutine[Any, Any, AppliedPlan]]
+
+
+class PlanRun(BoundCoroutine[AppliedPlan]):
+    """A plan that is carried out; ``session.tables.apply``.
+
+    Await it for what was done, or iterate over it: ``async for event in session.tables.apply(plan)`` gives each step
+    that came to another state. Leaving the loop stops it; DynamoDB goes on with what was sent. ``async with`` ends it
+    at a place that you can see. It is gone through once.
+    """
+
+    __slots__ = ("_begun", "_carry_out", "_ended", "_events", "_task", "_watch")
+
+    def __init__(self, carry_out: _CarryOut, watch: Watch | None) -> None:
+        """Describe it; sessions make these. Nothing is sent yet.
+
+        Args:
+            carry_out: carries the plan out, and tells a function of each step that comes to another state.
+            watch: is told of each step as well.
+        """
+        super().__init__()
+        self._carry_out = carry_out
+        self._watch = watch
+        self._events: asyncio.Queue[StepProgress | None] = asyncio.Queue()
+        self._task: asyncio.Task[AppliedPlan] | None = None
+        self._begun = self._ended = False
+
+    def __del__(self) -> None:
+        if not getattr(self, "_begun", True):
+            message = "a plan that was to be applied was never awaited"
+            warnings.warn(message, RuntimeWarning, stacklevel=1, source=self)
+        task = getattr(self, "_task", None)
+        if task is not None and not _is_over(task) and not task.get_loop().is_closed():
+            task.cancel()
+
+    def _run(self) -> Coroutine[Any, Any, AppliedPlan]:
+        if self._task is not None:
+            raise SessionStateError("the plan is carried out already, by who iterates over it; make it anew")
+        self._begun = True
+        return self._carry_out(self._watch or _tell_nobody)
+
+    async def __aenter__(self) -> Self:
+        self._begun = True
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop where it stands; nothing is under way afterwards but what DynamoDB does."""
+        self._begun = self._ended = True
+        if self._task is not None and not _is_over(self._task):
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+            _is_over(self._task)
+
+    def close(self) -> None:
+        """End it as a coroutine; for event loops."""
+        self._begun = True
+        super().close()
+
+    def __aiter__(self) -> Self:
+        self._begun = True
+        return self
+
+    async def __anext__(self) -> StepProgress:
+        """Return the next step that came to another state. A cancelled call loses nothing.
+
+        Raises:
+            PlanHazardError: as all others, as ``session.tables.apply`` says.
+        """
+        if self._ended:
+            raise StopAsyncIteration
+        self._begun = True
+        if self._task is None:
+            self._task = asyncio.create_task(_tell_all(self._carry_out, self._events, self._watch))
+        event = await self._events.get()
+        if event is not None:
+            return event
+        self._ended = True
+        await self._task
+        raise StopAsyncIteration
+
+
+async def _tell_all(
+    carry_out: _CarryOut, events: asyncio.Queue[StepProgress | None], watch: Watch | None
+) -> AppliedPlan:
+    """Carry a plan out, and keep what there is to tell; at the end, None. It refers to no ``PlanRun``."""
+
+    def tell(event: StepProgress) -> None:
+        if watch is not None:
+            watch(event)
+        events.put_nowait(event)
+
+    try:
+        return await carry_out(tell)
+    finally:
+        events.put_nowait(None)
+
+
+def _is_over(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task has ended; an error of its is taken for known."""
+    return task.done() and (task.cancelled() or bool(task.exception()) or True)
+
+
+def _tell_nobody(_: StepProgress) -> None:
+    """Say nothing."""

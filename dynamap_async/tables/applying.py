@@ -184,7 +184,7 @@ class Applying:
 
     def _check_successor(self, step: TableStep, found: TableDescription | None) -> None:
         """Raise OperationError if an index would go before the one that replaces it is there, or is to be built."""
-        there = set() if found is None else set(found.index_statuses)
+        there = set[str]() if found is None else set(found.index_statuses)
         builds = {each.index for each in self._plan.steps if each.table == step.table}
         if step.waits_for is not None and step.waits_for not in there | builds:
             raise OperationError(

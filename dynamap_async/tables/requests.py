@@ -233,14 +233,7 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
             if each.get("Backfilling")
         ),
         is_protected=bool(table.get("DeletionProtectionEnabled")),
-        decreases_today={
-            name: count
-            for name, each in (
-                (None, table),
-                *((each["IndexName"], each) for kind in IndexKind if kind.has_throughput for each in listed[kind]),
-            )
-            if (count := (each.get("ProvisionedThroughput") or {}).get("NumberOfDecreasesToday", 0))
-        },
+        decreases_today=_read_decreases(table),
     )
 
 
@@ -313,6 +306,17 @@ def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]
         projection=Projection(projection["ProjectionType"], tuple(projection.get("NonKeyAttributes") or ())),
         throughput=_read_throughput(index),
     )
+
+
+def _read_decreases(table: Mapping[str, Any]) -> dict[str | None, int]:
+    """Return how often the table, and each of its global indexes, was lowered today, where that was."""
+    found: dict[str | None, int] = {}
+    described: list[dict[str, Any]] = [dict(table), *(table.get(IndexKind.GLOBAL.wire_name) or ())]
+    for each in described:
+        units: dict[str, Any] = each.get("ProvisionedThroughput") or {}
+        if count := units.get("NumberOfDecreasesToday", 0):
+            found[each.get("IndexName")] = count
+    return found
 
 
 def _read_throughput(described: Mapping[str, Any]) -> Throughput | None:

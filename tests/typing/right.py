@@ -133,6 +133,7 @@ from dynamap_async.integrations.awslambda import (
 from dynamap_async.integrations.disconnects import CancelOnDisconnect
 from dynamap_async.integrations.otel import OpenTelemetryObserver
 from dynamap_async.integrations.scopes import ScopeRequests
+from dynamap_async.tables import AppliedPlan, BuildEstimate, PlanPrices
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -369,6 +370,12 @@ async def items(session: Session, tweet: Tweet) -> None:
     await session.execute(Delete(tweet))
     await session.tables.create(Tweet, User, wait=True)
     assert_type(await session.tables.exists(Tweet), bool)
+    plan = await session.tables.plan(Tweet, prices=PlanPrices(write_million=0.7))
+    assert_type(plan.estimate, BuildEstimate | None)
+    assert_type(await session.tables.apply(plan, allow={"index-replaced"}), AppliedPlan)
+    async with session.tables.apply(plan) as events:
+        async for event in events:
+            assert_type(event.items_done, int | None)
 
 
 async def many_items(session: Session, tweet: Tweet, user: User, arriving: AsyncIterator[Tweet]) -> None:

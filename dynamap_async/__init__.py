@@ -1,9 +1,9 @@
 """An async data-access library for Amazon DynamoDB: Pydantic models, typed queries, one session.
 
 Each name is imported from its home when it is used first: a program that only declares models does not wait for the
-HTTP client. What reads, writes, queries and transactions need comes with ``Session``, and what finds credentials and
-endpoints when a session opens that has to look for them, so that none of them finds something left to import. Tables,
-loaders and calls of many items load what is theirs when they are used first.
+HTTP client. What opens a session and reads one item comes with ``Session``, and what finds credentials and endpoints
+when a session opens that has to look for them. Writes, queries, transactions, tables, loaders and calls of many items
+load what is theirs when they are used first; the integrations with web frameworks load it when the application starts.
 """
 
 from __future__ import annotations

@@ -2,62 +2,67 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 from dynamap_async.codec.anything import anything, through
-from dynamap_async.codec.choices import enum_of, literal_of
-from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
-from dynamap_async.codec.converter import ALL_TAGS, DECODE_ERRORS, Converter, FieldEncoding, deepest
-from dynamap_async.codec.decoder_forms import Decode
-from dynamap_async.codec.deferred import Deferred
-from dynamap_async.codec.encode_errors import abbreviate, refusal
-from dynamap_async.codec.forms import (
-    EPOCH_MILLISECONDS,
-    EPOCH_SECONDS,
-    JSON_TEXT,
-    StoredForm,
-    TimeText,
-    stored_as,
-    time_text,
-)
-from dynamap_async.codec.images import wire_item
-from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
-from dynamap_async.codec.map_keys import MapKey, map_key
-from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
-from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
-from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
-from dynamap_async.codec.numbers import number_text, parse_number
-from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
-from dynamap_async.codec.scalars import (
-    STORED_NUMBER,
-    binary,
-    boolean,
-    date,
-    decimal,
-    duration,
-    fits_keys,
-    floating,
-    instant,
-    integer,
-    null,
-    secret,
-    text,
-    time,
-    uuid,
-)
-from dynamap_async.codec.several_forms import SeveralForms, in_type
-from dynamap_async.codec.sizes import (
-    KeyRole,
-    binary_size,
-    check_item,
-    check_key_value,
-    item_json,
-    item_size,
-    number_size,
-    value_size,
-)
-from dynamap_async.codec.straight_decoding import StraightPages
-from dynamap_async.codec.straight_encoding import StraightEncoder, straight_encoder
-from dynamap_async.codec.time_patterns import TimePattern
-from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
+from dynamap_async.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from dynamap_async.codec.choices import enum_of, literal_of
+    from dynamap_async.codec.containers import list_of, map_of, set_of, tuple_of, variadic_tuple_of
+    from dynamap_async.codec.converter import ALL_TAGS, DECODE_ERRORS, Converter, FieldEncoding, deepest
+    from dynamap_async.codec.decoder_forms import Decode
+    from dynamap_async.codec.deferred import Deferred
+    from dynamap_async.codec.encode_errors import abbreviate, refusal
+    from dynamap_async.codec.forms import (
+        EPOCH_MILLISECONDS,
+        EPOCH_SECONDS,
+        JSON_TEXT,
+        StoredForm,
+        TimeText,
+        stored_as,
+        time_text,
+    )
+    from dynamap_async.codec.images import wire_item
+    from dynamap_async.codec.instants import instant_text, parse_instant, to_epoch_seconds
+    from dynamap_async.codec.map_keys import MapKey, map_key
+    from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
+    from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
+    from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
+    from dynamap_async.codec.numbers import number_text, parse_number
+    from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
+    from dynamap_async.codec.scalars import (
+        STORED_NUMBER,
+        binary,
+        boolean,
+        date,
+        decimal,
+        duration,
+        fits_keys,
+        floating,
+        instant,
+        integer,
+        null,
+        secret,
+        text,
+        time,
+        uuid,
+    )
+    from dynamap_async.codec.several_forms import SeveralForms, in_type
+    from dynamap_async.codec.sizes import (
+        KeyRole,
+        binary_size,
+        check_item,
+        check_key_value,
+        item_json,
+        item_size,
+        number_size,
+        value_size,
+    )
+    from dynamap_async.codec.straight_decoding import StraightPages
+    from dynamap_async.codec.straight_encoding import StraightEncoder, straight_encoder
+    from dynamap_async.codec.time_patterns import TimePattern
+    from dynamap_async.codec.unions import Union, optional, tagged_union, union_of
 
 __all__ = [
     "ALL_TAGS",
@@ -141,3 +146,35 @@ __all__ = [
     "variadic_tuple_of",
     "wire_item",
 ]
+
+_HOMES: Final = {
+    "choices": "enum_of literal_of",
+    "containers": "list_of map_of set_of tuple_of variadic_tuple_of",
+    "converter": "ALL_TAGS DECODE_ERRORS Converter FieldEncoding deepest",
+    "decoder_forms": "Decode",
+    "deferred": "Deferred",
+    "encode_errors": "abbreviate refusal",
+    "forms": "EPOCH_MILLISECONDS EPOCH_SECONDS JSON_TEXT StoredForm TimeText stored_as time_text",
+    "images": "wire_item",
+    "instants": "instant_text parse_instant to_epoch_seconds",
+    "map_keys": "MapKey map_key",
+    "native_decoding": "NativeDecode native_decoder",
+    "native_encoding": "NativeEncode native_encoder",
+    "nested": "EMPTY_SET UNKNOWN_MEMBERS Field Nested nested_of",
+    "numbers": "number_text parse_number",
+    "plain": "decode_any encode_any order_key readable readable_key",
+    "scalars": (
+        "STORED_NUMBER binary boolean date decimal duration fits_keys floating instant integer null secret text time "
+        "uuid"
+    ),
+    "several_forms": "SeveralForms in_type",
+    "sizes": "KeyRole binary_size check_item check_key_value item_json item_size number_size value_size",
+    "straight_decoding": "StraightPages",
+    "straight_encoding": "StraightEncoder straight_encoder",
+    "time_patterns": "TimePattern",
+    "unions": "Union optional tagged_union union_of",
+}
+"""Module -> the names that are imported from it when they are used first."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one of these
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextvars import Context
 from dataclasses import replace
 from types import EllipsisType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import BatchPolicy, CapacityPolicy, RetryPolicy
 from dynamap_async.errors import SessionClosedError, SessionStateError
@@ -26,16 +26,6 @@ from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
 from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
 from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
-from dynamap_async.executor.pages import (
-    MergedPages,
-    Missing,
-    PagedRead,
-    Pages,
-    SegmentPages,
-    SeparateReads,
-    SortedReads,
-    filtering,
-)
 from dynamap_async.executor.retry import Retries
 from dynamap_async.executor.singles import Attempts, Singles
 from dynamap_async.executor.slots import Slots
@@ -43,6 +33,17 @@ from dynamap_async.request import AnswerFilter, Positions, Request
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Transport
 from dynamap_async.wire import Body, WireItem, WireKey
+
+if TYPE_CHECKING:
+    from dynamap_async.executor.pages import (
+        MergedPages,
+        Missing,
+        PagedRead,
+        Pages,
+        SegmentPages,
+        SeparateReads,
+        SortedReads,
+    )
 
 
 class Executor:
@@ -219,6 +220,8 @@ class Executor:
         missing: Missing | None = None,
     ) -> Pages:
         """Return the pages of a query or scan, each answer filtered first; see ``Pages``."""
+        from dynamap_async.executor.pages import Pages, filtering
+
         self.check_open()
         send = filtering(self.send, answer_filter, missing)
         return Pages(send, request, position, want=want, start=start, spawned=self._prefetching)
@@ -234,6 +237,8 @@ class Executor:
         in_turn: bool = False,
     ) -> MergedPages:
         """Return the pages of several sorted reads as one; see ``MergedPages``."""
+        from dynamap_async.executor.pages import MergedPages
+
         self.check_open()
 
         def pages(part: PagedRead, start: WireKey | None) -> Pages:
@@ -253,6 +258,8 @@ class Executor:
         missing: Missing | None = None,
     ) -> SegmentPages:
         """Return the pages of a read in several parts, in no order; see ``SegmentPages``."""
+        from dynamap_async.executor.pages import SegmentPages, filtering
+
         self.check_open()
         width = self._transport.max_connections
         send = filtering(self.send, answer_filter, missing)

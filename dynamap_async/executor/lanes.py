@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import Context
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import BatchPolicy, Priority
 from dynamap_async.errors import CapacityBudgetExceededError, ServiceError, TransportError
@@ -34,7 +34,6 @@ from dynamap_async.executor.anyio_scopes import deadline_now
 from dynamap_async.executor.batches import NO_LEFTOVERS, Leftovers, Queues, Rules, parts_of_refused
 from dynamap_async.executor.calls import Apart, Call, Chunk, Waiter
 from dynamap_async.executor.ledger import Exchange, Ledger
-from dynamap_async.executor.pages import Send
 from dynamap_async.executor.retry import (
     Backoffs,
     Failed,
@@ -53,6 +52,9 @@ from dynamap_async.executor.slots import Slots
 from dynamap_async.request import PartOfAnswer, Reader, Request, SharedDecoding
 from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body
+
+if TYPE_CHECKING:
+    from dynamap_async.executor.pages import Send
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 

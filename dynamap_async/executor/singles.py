@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import ServiceError, TransportError
@@ -19,12 +19,14 @@ from dynamap_async.executor.admission import Admission
 from dynamap_async.executor.calls import Call, Waiter
 from dynamap_async.executor.consumed import metered
 from dynamap_async.executor.ledger import Ledger
-from dynamap_async.executor.pages import Send
 from dynamap_async.executor.retry import Retries, given_up
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import Request
 from dynamap_async.transport import damage_of, damage_of_refusal, too_slow
 from dynamap_async.wire import Body
+
+if TYPE_CHECKING:
+    from dynamap_async.executor.pages import Send
 
 
 class Attempts:

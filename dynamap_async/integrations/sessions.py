@@ -1,9 +1,12 @@
 """How an integration comes by its session: a function makes it at each start, for a session is used once."""
 
 import gc
+import pkgutil
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 
+from dynamap_async import codec, executor, expressions, models, operations, planning, session
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.executor import is_async, name_of
 from dynamap_async.session import Session
@@ -33,18 +36,27 @@ async def opened_session(make: Callable[[], Session], *, freeze_gc: bool) -> Asy
 
     Args:
         make: makes the session.
-        freeze_gc: whether what the application has loaded is kept from the garbage collector meanwhile.
+        freeze_gc: whether what the application has loaded is kept from the garbage collector meanwhile, and with it
+            what calls would load when they are made first.
     """
-    async with make() as session:
+    async with make() as opened:
         if freeze_gc:
             with _frozen():
-                yield session
+                yield opened
         else:
-            yield session
+            yield opened
+
+
+def load_calls() -> None:
+    """Load what the calls of a session need, so that no request waits while the first call of a kind loads it."""
+    for room in (codec, expressions, models, planning, operations, executor, session):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            import_module(module.name)
 
 
 @contextmanager
 def _frozen() -> Generator[None]:
+    load_calls()
     gc.collect()  # what is garbage now would otherwise stay for good
     gc.freeze()
     try:

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-from dynamap_async.models.annotations import bare, name_of, without_none
-from dynamap_async.models.assigned import has_value
-from dynamap_async.models.callers import warn_caller
-from dynamap_async.models.compiler import RoundTripWarning
-from dynamap_async.models.conversions import decoder_for, fits
-from dynamap_async.models.definition import Definition, IndexMembers
-from dynamap_async.models.encoders import stored_empty
-from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
-from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
-from dynamap_async.models.instances import give, take_over
-from dynamap_async.models.items import faults_of
-from dynamap_async.models.keys.computed import Computed
-from dynamap_async.models.keys.key import Key, KeyValue, Parts, key_from_values
-from dynamap_async.models.keys.periods import Calendar, Periods
-from dynamap_async.models.keys.shards import Sharding
-from dynamap_async.models.markers import Attr, PartitionKey, Role, Shards, SortKey, TimeToLive, Version, attr, template
+from typing import TYPE_CHECKING, Final
+
+from dynamap_async.lazy_names import lazy_names
 from dynamap_async.models.model import Model, ModelMeta, definition_of, fields, to_wire
-from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.path_types import (
-    drops_empty,
-    is_frozen,
-    must_be_there,
-    start_number,
-    validated,
-    validated_members,
-)
-from dynamap_async.models.settings import closest
-from dynamap_async.models.sharing.key_shapes import AttributeShape
-from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
-from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
-from dynamap_async.models.state import forget, is_remembered, is_whole, remember
-from dynamap_async.models.stored_values import REMOVED, Changes, Known, Removed, changed, changes, difference, known
-from dynamap_async.models.uniques import Unique, UniqueFields, key_text
+
+if TYPE_CHECKING:
+    from dynamap_async.models.annotations import bare, name_of, without_none
+    from dynamap_async.models.assigned import has_value
+    from dynamap_async.models.callers import warn_caller
+    from dynamap_async.models.compiler import RoundTripWarning
+    from dynamap_async.models.conversions import decoder_for, fits
+    from dynamap_async.models.definition import Definition, IndexMembers
+    from dynamap_async.models.encoders import stored_empty
+    from dynamap_async.models.fields import Absence, FieldPlan
+    from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
+    from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
+    from dynamap_async.models.instances import give, take_over
+    from dynamap_async.models.items import faults_of
+    from dynamap_async.models.keys.computed import Computed
+    from dynamap_async.models.keys.key import Key, KeyValue, Parts, key_from_values
+    from dynamap_async.models.keys.periods import Calendar, Periods
+    from dynamap_async.models.keys.shards import Sharding
+    from dynamap_async.models.markers import (
+        Attr,
+        PartitionKey,
+        Role,
+        Shards,
+        SortKey,
+        TimeToLive,
+        Version,
+        attr,
+        template,
+    )
+    from dynamap_async.models.own_init import for_own_init
+    from dynamap_async.models.path_types import (
+        drops_empty,
+        is_frozen,
+        must_be_there,
+        start_number,
+        validated,
+        validated_members,
+    )
+    from dynamap_async.models.settings import closest
+    from dynamap_async.models.sharing.key_shapes import AttributeShape
+    from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
+    from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
+    from dynamap_async.models.state import forget, is_remembered, is_whole, remember
+    from dynamap_async.models.stored_values import REMOVED, Changes, Known, Removed, changed, changes, difference, known
+    from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [
     "BY_KEYS",
@@ -120,3 +135,36 @@ __all__ = [
     "warn_caller",
     "without_none",
 ]
+
+_HOMES: Final = {
+    "annotations": "bare name_of without_none",
+    "assigned": "has_value",
+    "callers": "warn_caller",
+    "compiler": "RoundTripWarning",
+    "conversions": "decoder_for fits",
+    "definition": "Definition IndexMembers",
+    "encoders": "stored_empty",
+    "fields": "Absence FieldPlan",
+    "hooks": "AfterRead BeforeWrite Hooks WriteKind after_read before_write",
+    "indexes": "GlobalIndex Index LocalIndex",
+    "instances": "give take_over",
+    "items": "faults_of",
+    "keys.computed": "Computed",
+    "keys.key": "Key KeyValue Parts key_from_values",
+    "keys.periods": "Calendar Periods",
+    "keys.shards": "Sharding",
+    "markers": "Attr PartitionKey Role Shards SortKey TimeToLive Version attr template",
+    "own_init": "for_own_init",
+    "path_types": "drops_empty is_frozen must_be_there start_number validated validated_members",
+    "settings": "closest",
+    "sharing.key_shapes": "AttributeShape",
+    "sharing.kinds": "Kinds decode_mixed kind_error",
+    "sharing.table": "BY_KEYS UNMARKED ByKeys Kind Prefix Table Unmarked",
+    "state": "forget is_remembered is_whole remember",
+    "stored_values": "REMOVED Changes Known Removed changed changes difference known",
+    "uniques": "Unique UniqueFields key_text",
+}
+"""Module -> the names that are imported from it when they are used first."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one of these
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 import orjson
 from pydantic import BaseModel
 
+from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError
-from dynamap_async.expressions import Condition, Function, Path
+from dynamap_async.expressions import Path
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields
 from dynamap_async.models.fields import FieldPlan, plan_fields
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
@@ -20,12 +21,11 @@ from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.computed import Computed, computed_of
 from dynamap_async.models.keys.key import PlainKeys, key_from_values
 from dynamap_async.models.keys.periods import Periods, periods_of
-from dynamap_async.models.keys.shards import sharded_keys
+from dynamap_async.models.keys.shards import ShardedKeys, sharded_keys
 from dynamap_async.models.markers import Role
 from dynamap_async.models.own_code import runs_own_code
 from dynamap_async.models.own_table import table_of
 from dynamap_async.models.settings import SETTINGS, UPGRADE, Settings, fault, marked_functions
-from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.membership import (
     check_bases,
     kinds_of,
@@ -33,15 +33,17 @@ from dynamap_async.models.sharing.membership import (
     names_in_shared_keys,
     shared_table_of,
 )
-from dynamap_async.models.sharing.table import Kind
 from dynamap_async.models.uniques import UniqueFields, find_uniques
-from dynamap_async.models.validation import Validation
 from dynamap_async.request import Reader
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem, WireKey
 
 if TYPE_CHECKING:
+    from dynamap_async.expressions import Condition
+    from dynamap_async.models.sharing.kinds import Kinds
+    from dynamap_async.models.sharing.table import Kind
     from dynamap_async.models.upgrades import Upgrades
+    from dynamap_async.models.validation import Validation
 
 MOST: Final = 512
 """How many shapes are kept with one model: programs have a few dozen."""
@@ -130,6 +132,8 @@ class Definition(Generic[M]):
     @cached_property
     def validation(self) -> Validation[M]:
         """Validates changed values of instances before they are written."""
+        from dynamap_async.models.validation import Validation
+
         return Validation(self.model, self.fields, self.items, self.computed)
 
     @cached_property
@@ -193,7 +197,7 @@ class Definition(Generic[M]):
     @cached_property
     def is_stored(self) -> Condition:
         """The condition that an item has the key of the one that is written."""
-        return Function("attribute_exists", self.path(self.key_fields()[0].name))
+        return expressions.Function("attribute_exists", self.path(self.key_fields()[0].name))
 
     @cached_property
     def prepares(self) -> bool:
@@ -309,11 +313,7 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     plans = tuple(fields.values())
     kinds = kinds_of(model, codec_of, plans, shards)
     upgrades = _upgrades_of(model, plans, table)
-    items = (
-        ItemCodec(model, plans, table, shards=shards, upgrades=upgrades)
-        if kinds is None
-        else FamilyCodec(model, plans, kinds, shards, upgrades)
-    )
+    items = _codec_of(model, plans, table, kinds, shards, upgrades)
     names = {plan.stored: name for name, plan in fields.items()}
     assigned = tuple(plan for plan in fields.values() if plan.assigned is not None)
     hooks, uniques = find_hooks(model), find_uniques(model, fields, table)
@@ -340,6 +340,21 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
 
         check_collisions(kinds, made.key_fields(), _known)
     return made
+
+
+def _codec_of(
+    model: type[Any],
+    plans: Sequence[FieldPlan],
+    table: TableSchema | None,
+    kinds: Kinds | None,
+    shards: ShardedKeys,
+    upgrades: Upgrades | None,
+) -> ItemCodec[Any]:
+    if kinds is None:
+        return ItemCodec(model, plans, table, shards=shards, upgrades=upgrades)
+    from dynamap_async.models.sharing.kinds import FamilyCodec  # for shared tables only
+
+    return FamilyCodec(model, plans, kinds, shards, upgrades)
 
 
 def _upgrades_of(model: type[Any], plans: Sequence[FieldPlan], table: TableSchema | None) -> Upgrades | None:

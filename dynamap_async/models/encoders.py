@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from dynamap_async.codec import FieldEncoding, NativeEncode, StraightEncoder, native_encoder, straight_encoder
+from dynamap_async import codec
+from dynamap_async.codec import FieldEncoding
 from dynamap_async.errors import EncodeError
 from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.wire import AttributeValue, WireItem
+
+if TYPE_CHECKING:
+    from dynamap_async.codec import NativeEncode, StraightEncoder
 
 _NULL: Final[AttributeValue] = {"NULL": True}
 _SETS: Final[tuple[type[Any], ...]] = (set, frozenset)
@@ -41,11 +45,11 @@ class FieldEncoders:
 
     @cached_property
     def _straight(self) -> StraightEncoder:
-        return straight_encoder(self._model, self._encodings)
+        return codec.straight_encoder(self._model, self._encodings)
 
     def native(self, *, marker: WireItem, kept: Collection[str]) -> NativeEncode | None:
         """Return what encodes all fields to JSON; see ``native_encoder``."""
-        return native_encoder(self._encodings, marker=marker, kept=kept)
+        return codec.native_encoder(self._encodings, marker=marker, kept=kept)
 
     def encode(self, values: Mapping[str, Any]) -> WireItem:
         """Return the attributes of all fields.

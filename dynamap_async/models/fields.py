@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from enum import Enum, auto
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Converter, StoredForm
+from dynamap_async.models import templates
 from dynamap_async.models.annotations import (
     bare,
     field_metadata,
@@ -27,15 +28,11 @@ from dynamap_async.models.markers import OURS, Role, declared_template, is_store
 from dynamap_async.models.mutability import Mutability, mutability_of
 from dynamap_async.models.pydantic_types import Adapter, needs_values
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.templates import (
-    DeclaredTemplate,
-    KeyTemplate,
-    OnlyWhen,
-    PatternError,
-    make_template,
-    names_in,
-)
+from dynamap_async.models.templates import DeclaredTemplate, OnlyWhen, PatternError, names_in
 from dynamap_async.wire import AttributeValue
+
+if TYPE_CHECKING:
+    from dynamap_async.models.templates import KeyTemplate
 
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
 _NULL: AttributeValue = {"NULL": True}
@@ -257,7 +254,7 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
                 return None
         types = {name: info.annotation for name, info in fields.items()}
         forms = {name: form for name, info in fields.items() if (form := _stored_form(info)) is not None}
-        made = make_template(_with_typed_values(declared, field, fields), types, forms)
+        made = templates.make_template(_with_typed_values(declared, field, fields), types, forms)
     except PatternError as error:
         raise fault(model.__name__, f"the template {declared.pattern!r} {error}", field) from None
     if bare(without_none(bare(fields[field].annotation))) is not str:

@@ -13,7 +13,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from dynamap_async.codec import (
     UNKNOWN_MEMBERS,
     KeyRole,
-    NativeEncode,
     check_key_value,
     deepest,
     encode_any,
@@ -42,6 +41,7 @@ from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
+    from dynamap_async.codec import NativeEncode
     from dynamap_async.models.upgrades import Upgrades
 
 M = TypeVar("M", bound=BaseModel)

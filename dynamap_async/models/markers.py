@@ -19,13 +19,14 @@ from pydantic_core import PydanticUndefined
 
 from dynamap_async.codec import StoredForm, to_epoch_seconds
 from dynamap_async.dataclass import dataclass
-from dynamap_async.expressions import Expr, HasPaths
 from dynamap_async.models.assigned import Assigned, new_write_id, unassigned
 from dynamap_async.models.templates import DeclaredTemplate, OnlyWhen
 from dynamap_async.wire import Tag
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    from dynamap_async.expressions import Expr, HasPaths
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, dataclass_transform
 from pydantic import BaseModel, Field, PrivateAttr
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
-from dynamap_async.codec import wire_item
+from dynamap_async import codec
 from dynamap_async.errors import ModelDefinitionError, OperationError, UnassignedFieldError
 from dynamap_async.errors.habits import MODEL_NAMES, no_attribute
-from dynamap_async.expressions import Exactly, at
 from dynamap_async.models.assigned import UNASSIGNED, assigned_of, validators_of, without_stand_ins
 from dynamap_async.models.callers import caller_names
 from dynamap_async.models.converters import IncompleteModelError
@@ -51,6 +50,8 @@ from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as PydanticMeta
+
+    from dynamap_async.expressions import Exactly
 else:
     PydanticMeta = type(BaseModel)
 
@@ -247,6 +248,8 @@ class ModelMeta(PydanticMeta):
                 type.__setattr__(cls, "__dynamap_expressions__", expressions)
             found = expressions.get(name)
             if found is None:
+                from dynamap_async.expressions import at  # not every program asks for conditions
+
                 found = expressions[name] = at(definition_of(cls).path(name))
             return found
 
@@ -345,7 +348,7 @@ class Model(BaseModel, metaclass=ModelMeta):
             ItemValidationError: it does not fit the model; an ItemDecodeError where a stored type differs.
             ItemKindError: it is of another model of the shared table, or of none that is known.
         """
-        found: list[Self] = definition_of(cls).items.decode([wire_item(image)])
+        found: list[Self] = definition_of(cls).items.decode([codec.wire_item(image)])
         return found[0]
 
     @classmethod

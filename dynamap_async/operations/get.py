@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, final
 
+from dynamap_async import planning
 from dynamap_async.errors import ItemNotFoundError, OperationError, ServiceError
 from dynamap_async.models import KeyValue, Model, definition_of, take_over
-from dynamap_async.operations.operation import SingleRequest, key_values
-from dynamap_async.operations.write import not_found
-from dynamap_async.planning import Context, is_expired, with_missing_table_note
+from dynamap_async.operations.operation import SingleRequest, key_values, not_found
+from dynamap_async.planning import Context
 from dynamap_async.request import PartOfAnswer, Request, Target
 from dynamap_async.wire import Body
 
@@ -77,7 +77,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
     def _found(self, response: Body, context: Context) -> M_co | None:
         """Return the item, or None; an expired one is none where the model hides them."""
         item = response.get("Item")
-        if item is None or (self._expiry is not None and is_expired(item, self._expiry, context.now())):
+        if item is None or (self._expiry is not None and planning.is_expired(item, self._expiry, context.now())):
             return None
         reader = self._definition.read_at_once
         if reader is not None and isinstance(response, PartOfAnswer):
@@ -92,7 +92,7 @@ class _ItemRead(SingleRequest[R_co], Generic[M_co, R_co]):
         Args:
             error: what DynamoDB answered.
         """
-        return with_missing_table_note(error, self._definition)
+        return planning.with_missing_table_note(error, self._definition)
 
     def read(self, result: Any) -> Sequence[Model]:
         """Return the item, if there is one.

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
-from dynamap_async.errors import ServiceError
+from dynamap_async.errors import ItemNotFoundError, ServiceError
 from dynamap_async.expressions import Path, undeclared
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning import Context
@@ -146,6 +146,26 @@ def shown_key(key: Mapping[str, Any]) -> str:
         key: the key, in wire form.
     """
     return ", ".join(f"{name}={value!r}" for name, value in key.items())
+
+
+def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
+    """Return the error that says that the item of an instance does not exist any more.
+
+    Args:
+        item: the instance.
+        definition: the model.
+        error: the refusal that shows it, if there was one.
+    """
+    model = definition.model.__name__
+    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
+    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    found = ItemNotFoundError(
+        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
+    )
+    if error is not None and error.outcome_unknown:
+        found.outcome_unknown = True
+        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
+    return found
 
 
 @cache

@@ -40,8 +40,9 @@ from dynamap_async.models import (
 from dynamap_async.operations.automatic_values import carried_version, same_version, stamped
 from dynamap_async.operations.implied_actions import value_of
 from dynamap_async.operations.key_changes import parts_as_before, shards_as_before
+from dynamap_async.operations.operation import not_found
 from dynamap_async.operations.put import Put
-from dynamap_async.operations.write import Stored, condition_members, not_found, refused_as_new, write_request
+from dynamap_async.operations.write import Stored, condition_members, refused_as_new, write_request
 from dynamap_async.operations.write_ids import write_id_in
 from dynamap_async.planning import Context, not_stored
 from dynamap_async.request import Request, Target, identity_of

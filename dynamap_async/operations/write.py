@@ -14,7 +14,6 @@ from dynamap_async.errors import (
     DecodeError,
     ItemExistsError,
     ItemKindError,
-    ItemNotFoundError,
     ItemValidationError,
     OperationError,
     ServiceError,
@@ -466,23 +465,3 @@ def checked_returns(returns: Returns) -> Returns:
     if returns not in (None, "old"):
         raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
     return returns
-
-
-def not_found(item: Model, definition: Definition[Any], error: ServiceError | None = None) -> ItemNotFoundError:
-    """Return the error that says that the item of an instance does not exist any more.
-
-    Args:
-        item: the instance.
-        definition: the model.
-        error: the refusal that shows it, if there was one.
-    """
-    model = definition.model.__name__
-    key = {field.name: getattr(item, field.name) for field in definition.key_fields()}
-    spelled = ", ".join(f"{name}={value!r}" for name, value in key.items())
-    found = ItemNotFoundError(
-        f"there is no {model} with {spelled} any more; session.put(item) writes it again", model=model, key=key
-    )
-    if error is not None and error.outcome_unknown:
-        found.outcome_unknown = True
-        found.add_note("an earlier attempt's answer was lost: the item may have been saved before it was deleted")
-    return found

@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError, ExpressionError, OperationError
-from dynamap_async.expressions import Condition, DocumentPath, Expr, Path, flatten, paths_in
 from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
 from dynamap_async.models import Model, definition_of
+
+if TYPE_CHECKING:
+    from dynamap_async.expressions import Condition, Path
 
 _MODELS: Final = type(Model)
 _TABLE_NAME: Final = re.compile(rf"[A-Za-z0-9_.-]{{{TABLE_NAME_MIN},{TABLE_NAME_MAX}}}")
@@ -123,11 +126,11 @@ def own_conditions(model: type[Model], conditions: tuple[Condition, ...]) -> tup
         ExpressionError: one is no condition, or names a field of a model that the operation is not about.
     """
     for condition in conditions:
-        if not isinstance(condition, Condition):
+        if not isinstance(condition, expressions.Condition):
             raise not_a_condition_error(model.__name__, condition)
-    parts = tuple(flatten(conditions))
+    parts = tuple(expressions.flatten(conditions))
     for part in parts:
-        for path in paths_in(part):
+        for path in expressions.paths_in(part):
             stored_path(model, path)
     return parts
 
@@ -139,7 +142,7 @@ def not_a_condition_error(model: str, given: Condition) -> ExpressionError:
         model: the name of the model, for the message.
         given: the value, which only checkers take for a condition.
     """
-    if isinstance(given, Expr | DocumentPath):
+    if isinstance(given, expressions.Expr | expressions.DocumentPath):
         bool(given)  # raises, and says what to write
     return ExpressionError(
         f"where({given!r}) is not a condition on a field of {model}; the field stands on the left, as in "

@@ -91,7 +91,7 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
             OperationError: no table or index answers the query, or the service would refuse it.
             SessionStateError: the session is not open.
         """
-        return self._runner.stream(self._query)
+        return self._runner.reads.stream(self._query)
 
     async def page(
         self,

@@ -1,22 +1,31 @@
-"""A PartiQL statement bound to a session, to be awaited or iterated over."""
+"""PartiQL statements in a session: one to be awaited or iterated over, and several in one request."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Coroutine, Sequence
 from functools import partial
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
 
-from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, ServiceError
+from dynamap_async.errors import (
+    BatchError,
+    CapacityBudgetExceededError,
+    ItemFailure,
+    ItemValidationError,
+    OperationError,
+    ServiceError,
+)
 from dynamap_async.executor import BoundCoroutine, Executor, Pages
-from dynamap_async.models import AfterRead
-from dynamap_async.operations import Statement
+from dynamap_async.models import AfterRead, Model
+from dynamap_async.operations import Statement, Statements
 from dynamap_async.planning import Context
+from dynamap_async.request import Request
 from dynamap_async.session.hooks import SessionHooks, run_on_each
 from dynamap_async.session.results import decoder
 from dynamap_async.session.stream import Decode, ItemStream, PageDecoding, page_pace
+from dynamap_async.transport import statement_error
 from dynamap_async.wire import WireItem, WireKey
 
 ItemT = TypeVar("ItemT", default=dict[str, Any])
@@ -121,6 +130,67 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
     def __del__(self) -> None:
         if not getattr(self, "_settled", True):
             warnings.warn(f"{self!r} was never awaited", RuntimeWarning, stacklevel=1, source=self)
+
+
+class StatementCalls:
+    """Carries out statements, those that are not bound to a session too."""
+
+    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks, *, fenced: bool) -> None:
+        """Join what they need.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+            hooks: what runs after reads.
+            fenced: whether a fence goes with all writes, which it cannot with a statement.
+        """
+        self._fenced: Final = fenced
+        self._executor: Final = executor
+        self._context: Final = context
+        self._hooks: Final = hooks
+
+    def bound(self, statement: Statement[ItemT]) -> BoundStatement[ItemT]:
+        """Return a statement that is ready to be awaited or iterated over."""
+        self._check(statement)
+        return BoundStatement(self._executor, self._context, self._hooks, statement)
+
+    async def carry_out(self, operation: Statement[Any] | Statements[Any]) -> Any:
+        """Carry out one statement, or several in one request."""
+        if isinstance(operation, Statement):
+            return await self.bound(operation)
+        self._check(operation)
+        if not operation.statements:
+            return []
+        request = operation.request(self._context)
+        responses = (await self._executor.send(request))["Responses"]
+        results: list[Any] = []
+        failures: list[ItemFailure] = []
+        for position, (statement, response) in enumerate(zip(operation.statements, responses, strict=True)):
+            error, found = statement_error(request, response), None
+            if error is not None:
+                failures.append(ItemFailure(position, statement, statement.failed(error)))
+            else:
+                try:
+                    found = await self._item_of(statement, request, response.get("Item"))
+                except ItemValidationError as invalid:
+                    failures.append(ItemFailure(position, statement, invalid))
+            results.append(found)
+        if failures:
+            raise BatchError(failures, total=len(results), results=results)
+        return results
+
+    def _check(self, statement: Statement[Any] | Statements[Any]) -> None:
+        if statement.writes and self._fenced:
+            raise OperationError(f"{statement!r} writes, and no fence can go with it; write put, update or delete")
+
+    async def _item_of(self, statement: Statement[Any], request: Request, item: WireItem | None) -> Any:
+        """Return the item that a statement brought back, after its hooks; None if it brought none."""
+        if not item:
+            return None
+        [found] = decoder(statement.decode, lambda: request)([item])
+        if isinstance(found, Model):
+            await self._hooks.read((found,))
+        return found
 
 
 def _no_position(_item: WireItem) -> WireKey:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import Context as ContextVariables
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from dynamap_async import expressions, operations
 from dynamap_async.codec import encode_any
 from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, TransactionCanceledError
 from dynamap_async.executor import Executor, own_instance
-from dynamap_async.expressions import path_of
 from dynamap_async.models import Definition, Model, Role
-from dynamap_async.operations import Reserve, TransactWrite, Update, Write, counter_of
 from dynamap_async.planning import Context
 from dynamap_async.session.results import result_of
 from dynamap_async.transport import damaged
+
+if TYPE_CHECKING:
+    from dynamap_async.operations import Reserve, TransactWrite, Update, Write
 
 MOST_COLLISIONS: Final = 50
 """How many successive numbers may belong to items that were written with explicit values."""
@@ -47,7 +49,7 @@ class Numbers:
             TransportError: no answer came.
         """
         partition = _partition(write)
-        counter = counter_of(write.definition, partition)
+        counter = operations.counter_of(write.definition, partition)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[int] = loop.create_future()
         if (waiting := self._waiting.get(counter)) is not None:
@@ -70,7 +72,7 @@ class Numbers:
                 served = [future for future in waiting if not future.done()]
                 waiting.clear()
                 if served:
-                    await self._allocate(Reserve(definition.model, len(served), *partition), served)
+                    await self._allocate(operations.Reserve(definition.model, len(served), *partition), served)
         finally:
             del self._waiting[counter]
             for future in (*served, *waiting):
@@ -152,7 +154,7 @@ class Increment:
             OperationError: the number of key values does not fit the table's key.
         """
         field: Any = sort_and_field[-1] if sort_and_field else None
-        update = Update(model, partition, *sort_and_field[:-1]).add(field, by)
+        update = operations.Update(model, partition, *sort_and_field[:-1]).add(field, by)
         self._definition: Final = update.definition
         self._field: Final = field
         self.update: Final[Update[Any, dict[str, Any]]] = (update.upsert() if upsert else update).returning("changed")
@@ -168,7 +170,7 @@ class Increment:
         Raises:
             DamagedResponseError: the answer does not hold it.
         """
-        path = path_of(self._field)
+        path = expressions.path_of(self._field)
         try:
             value: Any = changed[self._definition.field_names.get(path.attribute, path.attribute)]
             for step in path.steps[1:]:

@@ -10,48 +10,20 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
+from dynamap_async import operations
 from dynamap_async.codec import item_size
 from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
 from dynamap_async.events import Observer
-from dynamap_async.executor import Executor, gather_all
-from dynamap_async.expressions import Condition, Expr
+from dynamap_async.executor import Executor
 from dynamap_async.models import AfterRead, BeforeWrite, Index, Key, KeyValue, Model, definition_of
 from dynamap_async.native import CODEC
-from dynamap_async.operations import (
-    BatchExecuteStatement,
-    Create,
-    Delete,
-    ExecuteTransaction,
-    Find,
-    FindOf,
-    Get,
-    GetOf,
-    Operation,
-    Put,
-    Query,
-    Refresh,
-    Replace,
-    Reserve,
-    Save,
-    Scan,
-    Statement,
-    TransactFind,
-    TransactGet,
-    TransactWrite,
-    Write,
-    collection_spec,
-    update_spec,
-)
+from dynamap_async.operations import Find, Get, Operation
 from dynamap_async.planning import Context, checked_model, positive
 from dynamap_async.planning import table_names as names_of_tables
-from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
-from dynamap_async.session.bound_statement import BoundStatement
-from dynamap_async.session.bound_writes import BoundUpdate
 from dynamap_async.session.conflicts import Conflicts
 from dynamap_async.session.counter_numbers import Increment, Numbers
 from dynamap_async.session.hooks import SessionHooks
 from dynamap_async.session.runner import Runner
-from dynamap_async.session.scope import Allowance, Scope
 from dynamap_async.session.settings import (
     check_names_are_declared,
     check_settings,
@@ -59,16 +31,22 @@ from dynamap_async.session.settings import (
     to_context,
     to_transport,
 )
-from dynamap_async.session.transaction import Transaction
-from dynamap_async.session.writes import Fence
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Connection, Transport
 from dynamap_async.usage import Usage
 
 if TYPE_CHECKING:
+    from dynamap_async.expressions import Condition, Expr
+    from dynamap_async.operations import FindOf, GetOf, Statement, Write
+    from dynamap_async.session.bound_reads import BoundCollection, BoundCollectionScan, BoundQuery, BoundScan
+    from dynamap_async.session.bound_statement import BoundStatement
+    from dynamap_async.session.bound_writes import BoundUpdate
     from dynamap_async.session.bulk import Answers, Batch, ManyItems, Progress
     from dynamap_async.session.loader import Loader
+    from dynamap_async.session.scope import Allowance, Scope
+    from dynamap_async.session.transaction import Transaction
     from dynamap_async.session.upgrade_pass import UpgradePass
+    from dynamap_async.session.writes import Fence
     from dynamap_async.tables import Tables
     from dynamap_async.transport import AioClient, AioConfig, AioSession
 
@@ -185,8 +163,8 @@ class Session:
     def _use(self, runner: Runner) -> None:
         self._runner = runner
 
-    # Not every program changes tables, or has many items in one call: what they need, a sixth of the package's own
-    # modules, is loaded by those that do (benchmarks: cold_start).
+    # A program that reads one item needs half of the package's own modules. What writes, queries, transactions, tables
+    # and calls of many items need besides is loaded by the first of them (benchmarks: cold_start).
 
     @cached_property
     def tables(self) -> Tables:
@@ -285,6 +263,8 @@ class Session:
         Cost:
             None of its own.
         """
+        from dynamap_async.session.scope import Allowance, Scope
+
         allowance = Allowance(
             max_read_units=max_read_units,
             max_write_units=max_write_units,
@@ -412,7 +392,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
         """
-        return await self._runner.execute(Refresh(item))
+        return await self._runner.execute(operations.Refresh(item))
 
     @overload
     async def put(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M: ...
@@ -458,8 +438,8 @@ class Session:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
         """
         if returning is None:
-            return await self._runner.execute(Put(item, where=where, read_first=read_first))
-        return await self._runner.execute(Put(item, where=where, read_first=read_first, returning=returning))
+            return await self._runner.execute(operations.Put(item, where=where, read_first=read_first))
+        return await self._runner.execute(operations.Put(item, where=where, read_first=read_first, returning=returning))
 
     async def create(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write an item that must not exist yet; ConditionalCheckFailedError if it does. See ``Create``.
@@ -487,7 +467,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
         """
-        return await self._runner.execute(Create(item, where=where))
+        return await self._runner.execute(operations.Create(item, where=where))
 
     async def save(self, item: M, /, *, where: Condition | None = None) -> M:
         """Write what changed of an item since it was read or written; nothing is sent if nothing did. See ``Save``.
@@ -517,7 +497,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
         """
-        return await self._runner.execute(Save(item, where=where))
+        return await self._runner.execute(operations.Save(item, where=where))
 
     async def replace(self, item: M, /, *, where: Condition | None = None, read_first: bool = False) -> M:
         """Write all of an item, whatever its stored version, and set the version past that one. See ``Replace``.
@@ -545,7 +525,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
         """
-        return await self._runner.execute(Replace(item, where=where, read_first=read_first))
+        return await self._runner.execute(operations.Replace(item, where=where, read_first=read_first))
 
     @overload
     def update(self, item: M, /) -> BoundUpdate[M, M]: ...
@@ -575,7 +555,9 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
         """
-        return BoundUpdate(self._runner, update_spec(subject, partition, sort))
+        from dynamap_async.session.bound_writes import BoundUpdate
+
+        return BoundUpdate(self._runner, operations.update_spec(subject, partition, sort))
 
     @overload
     async def increment(
@@ -663,7 +645,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.AtomicCounters
         """
-        return await self._runner.execute(Reserve(model, count, partition))
+        return await self._runner.execute(operations.Reserve(model, count, partition))
 
     @overload
     async def delete(self, item: M, /, *, where: Condition | None = None, returning: Literal["old"]) -> M | None: ...
@@ -729,8 +711,10 @@ class Session:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
         """
         if returning is None:
-            return await self.execute(Delete(target, *key, where=where, read_first=read_first))
-        return await self.execute(Delete(target, *key, where=where, read_first=read_first, returning=returning))
+            return await self.execute(operations.Delete(target, *key, where=where, read_first=read_first))
+        return await self.execute(
+            operations.Delete(target, *key, where=where, read_first=read_first, returning=returning)
+        )
 
     async def retry_on_conflict(self, change: Callable[[], Awaitable[R]], /, *, attempts: int = 10) -> R:
         """Read, change and write, again and again until nobody else wrote in between; return what ``change`` returns.
@@ -806,11 +790,13 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
         """
+        from dynamap_async.session.bound_reads import BoundCollection, BoundQuery
+
         if len(models) == 1:
             # Without [Any, Any], which costs as much as the rest of the line (benchmarks: query_100).
-            query: BoundQuery[Any, Any] = BoundQuery(self._runner, Query(models[0]).spec)
+            query: BoundQuery[Any, Any] = BoundQuery(self._runner, operations.Query(models[0]).spec)
             return query
-        return BoundCollection[Any, Any](self._runner, collection_spec(models))
+        return BoundCollection[Any, Any](self._runner, operations.collection_spec(models))
 
     @overload
     def scan(self, model: type[M], /) -> BoundScan[M, M]: ...
@@ -856,9 +842,11 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
         """
+        from dynamap_async.session.bound_reads import BoundCollectionScan, BoundScan
+
         if len(models) == 1:
-            return BoundScan[Any, Any](self._runner, Scan(models[0]).spec)
-        return BoundCollectionScan[Any, Any](self._runner, collection_spec(models, scan=True))
+            return BoundScan[Any, Any](self._runner, operations.Scan(models[0]).spec)
+        return BoundCollectionScan[Any, Any](self._runner, operations.collection_spec(models, scan=True))
 
     def upgrade(
         self,
@@ -1148,6 +1136,8 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
+        from dynamap_async.session.transaction import Transaction
+
         return Transaction(self._runner, client_request_token=client_request_token)
 
     async def transact_write(
@@ -1175,7 +1165,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
-        await self._runner.execute(TransactWrite(actions, client_request_token=client_request_token))
+        await self._runner.execute(operations.TransactWrite(actions, client_request_token=client_request_token))
 
     @overload
     async def transact_get(self, a: GetOf[MA], /) -> tuple[MA]: ...
@@ -1217,7 +1207,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
         """
-        found: tuple[Any, ...] = await self._runner.execute(TransactGet(*gets))
+        found: tuple[Any, ...] = await self._runner.execute(operations.TransactGet(*gets))
         return found
 
     @overload
@@ -1261,7 +1251,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
         """
-        found: tuple[Any, ...] = await self._runner.execute(TransactFind(*finds))
+        found: tuple[Any, ...] = await self._runner.execute(operations.TransactFind(*finds))
         return found
 
     @overload
@@ -1323,8 +1313,8 @@ class Session:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
         """
         options: dict[str, Any] = {"consistent_read": consistent_read, "limit": limit, "page_size": page_size}
-        made: Statement[Any] = Statement(statement, parameters, into=into, **options)
-        return self._runner.statement(made)
+        made: Statement[Any] = operations.Statement(statement, parameters, into=into, **options)
+        return self._runner.statements.bound(made)
 
     async def batch_execute_statement(self, statements: Iterable[Statement[ItemT]], /) -> list[ItemT | None]:
         """Carry out up to 25 statements in one call, each for itself. See ``BatchExecuteStatement``.
@@ -1348,7 +1338,7 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
         """
-        return await self._runner.execute(BatchExecuteStatement(statements))
+        return await self._runner.execute(operations.BatchExecuteStatement(statements))
 
     async def execute_transaction(
         self, statements: Iterable[Statement[ItemT]], /, *, client_request_token: str | None = None
@@ -1377,7 +1367,9 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html
         """
-        return await self._runner.execute(ExecuteTransaction(statements, client_request_token=client_request_token))
+        return await self._runner.execute(
+            operations.ExecuteTransaction(statements, client_request_token=client_request_token)
+        )
 
     def table_name(self, model: type[Model], /, *, period: KeyValue | None = None) -> str:
         """Return the name by which DynamoDB knows a model's table in this session, as statements have to spell it.
@@ -1430,6 +1422,8 @@ class Session:
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
         """
+        from dynamap_async.executor import gather_all
+
         return tuple(await gather_all(awaitables))
 
 
@@ -1470,4 +1464,6 @@ def scope_of(session: Session, name: str, allowance: Allowance) -> Scope:
         name: what errors call it.
         allowance: what it may take.
     """
+    from dynamap_async.session.scope import Scope
+
     return Scope(session._executor, name, allowance)  # noqa: SLF001 - as ``Session.scope`` does

@@ -1,25 +1,35 @@
-"""Item streams: a query's items one by one, one page ahead; ``aclose``, ``async with`` or dropping it ends it.
+"""Reads of pages: all items of a query at once, or one by one, as a stream that is a page ahead.
+
+``aclose``, ``async with`` or dropping it ends a stream.
 
 Invariant: a cancelled ``__anext__`` loses nothing: what was read but not given out is held by the stream.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, Self, TypeVar
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast
 
-from dynamap_async.errors import ItemValidationError, OperationError, SessionStateError
-from dynamap_async.executor import CompletedPages, MergedPages, Pages, SegmentPages
-from dynamap_async.models import AfterRead
-from dynamap_async.planning import InvalidItem
-from dynamap_async.request import Positions
-from dynamap_async.session.hooks import run_after_read
+from dynamap_async.errors import CapacityBudgetExceededError, ItemValidationError, OperationError, SessionStateError
+from dynamap_async.executor import CompletedPages, Executor, MergedPages, Pages, SegmentPages
+from dynamap_async.models import AfterRead, Model, definition_of
+from dynamap_async.operations import Count, PagedOperation, PageOf, Reads
+from dynamap_async.planning import Context, InvalidItem, Reading, ReadSpec, both_filters
+from dynamap_async.request import Position, Positions, Request
+from dynamap_async.session.hooks import SessionHooks, run_after_read, run_on_each
+from dynamap_async.session.results import decoder, readable
 from dynamap_async.turns import WorkPace
-from dynamap_async.wire import WireItem
+from dynamap_async.wire import Body, WireItem, WireKey
 
+R = TypeVar("R")
+M = TypeVar("M")
 ItemT = TypeVar("ItemT")
 Decode = Callable[[Sequence[WireItem]], list[ItemT]]
+AnyPages: TypeAlias = Pages | MergedPages | SegmentPages | CompletedPages
 
 _SLICE_ITEMS: Final = 32
 
@@ -208,3 +218,161 @@ class ItemStream(Generic[ItemT]):
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
+
+
+class PageReads:
+    """Carries out the operations that are answered in pages."""
+
+    def __init__(self, executor: Executor, context: Context, hooks: SessionHooks) -> None:
+        """Join what they need.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+            hooks: what runs after reads.
+        """
+        self._executor: Final = executor
+        self._context: Final = context
+        self._hooks: Final = hooks
+
+    def stream(self, query: Reads[M, ItemT]) -> ItemStream[ItemT]:
+        """Return the items of a query as they arrive."""
+        reading = query.reading(self._context)
+        hooks = self._after_read(query.spec)
+        pages = self._pages(reading, eager=False)
+        skip = partial(self._skip, pages, reading) if query.spec.invalid == "skip" else None
+        decode = decoder(reading.decode, _request_of(reading))
+        return ItemStream(pages, decode, checkpoint=reading.checkpoint, hooks=hooks, skip=skip)
+
+    def _skip(self, pages: AnyPages, reading: Reading[Any], items: Sequence[Any]) -> list[Any]:
+        """Return the valid items of a page; as many more are read as were left out."""
+        skipped = [item for item in items if isinstance(item, InvalidItem)]
+        if not skipped:
+            return list(items)
+        pages.want_more(len(skipped))
+        plan, keys = reading.plan, [(item.error.model, item.key) for item in skipped]
+        self._executor.skipped(plan.table, plan.index, keys)
+        return [item for item in items if not isinstance(item, InvalidItem)]
+
+    def _pages(self, reading: Reading[Any], *, eager: bool) -> AnyPages:
+        """Return the pages of a read; ``eager`` if all of its items are certain to be taken."""
+        pages = self._plain_pages(reading)
+        completion = reading.completion
+        if completion is None:
+            return pages
+        read = _request_of(reading)
+        return CompletedPages(
+            pages,
+            self._executor.submit,
+            readable(completion.request, read, lambda entry: (entry,)),
+            readable(completion.item, read, lambda answer: filter(None, (answer.get("Item"),))),
+            unwanted_ended=self._executor.unwanted_ended,
+            eager=eager,
+        )
+
+    def _plain_pages(self, reading: Reading[Any], *, counting: bool = False) -> Pages | MergedPages | SegmentPages:
+        filters: dict[str, Any] = {"answer_filter": reading.answer_filter, "missing": reading.missing}
+        want = 0 if reading.exhausted else reading.want
+        if reading.branches and not counting:
+            in_turn = reading.plan.in_turn and want is not None
+            return self._executor.merged_pages(reading, want=want, begin=reading.begin, in_turn=in_turn, **filters)
+        if reading.total:
+            return self._executor.segment_pages(reading, want=want, begin=reading.begin, **filters)
+        return self._executor.pages(reading.request, reading.position, want=want, start=reading.start, **filters)
+
+    def _after_read(self, spec: ReadSpec) -> tuple[AfterRead, ...]:
+        """Return the hooks that follow a read; none where it gives out no instances of a ``Model``."""
+        given = spec.model if spec.selected is None else spec.target
+        if given is None or not issubclass(given, Model):
+            return ()
+        # Those that look at each item's own model pass over items that are none.
+        if given is spec.model and (spec.invalid == "raw" or definition_of(spec.model).kinds is not None):
+            return self._hooks.after_each(spec.read_models)
+        return self._hooks.after_each((given,)) if spec.invalid == "raw" else self._hooks.after(given)
+
+    async def read(self, operation: PagedOperation[R]) -> R:
+        """Carry out an operation that takes all items of its pages."""
+        reading, skips = operation.reading(self._context), operation.spec.invalid == "skip"
+        bounds, asked = None, cast("object", operation)  # or checkers would narrow the type of the result, too
+        if isinstance(asked, PageOf) and asked.is_bounded:
+            bounds = ReadBounds(asked.max_pages, asked.max_read_units)
+            reading = replace(reading, answer_filter=both_filters(reading.answer_filter, bounds))
+        pages = self._pages(reading, eager=True)
+        decode, items = decoder(reading.decode, _request_of(reading)), list[Any]()
+        position: Position | None = None
+        pace = page_pace()
+        try:
+            while not pages.ended:
+                page = await pages.next_page()
+                position, decoding = page.position, PageDecoding(decode, page.items, pace)
+                del page  # so that its items go as they are decoded
+                found = await decoding.finish()
+                items += self._skip(pages, reading, found) if skips else found
+        except ItemValidationError as error:
+            raise ItemValidationError.of_call(error.failures, [*items, *error.items]) from error.validation_error
+        except CapacityBudgetExceededError as error:
+            if isinstance(pages, MergedPages):
+                found = await PageDecoding(decode, pages.unsorted(), pace).finish()
+                items += self._skip(pages, reading, found) if skips else found
+            error.items = tuple(items)
+            raise
+        finally:
+            await pages.aclose()
+        if hooks := self._after_read(operation.spec):
+            await run_on_each(hooks, items)
+        if bounds is not None and position is None:
+            position = bounds.position
+        return operation.finish(items, position, reading)
+
+    async def count(self, operation: Count) -> int:
+        """Count items."""
+        pages = self._plain_pages(operation.reading(self._context), counting=True)  # a count has no order
+        total = 0
+        try:
+            while not pages.ended:
+                total += (await pages.next_page()).count
+        finally:
+            await pages.aclose()
+        return total
+
+
+def _request_of(reading: Reading[Any]) -> Callable[[], Request]:
+    """Return what makes the first request of a read, for errors that name it."""
+    return partial(reading.request, None, None)
+
+
+class ReadBounds:
+    """Counts the answers of one read, and takes the last one that is allowed for the end of the data.
+
+    No request is under way then that nobody will pay for: the page after an answer is asked for only where it has one.
+    """
+
+    def __init__(self, max_pages: int | None, max_read_units: float | None) -> None:
+        """Count from here on.
+
+        Args:
+            max_pages: how many requests there may be; None for any number.
+            max_read_units: how many read units may be spent before another request is sent; None for any number.
+        """
+        self._pages_left: float = math.inf if max_pages is None else max_pages
+        self._units_left: float = math.inf if max_read_units is None else max_read_units
+        self._counts_units: Final = max_read_units is not None
+        self.position: WireKey | None = None
+        """Where the data goes on, if the read ended before that."""
+
+    def __call__(self, answer: Body) -> Body:
+        """Return an answer, without the position of the next page where no further one is allowed.
+
+        Args:
+            answer: it.
+        """
+        self._pages_left -= 1
+        if self._counts_units:
+            report: object = answer.get("ConsumedCapacity")
+            consumed = cast("dict[str, Any]", report) if isinstance(report, dict) else {}
+            # What an engine does not report may be anything, so that nothing more is spent.
+            self._units_left -= consumed.get("CapacityUnits", math.inf)
+        if self._pages_left > 0 and self._units_left > 0:
+            return answer
+        self.position = answer.get("LastEvaluatedKey") or None
+        return {name: value for name, value in answer.items() if name != "LastEvaluatedKey"}

@@ -6,9 +6,9 @@ by who names one of its classes here, or by a transport that has to look somethi
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from dynamap_async.lazy_names import lazy_names
 from dynamap_async.transport.answer_forms import (
     UNREADABLE,
     damage_of,
@@ -44,13 +44,8 @@ __all__ = [
     "unreadable",
 ]
 
-_LOADED_LATER: Final = {"AioClient": "aio", "AioConfig": "aio", "AioSession": "aio", "ClientTransport": "client"}
-"""Name -> the module that it is imported from when it is used first."""
+_HOMES: Final = {"aio": "AioClient AioConfig AioSession", "client": "ClientTransport"}
+"""Module -> the names that are imported from it when they are used first."""
 
 if not TYPE_CHECKING:  # checkers would take any name for one of these
-
-    def __getattr__(name: str) -> Any:
-        home = _LOADED_LATER.get(name)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{home}"), name)
+    __getattr__ = lazy_names(__name__, _HOMES)

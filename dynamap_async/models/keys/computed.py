@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel, model_validator
 from pydantic.fields import FieldInfo
@@ -15,12 +15,15 @@ from pydantic.fields import FieldInfo
 from dynamap_async.codec import DECODE_ERRORS
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import EncodeError, OperationError
+from dynamap_async.models import templates
 from dynamap_async.models.assigned import UNASSIGNED
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration
 from dynamap_async.models.markers import Role, declared_template
 from dynamap_async.models.settings import SETTINGS, Settings, fault
-from dynamap_async.models.templates import UNITS_OF_TIMES, KeyTemplate, TemplatePart, format_of
+
+if TYPE_CHECKING:
+    from dynamap_async.models.templates import KeyTemplate, TemplatePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +330,7 @@ def _coarser(part: TemplatePart, field: FieldPlan) -> str | None:
         return None
     if part.text(kept) == part.text(_TIME):
         return None
-    units = (unit for unit in UNITS_OF_TIMES if _text(field, unit, kept) == _text(field, unit, _TIME))
+    units = (unit for unit in templates.UNITS_OF_TIMES if _text(field, unit, kept) == _text(field, unit, _TIME))
     unit = next(units, "year")
     return (
         f"which is stored without what follows its {unit}, so conditions would not find what the key holds; write "
@@ -336,7 +339,7 @@ def _coarser(part: TemplatePart, field: FieldPlan) -> str | None:
 
 
 def _text(field: FieldPlan, unit: str, value: datetime) -> str:
-    return format_of(field.annotation, unit).write(value)
+    return templates.format_of(field.annotation, unit).write(value)
 
 
 def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: FieldPlan) -> str | None:

@@ -9,18 +9,22 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.codec import abbreviate, order_key
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
+from dynamap_async.models import templates
 from dynamap_async.models.annotations import bare, without_none
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.settings import SETTINGS, Settings, fault, names_periods
-from dynamap_async.models.templates import DeclaredTemplate, KeyTemplate, PatternError, make_template, names_in
+from dynamap_async.models.templates import DeclaredTemplate, PatternError, names_in
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireKey
+
+if TYPE_CHECKING:
+    from dynamap_async.models.templates import KeyTemplate
 
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_.-]*")
 # Characters of an ISO 8601 text down to a unit -> what messages call the unit.
@@ -219,7 +223,8 @@ def periods_of(
             raise PatternError("must name exactly one field, which tells the period")  # noqa: TRY301
         if names[0] not in fields:
             raise PatternError(f"names {names[0]!r}, which is not a field; the fields are {', '.join(fields)}")  # noqa: TRY301
-        made = make_template(DeclaredTemplate(pattern), {each.name: each.annotation for each in fields.values()})
+        types = {each.name: each.annotation for each in fields.values()}
+        made = templates.make_template(DeclaredTemplate(pattern), types)
         calendar = _calendar(made, fields[names[0]])
     except PatternError as error:
         raise fault(name, f"the table name {pattern!r} {error}") from None

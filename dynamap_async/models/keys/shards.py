@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import BaseModel
 
@@ -19,10 +19,12 @@ from dynamap_async.errors import DecodeError, EncodeError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.markers import Role, Shards, declared_shards
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.templates import KeyTemplate
 from dynamap_async.request import canonical
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import AttributeValue, WireItem
+
+if TYPE_CHECKING:
+    from dynamap_async.models.templates import KeyTemplate
 
 MOST_SHARDS: Final = 100
 """As many numbers as two digits have, and as many queries as are sent together."""

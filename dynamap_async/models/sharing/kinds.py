@@ -13,12 +13,12 @@ from dynamap_async.errors import EncodeError, ItemKindError, ItemValidationError
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import Encoded, ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
-from dynamap_async.models.sharing.key_shapes import KeyShapes
 from dynamap_async.models.sharing.table import ByKeys, Kind, Prefix, Table, Unmarked, begins
 from dynamap_async.native import plain
 from dynamap_async.wire import AttributeValue, WireItem
 
 if TYPE_CHECKING:
+    from dynamap_async.models.sharing.key_shapes import KeyShapes
     from dynamap_async.models.upgrades import Upgrades
 
 M = TypeVar("M", bound=BaseModel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -14,10 +14,12 @@ from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.markers import Role, StoredAs, stored_name
 from dynamap_async.models.own_table import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
-from dynamap_async.models.sharing.key_shapes import KeyShapes, key_shapes
-from dynamap_async.models.sharing.kinds import FamilyCodec, Kinds
 from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table, Unmarked
 from dynamap_async.schema import KeyAttribute, TableSchema
+
+if TYPE_CHECKING:
+    from dynamap_async.models.sharing.key_shapes import KeyShapes
+    from dynamap_async.models.sharing.kinds import Kinds
 
 _KEYS = (Role.PARTITION_KEY, Role.SORT_KEY)
 
@@ -82,6 +84,8 @@ def own_kind(model: type[Any], codec_of: _CodecOf) -> Kind | None:
 
 
 def _shapes(codec: ItemCodec[Any]) -> KeyShapes:
+    from dynamap_async.models.sharing.kinds import FamilyCodec
+
     assert isinstance(codec, FamilyCodec), f"{codec} is of no shared table"  # noqa: S101 - models of a table have it
     return codec.key_shapes
 
@@ -99,6 +103,9 @@ def kinds_of(model: type[Any], codec_of: _CodecOf, fields: Iterable[FieldPlan], 
     shared: Table | None = settings.shared
     if shared is None:
         return None
+    from dynamap_async.models.sharing.key_shapes import key_shapes  # for shared tables only
+    from dynamap_async.models.sharing.kinds import Kinds
+
     shapes = key_shapes(fields, shared.schema.keys.names, shards)
     return Kinds(model, shared, own_kind(model, codec_of), codec_of, shapes)
 

@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dynamap_async import limits
-from dynamap_async.codec import wire_item
+from dynamap_async import codec, limits
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex, check_replaced, replaced_name
 from dynamap_async.models.settings import check_name, fault, names_periods
-from dynamap_async.models.sharing.key_shapes import KeyShapes
 from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
+
+if TYPE_CHECKING:
+    from dynamap_async.models.sharing.key_shapes import KeyShapes
 
 
 class Unmarked(Enum):
@@ -161,7 +162,7 @@ class Table:
             ItemKindError: it is of no model that is known.
             OperationError: no model shares the table yet.
         """
-        item = wire_item(image)
+        item = codec.wire_item(image)
         if not self._models:
             raise OperationError(f"no model shares {self!r} yet; import the module that defines them")
         kind = self.kind_of(item)

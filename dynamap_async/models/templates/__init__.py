@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
-from dynamap_async.models.templates.key_texts import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
-from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, names_in
-from dynamap_async.models.templates.template import KeyTemplate, TemplatePart, after_all, make_template
+from typing import TYPE_CHECKING, Final
+
+from dynamap_async.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from dynamap_async.models.templates.formats import UNITS_OF_TIMES, PartFormat, format_of
+    from dynamap_async.models.templates.key_texts import ANY_TEXT, OneOf, Places, Shape, common_text, shape_of
+    from dynamap_async.models.templates.pattern import DeclaredTemplate, OnlyWhen, PatternError, names_in
+    from dynamap_async.models.templates.template import KeyTemplate, TemplatePart, after_all, make_template
 
 __all__ = [
     "ANY_TEXT",
@@ -26,3 +31,14 @@ __all__ = [
     "names_in",
     "shape_of",
 ]
+
+_HOMES: Final = {
+    "formats": "UNITS_OF_TIMES PartFormat format_of",
+    "key_texts": "ANY_TEXT OneOf Places Shape common_text shape_of",
+    "pattern": "DeclaredTemplate OnlyWhen PatternError names_in",
+    "template": "KeyTemplate TemplatePart after_all make_template",
+}
+"""Module -> the names that are imported from it when they are used first."""
+
+if not TYPE_CHECKING:  # checkers would take any name for one of these
+    __getattr__ = lazy_names(__name__, _HOMES)

@@ -7,9 +7,9 @@ brings aiohttp, and is loaded by who uses it: the pytest plugin loads the rest f
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dynamap_async.lazy_names import lazy_names
 from dynamap_async.testing.faults.injection import Faults
 from dynamap_async.testing.faults.rule import Rule
 from dynamap_async.testing.faults.script import LogEntry
@@ -21,8 +21,4 @@ if TYPE_CHECKING:
 __all__ = ["Faults", "FaultyServer", "FaultyTransport", "LogEntry", "Rule"]
 
 if not TYPE_CHECKING:  # checkers would take any name for it
-
-    def __getattr__(name: str) -> Any:
-        if name != "FaultyServer":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module(f"{__name__}.server").FaultyServer
+    __getattr__ = lazy_names(__name__, {"server": "FaultyServer"})

@@ -47,7 +47,7 @@ def test_the_expression_of_a_model_is_made_once_when_its_first_item_is_encoded(m
         made.append(label)
         return straight_encoder(label, parts)
 
-    monkeypatch.setattr(encoders, "straight_encoder", counted)
+    monkeypatch.setattr(encoders.codec, "straight_encoder", counted)
 
     class First(Model, table="holders"):
         id: PartitionKey[str]

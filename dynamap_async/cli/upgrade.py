@@ -138,7 +138,11 @@ def _keep(file: Path, checkpoint: str) -> None:
 
 def _as_text(report: "UpgradeReport") -> str:
     units = f"{report.write_units:,.0f} write units" + (" would be taken" if report.dry_run else "")
-    versions = ", ".join(f"{number:,} of version {version}" for version, number in report.by_version.items())
+    still = "is" if report.dry_run else "was"
+    versions = ", ".join(
+        f"{number:,} {still if number == 1 else {'is': 'are', 'was': 'were'}[still]} of version {version}"
+        for version, number in report.by_version.items()
+    )
     lines = [str(report), units, *([versions] if versions else []), *report.examples]
     lines += [f"{failure.subject}: {failure.error}" for failure in report.failures]
     return "\n".join(lines)

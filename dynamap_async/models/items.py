@@ -262,8 +262,10 @@ class ItemCodec(Generic[M]):
         """Record of a page with older items what is stored: of upgraded ones, the older version."""
         older = [upgraded is not plain(item) for item, upgraded in zip(items, present, strict=True)]
         self._met_older = True in older
-        if False in older:
-            self.snapshots.take(page, values, present, whole=whole)
+        if False not in older:
+            self.snapshots.take_as_stored(page, items)
+            return
+        self.snapshots.take(page, values, present, whole=whole)
         for made, item, is_older in zip(page, items, older, strict=True):
             if is_older:
                 remember(made, json_of(item))

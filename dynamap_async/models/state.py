@@ -85,7 +85,7 @@ class Snapshots:
             whole: whether decoding left nothing out that belongs to a nested value.
         """
         if self._compact or not whole:
-            _each(self._set_values, page, map(_compacted, items))
+            self.take_as_stored(page, items)
             return
         if len(page) == 1 and not self.shared and self._take_one(page[0], values[0]):
             return
@@ -102,6 +102,15 @@ class Snapshots:
                 _each(self._set_parts, page, map(self._get_own, values))
             except KeyError:  # an attribute is absent
                 _each(self._set_parts, page, _by_name(values, self.own))
+
+    def take_as_stored(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
+        """Record the stored items of a page of new instances, whatever their fields are.
+
+        Args:
+            page: the instances.
+            items: the stored items.
+        """
+        _each(self._set_values, page, map(_compacted, items))
 
     def _take_one(self, item: BaseModel, values: dict[str, Any]) -> bool:
         """Record one instance; return False if it lacks a field. It costs a third of a page of one."""

@@ -347,14 +347,20 @@ def _plan(
 
 
 def _of_older_items(spec: ReadSpec) -> Iterator[str]:
-    """Give what may surprise where stored items of older versions are not upgraded before conditions are checked."""
-    named = [path.attribute for condition in spec.conditions for path in paths_in(condition)]
+    """Give what may surprise where stored items of older versions are not upgraded before something is done."""
+    named = {path.attribute for condition in spec.conditions for path in paths_in(condition)}
+    selected = {path.attribute for path in spec.selected or ()}
     for model in spec.read_models:
         upgrades = definition_of(model).items.upgrades
         if upgrades is None or not upgrades.older_exist:
             continue
-        changed = sorted(set(named) & upgrades.touched)
-        if changed:
+        if left := sorted(selected & upgrades.touched):
+            yield (
+                f"select() and into() read items as they are stored: {', '.join(left)} of a {model.__name__} before "
+                f"version {upgrades.version} may be absent or otherwise; read whole items, or upgrade them, then "
+                f"declare complete_since={upgrades.version}"
+            )
+        if changed := sorted(named & upgrades.touched):
             yield (
                 f"conditions see items as they are stored: those of {model.__name__} before version {upgrades.version} "
                 f"may differ in {', '.join(changed)}, and be missed; upgrade them, then declare "

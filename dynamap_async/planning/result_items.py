@@ -172,6 +172,14 @@ class SelectionDecoder:
         kind, text = ItemValidationError, f"{path}: {fault}"
         if isinstance(fault, DecodeError):
             kind, text = ItemDecodeError, f"{self._model.__name__}.{fault.at(path.spelled)}"
+        upgrades = definition_of(self._model).items.upgrades
+        if upgrades is not None and upgrades.older_exist and path.attribute in upgrades.touched:
+            text += (
+                ". select() and into() read items as they are stored and do not upgrade them, and this one may be of a "
+                "version before "
+                f"{upgrades.version}: read whole items, or upgrade all of them first, session.upgrade("
+                f"{self._model.__name__})"
+            )
         return kind(
             f"the stored item {key} does not fit {text}",
             model=self._model.__name__,

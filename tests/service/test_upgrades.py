@@ -21,7 +21,12 @@ from dynamap_async import (
     template,
     upgrade,
 )
-from dynamap_async.errors import ConditionalCheckFailedError, ItemVersionError, VersionConflictError
+from dynamap_async.errors import (
+    ConditionalCheckFailedError,
+    ItemValidationError,
+    ItemVersionError,
+    VersionConflictError,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -260,6 +265,15 @@ async def test_an_explanation_says_where_conditions_may_miss_older_items(session
     assert any("before version 3 may differ in city" in hazard for hazard in plan.hazards)
     plan = session.query(Customer).where(Customer.shop == "x").explain()
     assert not any("before version" in hazard for hazard in plan.hazards)
+
+
+async def test_selecting_of_an_older_item_says_that_it_is_not_upgraded_and_what_to_do(session, old):
+    query = session.query(Customer).where(Customer.shop == old.shop).select(Customer.name)
+    assert any("select() and into() read items as they are stored: name" in each for each in query.explain().hazards)
+    with pytest.raises(ItemValidationError, match=r"do not upgrade them.*before 3: read whole items, .*upgrade\(Cust"):
+        await query
+    shops = session.query(Customer).where(Customer.shop == old.shop).select(Customer.number)
+    assert not any("as they are stored" in each for each in shops.explain().hazards)
 
 
 async def test_an_update_of_an_item_of_a_later_release_says_that_it_was_done(session, request):

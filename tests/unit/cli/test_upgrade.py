@@ -73,6 +73,7 @@ def test_all_items_are_upgraded_and_counted(customers, run):
     result = run("upgrade Customer --env dev --yes")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0] == ("Customer to version 2: 20 seen, 20 behind, 20 upgraded, 0 failed, 0 left")
+    assert "20 were of version 1" in result.stdout
     assert customers.now() == {number: f"Ada {number}" for number in range(20)}
 
 
@@ -82,6 +83,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(customers, run):
     told = json.loads(result.stdout)
     assert (told["upgraded"], told["by_version"], told["write_units"]) == (20, {"1": 20}, 20)
     assert len(told["examples"]) == 10
+    assert "20 are of version 1" in run("upgrade Customer --env prod --dry-run").stdout
     assert set(customers.now().values()) == {None}
 
 

@@ -32,6 +32,7 @@ from dynamap_async.errors import (
     OperationError,
 )
 from dynamap_async.models import changes, definition_of, known, remember
+from dynamap_async.models.upgrades import WatchedItem
 
 
 class Customer(Model, table="customers", schema_version=3):
@@ -379,6 +380,35 @@ def test_a_stored_item_is_a_mapping_whose_wire_form_has_what_was_set_and_nothing
     assert all(stored[name] == item[name] for name in item if name not in removed | new.keys())
     assert len(view) == len(expected)
     assert set(view) == set(expected)
+
+
+@given(ITEMS, st.lists(st.tuples(st.sampled_from(("get", "pop", "in", "set")), st.text(min_size=1, max_size=1))))
+def test_a_stored_item_does_what_a_dict_does_and_watching_it_records_every_name(item: Any, steps: Any) -> None:
+    view, expected = WatchedItem(item), {name: decode_any(value) for name, value in item.items()}
+    for step, name in steps:
+        if step == "set":
+            view[name] = expected[name] = "set"
+        elif step == "in":
+            assert (name in view) == (name in expected)
+        else:
+            assert getattr(view, step)(name, "absent") == getattr(expected, step)(name, "absent")
+    assert view.looked_at == {name for step, name in steps if step != "set"}
+    assert dict(view) == expected
+    assert {name: decode_any(value) for name, value in view.wire().items()} == {
+        name: decode_any(encode_any(value)) for name, value in expected.items()
+    }
+
+
+def test_taking_out_what_is_not_there_is_the_error_of_a_dict() -> None:
+    with pytest.raises(KeyError, match="last"):
+        StoredItem(OLD).pop("none of them, but last")
+
+
+@given(st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=2), max_leaves=3), PLAIN)
+def test_a_number_or_a_part_that_is_set_to_another_type_is_another_value(value: Any, other: Any) -> None:
+    view = StoredItem({"part": {"L": [encode_any(value)]}})
+    view["part"][0] = other
+    assert view.wire()["part"] == encode_any([other]) or encode_any([value]) == encode_any([other])
 
 
 @given(st.integers(1, 6), st.integers(1, 6))

@@ -88,14 +88,17 @@ def between(operand: Path | Size, low: object, high: object) -> Condition:
 
 
 def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
-    """Return the condition that an operand equals one of the values.
+    """Return the condition that an operand equals one of the values, or of other operands.
 
     Raises:
-        ExpressionError: there are no values, or more than 100.
+        ExpressionError: there are no values, or more than 100, or an operand can never be equal.
         EncodeError: a value is not of the operand's type.
     """
     if not 1 <= len(values) <= IN_OPERANDS:
         raise ExpressionError(f"{operand}.is_in() takes 1 to {IN_OPERANDS} values, not {len(values)}")
+    # Apart from the constants, so that whoever looks into an IN finds nothing else.
+    others = [equal(operand, each) for each in values if isinstance(each, Path | Size)]
+    values = tuple(each for each in values if not isinstance(each, Path | Size))
     absent = [condition for value in values if (condition := _reads_as(operand, value)) is not None]
     present = tuple(
         constant for value in values if _reads_as(operand, value) is None for constant in _constants(operand, value)
@@ -106,7 +109,7 @@ def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
             f"{IN_OPERANDS}, so give fewer"
         )
     parts: list[Condition] = [In(operand, present)] if present else []
-    for condition in absent:
+    for condition in (*absent, *others):
         parts += [
             each for each in (condition.parts if isinstance(condition, Or) else (condition,)) if each not in parts
         ]

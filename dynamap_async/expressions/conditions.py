@@ -136,7 +136,7 @@ class Function(Condition):
 
     name: FunctionName
     path: Path
-    arguments: tuple[Value, ...] = ()
+    arguments: tuple[Operand, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.path}.{_METHODS.get(self.name, self.name)}({', '.join(map(str, self.arguments))})"
@@ -203,8 +203,10 @@ def paths_in(condition: Condition | Operand) -> list[Path]:
             return []
         case Comparison(left=left, right=right):
             return [*paths_in(left), *paths_in(right)]
-        case Size(path=path) | Function(path=path):
+        case Size(path=path):
             return [path]
+        case Function(path=path, arguments=arguments):
+            return [path, *(each for argument in arguments for each in paths_in(argument))]
         case Between(operand=operand) | In(operand=operand):
             return paths_in(operand)
         case And(parts=parts) | Or(parts=parts):

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
-from dynamap_async.codec import Converter, encode_any, refusal
+from dynamap_async.codec import ALL_TAGS, Converter, encode_any, refusal
 from dynamap_async.errors import EncodeError, ExpressionError
 from dynamap_async.errors.habits import FIELD_NAMES, no_attribute
 from dynamap_async.expressions.comparisons import between, compare, equal, is_in, unequal
@@ -167,40 +167,44 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """
         return between(self._operand, low, high)
 
-    def is_in(self, *values: T) -> Condition:
+    def is_in(self, *values: T | Readable[T | None]) -> Condition:
         """Return the condition that the value is one of these.
 
         Args:
-            values: 1 to 100 values of the type of the field.
+            values: 1 to 100 values of the type of the field, or other fields that may hold the value.
 
         Raises:
-            ExpressionError: no value is given, or more than 100.
+            ExpressionError: no value is given, or more than 100; or a field of another stored type.
         """
-        return is_in(self._operand, values)
+        return is_in(self._operand, tuple(map(_operand_or_value, values)))
 
     @overload
-    def contains(self: Readable[str | None], part: str, /) -> Condition: ...
+    def contains(self: Readable[str | None], part: str | Readable[str | None], /) -> Condition: ...
     @overload
-    def contains(self: Readable[bytes | None], part: bytes, /) -> Condition: ...
+    def contains(self: Readable[bytes | None], part: bytes | Readable[bytes | None], /) -> Condition: ...
     @overload
-    def contains(self: Readable[AbstractSet[V] | None], member: V, /) -> Condition: ...
+    def contains(self: Readable[AbstractSet[V] | None], member: V | Readable[V | None], /) -> Condition: ...
     @overload
-    def contains(self: Readable[list[V] | tuple[V, ...] | None], member: V, /) -> Condition: ...
+    def contains(self: Readable[list[V] | tuple[V, ...] | None], member: V | Readable[V | None], /) -> Condition: ...
     @overload
-    def contains(self: Changeable[Sequence[V]], member: V, /) -> Condition: ...
+    def contains(self: Changeable[Sequence[V]], member: V | Readable[V | None], /) -> Condition: ...
     @overload
-    def contains(self: Changeable[Sequence[V] | None], member: V, /) -> Condition: ...
+    def contains(self: Changeable[Sequence[V] | None], member: V | Readable[V | None], /) -> Condition: ...
     def contains(self: Any, part: object, /) -> Condition:
         """Return the condition that the text has the part, or the set or list has the member.
 
         Args:
-            part: a part of a text or of bytes, or a member of a set or list.
+            part: a part of a text or of bytes, or a member of a set or list; or another field that holds one. An item
+                without that field does not match.
 
         Raises:
-            ExpressionError: the field is none of these.
+            ExpressionError: the field is none of these, or the other one is stored as something that it cannot contain.
             EncodeError: the member is of another type than the field's members.
         """
         path = path_in(self._operand, "contains")
+        part = _operand_or_value(part)
+        if isinstance(part, Path | Size):
+            return Function("contains", path, (_containable(path, part),))
         if path.converter.in_one_form:
             return Function("contains", path, (Value(_contained(path, path.converter, part)),))
         forms = path.converter.forms
@@ -369,6 +373,28 @@ def _contained(path: Path, form: Converter, part: object) -> AttributeValue:
     elif form is not path.converter:
         problem = f"also stored as {' or '.join(sorted(form.tags))}, which has no parts"
     raise ExpressionError(f"{path}.contains({part!r}): {path} holds {path.converter.label}, {problem}")
+
+
+def _containable(path: Path, part: Path | Size) -> Path | Size:
+    """Return another operand that a text, a set or a list at a path may contain.
+
+    Raises:
+        ExpressionError: it can never contain that one.
+    """
+    member, whole = path.converter.member, path.converter.tags & {"S", "B"}
+    tags = member.tags | whole if member is not None else whole
+    stored: frozenset[Tag] = part.converter.tags if isinstance(part, Path) else frozenset(("N",))
+    label = part.converter.label if isinstance(part, Path) else "int"
+    several = [each for each in (path, part) if isinstance(each, Path) and not each.converter.in_one_form]
+    if several:
+        problem = f"{several[0]} has several stored forms, of which the other field may have another"
+    elif path == part:
+        problem = "DynamoDB refuses to compare a field with itself"
+    elif path.converter.tags != ALL_TAGS and tags.isdisjoint(stored):
+        problem = f"{path} holds {path.converter.label}, which never contains {label}"
+    else:
+        return part
+    raise ExpressionError(f"{path}.contains({part}): {problem}; compare what was read", expression=str(path))
 
 
 def _part_of(form: Converter) -> str:

@@ -48,17 +48,21 @@ class Arithmetic:
         return f"{self.left} {self.sign} {self.right}"
 
 
+Elements: TypeAlias = tuple[object, ...] | Start
+"""What makes a list longer: constants, or another list, with what it counts as where an item does not have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Longer:
     """A list with more elements before and after those that it has."""
 
     list: Start
-    before: tuple[object, ...] = ()
-    after: tuple[object, ...] = ()
+    before: tuple[Elements, ...] = ()
+    after: tuple[Elements, ...] = ()
 
     def __str__(self) -> str:
-        before = f".prepend({[*self.before]!r})" if self.before else ""
-        after = f".append({[*self.after]!r})" if self.after else ""
+        before = "".join(f".prepend({_shown(each)})" for each in reversed(self.before))
+        after = "".join(f".append({_shown(each)})" for each in self.after)
         return f"{self.list.path}{before}{after}"
 
 
@@ -88,10 +92,10 @@ def source_of(made: Made, target: Path, encode: EncodeConstant) -> SetOperand:
             return Sum(_term(left, target), sign, _term(right, target))
         case Longer(list=start, before=before, after=after):
             joined: SetOperand = _start(start, target, encode)
-            if after:
-                joined = FunctionCall("list_append", (joined, _elements(target, after, encode)))
-            if before:
-                joined = FunctionCall("list_append", (_elements(target, before, encode), joined))
+            for elements in after:
+                joined = FunctionCall("list_append", (joined, _elements(target, elements, encode)))
+            for elements in reversed(before):
+                joined = FunctionCall("list_append", (_elements(target, elements, encode), joined))
             return joined
 
 
@@ -168,11 +172,7 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
     Raises:
         ExpressionError: it is no list, or no element is given.
     """
-    elements: Any = before or after
-    if not isinstance(elements, list | tuple) or not elements:
-        raise ExpressionError(
-            f"{made}: append() and prepend() take a list of one or more elements, such as [element], not {elements!r}"
-        )
+    elements = _elements_of(made, before or after)
     match made:
         case Longer():
             found = made
@@ -181,8 +181,46 @@ def longer(made: Made, *, before: object = (), after: object = ()) -> Longer:
         case _:
             raise ExpressionError(f"({made}) is not a list, so nothing can be appended to it")
     if before:
-        return replace(found, before=(*elements, *found.before))
-    return replace(found, after=(*found.after, *elements))
+        return replace(found, before=_joined(elements, *found.before))
+    return replace(found, after=_joined(*found.after, elements))
+
+
+def _elements_of(made: Made, given: object) -> Elements:
+    """Return what a list becomes longer by, of what a program gave.
+
+    Raises:
+        ExpressionError: it is no list, or has no elements.
+    """
+    if isinstance(given, Size):
+        path_in(given, "append() and prepend()")
+    if isinstance(given, Path):
+        return list_at(given, []).list
+    if isinstance(given, Start):
+        return list_at(given.path, given.value).list
+    if not isinstance(given, list | tuple) or not given:
+        shown = str(given) if isinstance(given, Arithmetic | Longer) else repr(given)
+        raise ExpressionError(
+            f"{made}: append() and prepend() take a list of one or more elements, such as [element], not {shown}"
+        )
+    constants: list[object] | tuple[object, ...] = given
+    return tuple(constants)
+
+
+def _joined(*several: Elements) -> tuple[Elements, ...]:
+    """Return groups of elements, constants beside each other as one."""
+    found: list[Elements] = []
+    for each in several:
+        if found and isinstance(each, tuple) and isinstance(last := found[-1], tuple):
+            found[-1] = (*last, *each)
+        else:
+            found.append(each)
+    return tuple(found)
+
+
+def _shown(elements: Elements) -> str:
+    if isinstance(elements, Start):
+        return str(elements if elements.value else elements.path)
+    return repr([*elements])
 
 
 def _checked_source(path: Path, target: Path) -> Path:
@@ -216,6 +254,8 @@ def _term(term: Term, target: Path) -> SetOperand:
             return term
 
 
-def _elements(target: Path, elements: tuple[object, ...], encode: EncodeConstant) -> Value:
+def _elements(target: Path, elements: Elements, encode: EncodeConstant) -> SetOperand:
+    if isinstance(elements, Start):
+        return _start(elements, target, encode)
     element = target.child(0)
     return Value({"L": [encode(element, each).stored for each in elements]})

@@ -75,33 +75,33 @@ class Changeable(Generic[T]):
         return Change(Start(path_in(self._operand, "if_not_exists"), value))
 
     @overload
-    def append(self: Changeable[list[V]], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
+    def append(self: Changeable[list[V]], elements: MoreOf[V], /) -> Change[list[V]]: ...
     @overload
-    def append(self: Changeable[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
+    def append(self: Changeable[list[V] | None], elements: MoreOf[V], /) -> Change[list[V]]: ...
     def append(self: Any, elements: Any, /) -> Change[list[Any]]:
         """Return the stored list with these elements behind it, as what an update sets a field to.
 
         An item without the list counts as one with an empty list.
 
         Args:
-            elements: at least one.
+            elements: at least one; or another list field, which counts as empty where an item does not have it.
 
         Raises:
             ExpressionError: the field holds no list.
         """
-        return Change(longer(list_at(path_in(self._operand, "append"), []), after=elements))
+        return Change(longer(list_at(path_in(self._operand, "append"), []), after=made_of(elements)))
 
     @overload
-    def prepend(self: Changeable[list[V]], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
+    def prepend(self: Changeable[list[V]], elements: MoreOf[V], /) -> Change[list[V]]: ...
     @overload
-    def prepend(self: Changeable[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]: ...
+    def prepend(self: Changeable[list[V] | None], elements: MoreOf[V], /) -> Change[list[V]]: ...
     def prepend(self: Any, elements: Any, /) -> Change[list[Any]]:
         """Return the stored list with these elements before it; otherwise as ``append``.
 
         Args:
-            elements: at least one.
+            elements: at least one; or another list field, which counts as empty where an item does not have it.
         """
-        return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=elements))
+        return Change(longer(list_at(path_in(self._operand, "prepend"), []), before=made_of(elements)))
 
 
 class Change(Generic[T_co]):
@@ -132,21 +132,25 @@ class Change(Generic[T_co]):
     def __rsub__(self: Change[N], other: N | int, /) -> Change[N]:
         return Change(arithmetic(made_of(other), "-", self._made))
 
-    def append(self: Change[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]:
+    def append(self: Change[list[V] | None], elements: MoreOf[V], /) -> Change[list[V]]:
         """Return the list with these elements behind it, as what an update sets a field to.
 
         Args:
-            elements: at least one.
+            elements: at least one; or another list field, which counts as empty where an item does not have it.
         """
-        return Change(longer(self._made, after=elements))
+        return Change(longer(self._made, after=made_of(elements)))
 
-    def prepend(self: Change[list[V] | None], elements: list[V] | tuple[V, ...], /) -> Change[list[V]]:
+    def prepend(self: Change[list[V] | None], elements: MoreOf[V], /) -> Change[list[V]]:
         """Return the list with these elements before it, as what an update sets a field to.
 
         Args:
-            elements: at least one.
+            elements: at least one; or another list field, which counts as empty where an item does not have it.
         """
-        return Change(longer(self._made, before=elements))
+        return Change(longer(self._made, before=made_of(elements)))
+
+
+MoreOf: TypeAlias = list[V] | tuple[V, ...] | Changeable[list[V]] | Changeable[list[V] | None] | Change[list[V]]
+"""What a list can be made longer by."""
 
 
 def made_of(value: object) -> object:

@@ -77,6 +77,8 @@ def _problem(model: type[BaseModel], plan: FieldPlan, assigned: Assigned) -> str
             f"has {argument}, but the model has no table, so it is never written by itself; give the value in the "
             "constructor, or by default_factory"
         )
+    if assigned.on_update is not None and model.__pydantic_fields__[plan.name].frozen:
+        return f"has {argument} and frozen=True, and it changes with each write; drop one of them"
     if plan.role is Role.VERSION:
         return f"has {argument}, but the session gives a Version its numbers; drop {argument}"
     if assigned.autoincrement:
@@ -174,6 +176,8 @@ def check_fields(model: type[BaseModel], fields: Mapping[str, FieldPlan], indexe
             _check_expiry(model, plan, info)
         if plan.role is Role.VERSION:
             _check_version(model, plan, info)
+            if info.frozen:
+                raise fault(model.__name__, "is frozen, and a Version counts every write; drop frozen=True", plan.name)
         _check_default(model, plan, info)
 
 

@@ -208,6 +208,12 @@ class Definition(Generic[M]):
         return bool(self.hooks.before_write) or self.numbered is not None or self.write_id is not None
 
     @cached_property
+    def frozen(self) -> tuple[FieldPlan, ...]:
+        """The fields of which a stored item keeps the first value."""
+        infos = self.model.__pydantic_fields__
+        return tuple(plan for plan in self.fields.values() if infos[plan.name].frozen and plan.is_stored)
+
+    @cached_property
     def numbered(self) -> FieldPlan | None:
         """The key that gets the next number of a counter, if there is one."""
         return next((plan for plan in self.assigned if plan.assigned and plan.assigned.autoincrement), None)

@@ -196,6 +196,7 @@ if TYPE_CHECKING:
         *,
         stored: bool = True,
         shards: int | Shards | None = None,
+        frozen: bool = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         also_stored_as: OtherForms = (),
@@ -207,6 +208,7 @@ if TYPE_CHECKING:
         *,
         default: T,
         shards: int | Shards | None = None,
+        frozen: bool = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         also_stored_as: OtherForms = (),
@@ -218,6 +220,7 @@ if TYPE_CHECKING:
         *,
         default_factory: Callable[[], T],
         shards: int | Shards | None = None,
+        frozen: bool = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         also_stored_as: OtherForms = (),
@@ -252,6 +255,7 @@ if TYPE_CHECKING:
         *,
         on_create: Callable[[], T],
         init: Literal[False] = False,
+        frozen: bool = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         also_stored_as: OtherForms = (),
@@ -263,6 +267,7 @@ if TYPE_CHECKING:
         *,
         on_create: Callable[[], T],
         default: EllipsisType,
+        frozen: bool = False,
         name: str | None = None,
         stored_as: StoredForm | None = None,
         also_stored_as: OtherForms = (),
@@ -322,6 +327,7 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
     write_id: bool = False,
     init: Literal[False] = False,  # noqa: ARG001 - for type checkers
     shards: int | Shards | None = None,
+    frozen: bool = False,
     name: str | None = None,
     stored_as: StoredForm | None = None,
     also_stored_as: OtherForms = (),
@@ -348,6 +354,8 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
         shards: over how many partitions the items of one value are spread, 2 to 100; for partition keys, of the table
             or of an index. ``Shards(20, by="region", before=10)`` also says what the partition is calculated from, and
             how many there were before.
+        frozen: whether a stored item keeps its first value: ``update`` and ``save`` refuse to change it, and Pydantic
+            refuses to assign it. ``put`` and ``replace`` write whole items, and so this field.
         name: the stored attribute's name, where it differs from the field's.
         stored_as: another stored form than the type's own, for tables that exist already.
         also_stored_as: forms in which some items of such a table hold the value, beside the one in which it is written:
@@ -364,6 +372,8 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
         assigned = replace(assigned, has_default=has_default)
         # A factory, because a JSON schema would show a default.
         default, given["default_factory"], given["validate_default"] = PydanticUndefined, unassigned, True
+    if frozen:
+        given["frozen"] = True
     field: Any = Field(default, **{key: value for key, value in given.items() if value is not None})
     others = also_stored_as if isinstance(also_stored_as, tuple) else (also_stored_as,)
     field.metadata.append(StoredAs(name, stored_as, stored, others))

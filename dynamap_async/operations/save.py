@@ -82,7 +82,8 @@ class Save(Put[M, M], Generic[M]):
         Raises:
             EncodeError: a value cannot be stored.
             ItemTooLargeError: the item is over 400 KB.
-            OperationError: the item's key was changed, or the instance was read from a part of its item.
+            OperationError: the item's key, or a frozen field, was changed; or the instance was read from a part of its
+                item.
             ExpressionError: the condition is not about this model.
         """
         super().__init__(item, where=where)
@@ -138,6 +139,7 @@ class Save(Put[M, M], Generic[M]):
             self._stamps = stamped(self._item, definition)
             self._wire = codec.encode(self._item, self._stamps)
             self._changes = difference(self._before, self._stored)
+            self._check_frozen(self._before)
             definition.validation.changed(self._item, self._changes)
 
     def _differs(self, before: Known) -> bool:
@@ -153,6 +155,16 @@ class Save(Put[M, M], Generic[M]):
                     f"{model}.{field} is part of the item's key and was changed; a stored item keeps its key. Create "
                     "the new item and delete the old one in a transaction: "
                     f"tx.create({model}(...)); tx.delete({model}, old key)"
+                )
+
+    def _check_frozen(self, before: Known) -> None:
+        for field in self._definition.frozen:
+            stored = before.item.get(field.stored)
+            if stored is not None and stored != self._stored.get(field.stored):
+                model = self._definition.model.__name__
+                raise OperationError(
+                    f"{model}.{field.name} is frozen, and was changed; a stored item keeps it. Leave it as it was "
+                    "read, or write the whole item with put() or replace()"
                 )
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:

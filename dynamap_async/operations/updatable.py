@@ -87,8 +87,8 @@ def setting(definition: Definition[Any], field: object, value: object) -> Action
         ExpressionError: the field cannot be set, or not to this.
         EncodeError: a value does not fit the field.
     """
-    path = target(definition, field)
     made = path_of(value) if isinstance(value, DocumentPath) else made_of(value)
+    path = target(definition, field, value=made)
     if isinstance(made, Size):
         raise ExpressionError(f"{path} cannot be set to {made}: DynamoDB knows sizes in conditions only")
     if isinstance(made, _CHANGES):
@@ -166,12 +166,13 @@ def deleting(definition: Definition[Any], field: object, members: object) -> Act
     return DeleteElements(path, _members(path, members, "delete"))
 
 
-def target(definition: Definition[Any], field: object) -> Path:
+def target(definition: Definition[Any], field: object, *, value: object = None) -> Path:
     """Return the path of a field that an update may change.
 
     Args:
         definition: the model.
         field: the field.
+        value: what it is to be set to.
 
     Raises:
         ExpressionError: it is no field of the model, or one that no update may change.
@@ -182,6 +183,10 @@ def target(definition: Definition[Any], field: object) -> Path:
         return path
     own_path(definition.model, path)
     problem = _problem(definition, path)
+    if problem is None and _is_frozen(definition, path):
+        if isinstance(value, Start) and value.path == path:  # an item that has a value keeps it
+            return path
+        problem = f"is frozen: a stored item keeps it; set it with {path}.if_not_exists(value), or put() the whole item"
     if problem is not None:
         raise ExpressionError(f"{path} {problem}", expression=str(path))
     if not path.has_given_steps:  # which are its users'
@@ -209,9 +214,12 @@ def _problem(definition: Definition[Any], path: Path) -> str | None:
             f"is stored in another form while items are written in version {upgrades.written}, so that the update "
             f"would be lost when all are of version {upgrades.version}; read the item, change and save() it"
         )
-    return _computed_problem(definition, field) or (
-        "is frozen by the model; put() writes it" if is_frozen(path) else None
-    )
+    return _computed_problem(definition, field)
+
+
+def _is_frozen(definition: Definition[Any], path: Path) -> bool:
+    """Return whether a path is that of a field which keeps its first value, or a part of one."""
+    return is_frozen(path) or (path.is_declared and _plan(definition, path) in definition.frozen)
 
 
 def _computed_problem(definition: Definition[Any], field: FieldPlan) -> str | None:

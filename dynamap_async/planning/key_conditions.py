@@ -154,7 +154,7 @@ def path_and_constants(condition: Condition) -> tuple[Path, tuple[Value, ...]]:
         case In(operand=Path() as path, values=values):
             return path, values
         case Function(path=path, arguments=arguments):
-            return path, arguments
+            return path, tuple(each for each in arguments if isinstance(each, Value))
         case Or(parts=parts):
             found = [path_and_constants(part) for part in parts]
             return found[0][0], tuple(constant for _, constants in found for constant in constants)

@@ -484,7 +484,8 @@ class Session:
             EncodeError: a value cannot be stored.
             ItemTooLargeError: the item is over 400 KB.
             ExpressionError: the condition is not about this model.
-            OperationError: the item's key was changed, or the instance was read from a part of its item.
+            OperationError: the item's key, or a frozen field, was changed; or the instance was read from a part of its
+                item.
             ServiceError: DynamoDB refused the request.
             TransportError: no answer came; ``outcome`` tells whether it can have been written.
             SessionStateError: the session is not open, or belongs to another event loop.

@@ -291,6 +291,10 @@ def conditions() -> None:
     assert_type(Tweet.tags.size() > 3, Condition)
     assert_type(Tweet.likes.between(1, 3), Condition)
     assert_type(Tweet.user_id.is_in("a", "b"), Condition)
+    assert_type(Tweet.user_id.is_in(Tweet.text, Tweet.city, "b"), Condition)
+    assert_type(Tweet.tags.contains(Tweet.text), Condition)
+    assert_type(Tweet.words.contains(Tweet.city), Condition)
+    assert_type(Tweet.text.contains(Tweet.city), Condition)
     assert_type(Tweet.likes == Retweet.original, Condition)
     assert_type(Tweet.city == None, Condition)  # noqa: E711
     assert_type(Tweet.city.is_(None), Condition)
@@ -668,6 +672,8 @@ def changes() -> None:
     assert_type(Tweet.words.append(["x"]), Change[list[str]])
     assert_type(Tweet.words.prepend(("x",)).append(["y"]), Change[list[str]])
     assert_type(Tweet.history.append([Address(city="x")]), Change[list[Address]])
+    assert_type(Tweet.words.append(Tweet.words), Change[list[str]])
+    assert_type(Tweet.words.prepend(Tweet.words.if_not_exists(["a"])).append(Tweet.words), Change[list[str]])
     assert_type(path(Tweet.home).if_not_exists(Address(city="x")), Change[Address])
 
 
@@ -1010,6 +1016,7 @@ async def images(event: dict[str, Any]) -> BatchItemFailures:
 class SeveralForms(Model, table="several-forms"):
     id: PartitionKey[str]
     count: Attr[int] = attr(also_stored_as="S", default=0)
+    made: Attr[str] = attr(frozen=True, default="")
     at: Attr[datetime | None] = attr(also_stored_as=(EPOCH_SECONDS, "N"), default=None)
     required: Attr[bool] = attr(also_stored_as=("S", "N"))
 

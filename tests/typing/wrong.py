@@ -128,12 +128,15 @@ def operators() -> None:
     Tweet.likes.between(1, "2")  # error
     Tweet.user_id.is_in(1, 2)  # error
     Tweet.user_id.is_in(["a", "b"])  # error: values, not one list
+    Tweet.user_id.is_in(Tweet.likes)  # error
     User.active.is_("yes")  # error
     Tweet.text.begins_with(3)  # error
     Tweet.likes.begins_with("x")  # error
     Tweet.tags.begins_with("x")  # error
     Tweet.tags.contains(3)  # error
     Tweet.words.contains(3)  # error
+    Tweet.words.contains(Tweet.likes)  # error
+    Tweet.text.contains(Tweet.likes)  # error
     Tweet.likes.contains(3)  # error
     Tweet.text.contains(3)  # error
     Tweet.text.has_type("X")  # error
@@ -433,6 +436,10 @@ def changes() -> None:
     Tweet.tags.append(["x"])  # error
     Tweet.words.append("x")  # error
     Tweet.words.append([1])  # error
+    Tweet.words.append(Tweet.history)  # error
+    Tweet.words.append(Tweet.text)  # error
+    Session(table_names=["users"])  # error
+    attr(frozen="yes", default="")  # error
     Tweet.words.prepend({"x"})  # error
 
 

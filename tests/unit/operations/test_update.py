@@ -220,7 +220,10 @@ def test_what_is_stored_is_what_the_field_makes_of_it(make, text):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Update(Strict, "a").set(Strict.kind, "y"), r"Strict\.kind is frozen by the model"),
+        (
+            lambda: Update(Strict, "a").set(Strict.kind, "y"),
+            r"Strict\.kind is frozen: a stored item keeps it; set it with",
+        ),
         (lambda: Update(Required, "a").remove(Required.at), r"Required\.at is required"),
         (lambda: job().set(Job.version, 3), r"Job\.version is counted by the session"),
         (lambda: job().add(Job.version, 1), r"Job\.version is counted by the session"),

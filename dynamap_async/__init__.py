@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Version,
         WriteKind,
         after_read,
+        after_write,
         attr,
         before_write,
         template,
@@ -220,6 +221,7 @@ __all__ = [
     "Version",
     "WriteKind",
     "after_read",
+    "after_write",
     "attr",
     "before_write",
     "downgrade",
@@ -244,7 +246,7 @@ _NAMES: Final = {
     "models": (
         "BY_KEYS UNMARKED Attr GlobalIndex Index Key KeyValue LocalIndex Model PartitionKey Parts Prefix "
         "RoundTripWarning Shards SortKey Table TimeToLive Unique Version WriteKind "
-        "after_read attr before_write fields template to_wire"
+        "after_read after_write attr before_write fields template to_wire"
     ),
     "models.upgrades": "StoredItem downgrade upgrade",
     "operations": (

@@ -26,6 +26,7 @@ DynamapError
 ├── LeaseTakenError                 another process does what one at a time may do
 ├── LeaseLostError                  this process is no longer the one that may
 ├── MigrationFailedError            a migration raised
+├── AfterWriteError                 a hook failed after its item was written
 ├── ItemNotFoundError               a call that promises an item found none
 ├── MultipleItemsFoundError         a call that promises one item found more
 ├── BatchError                      some items of a many-item call failed
@@ -50,6 +51,7 @@ from dynamap_async.errors.budgets import (
     ScopeTimeoutError,
 )
 from dynamap_async.errors.items import (
+    AfterWriteError,
     BatchError,
     DataError,
     DecodeError,
@@ -136,6 +138,7 @@ from dynamap_async.errors.usage import (
 
 __all__ = [
     "AccessDeniedError",
+    "AfterWriteError",
     "AmbiguousIndexError",
     "BatchError",
     "CancellationReason",

@@ -209,6 +209,27 @@ class ItemUpgradeError(ItemValidationError):
     """A stored item of an older version could not be upgraded. It is stored as it was."""
 
 
+class AfterWriteError(DynamapError):
+    """A hook failed after its item was written. The write has happened, and nothing of it was undone."""
+
+    def __init__(self, message: str, *, item: Any, write: str, failures: int = 1) -> None:
+        """Record the facts of the error; what the hook raised is the cause.
+
+        Args:
+            message: what is wrong, and what to do about it.
+            item: the item that was written.
+            write: the kind of write: ``put``, ``create``, ``save``, ``update`` or ``delete``.
+            failures: of how many items of the call hooks failed.
+        """
+        super().__init__(message)
+        self.item = item
+        """The item that was written."""
+        self.write = write
+        """The kind of write: ``put``, ``create``, ``save``, ``update`` or ``delete``."""
+        self.failures = failures
+        """Of how many items of a transaction hooks failed; this is the first of them."""
+
+
 class ItemNotFoundError(DynamapError, LookupError):
     """A call that promises an item found none."""
 

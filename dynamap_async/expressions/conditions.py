@@ -5,7 +5,7 @@ Grammar: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expres
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dynamap_async.dataclass import dataclass
@@ -203,15 +203,17 @@ def paths_in(condition: Condition | Operand) -> list[Path]:
             return []
         case Comparison(left=left, right=right):
             return [*paths_in(left), *paths_in(right)]
-        case Size(path=path):
-            return [path]
         case Function(path=path, arguments=arguments):
-            return [path, *(each for argument in arguments for each in paths_in(argument))]
-        case Between(operand=operand) | In(operand=operand):
+            return [path, *_paths_in_all(arguments)]
+        case Size(path=operand) | Between(operand=operand) | In(operand=operand):
             return paths_in(operand)
         case And(parts=parts) | Or(parts=parts):
-            return [path for part in parts for path in paths_in(part)]
+            return _paths_in_all(parts)
         case Not(part=part):
             return paths_in(part)
         case _:
             return []
+
+
+def _paths_in_all(parts: Iterable[Condition | Operand]) -> list[Path]:
+    return [path for part in parts for path in paths_in(part)]

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from dynamap_async.models.definition import Definition, IndexMembers
     from dynamap_async.models.encoders import stored_empty
     from dynamap_async.models.fields import Absence, FieldPlan
-    from dynamap_async.models.hooks import AfterRead, BeforeWrite, Hooks, WriteKind, after_read, before_write
+    from dynamap_async.models.hooks import (
+        AfterRead,
+        AfterWrite,
+        BeforeWrite,
+        Hooks,
+        WriteKind,
+        after_read,
+        after_write,
+        before_write,
+    )
     from dynamap_async.models.indexes import GlobalIndex, Index, LocalIndex
     from dynamap_async.models.instances import give, take_over
     from dynamap_async.models.items import faults_of
@@ -58,6 +67,7 @@ __all__ = [
     "UNMARKED",
     "Absence",
     "AfterRead",
+    "AfterWrite",
     "Attr",
     "AttributeShape",
     "BeforeWrite",
@@ -97,6 +107,7 @@ __all__ = [
     "Version",
     "WriteKind",
     "after_read",
+    "after_write",
     "attr",
     "bare",
     "before_write",
@@ -145,7 +156,7 @@ _HOMES: Final = {
     "definition": "Definition IndexMembers",
     "encoders": "stored_empty",
     "fields": "Absence FieldPlan",
-    "hooks": "AfterRead BeforeWrite Hooks WriteKind after_read before_write",
+    "hooks": "AfterRead AfterWrite BeforeWrite Hooks WriteKind after_read after_write before_write",
     "indexes": "GlobalIndex Index LocalIndex",
     "instances": "give take_over",
     "items": "faults_of",

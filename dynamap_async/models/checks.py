@@ -32,7 +32,7 @@ def check_assigned(model: type[BaseModel], fields: Mapping[str, FieldPlan]) -> N
     """
     plans = [plan for plan in fields.values() if plan.assigned is not None]
     for plan in plans:
-        problem = _problem(model, plan, plan.assigned or Assigned())
+        problem = _problem(model, fields, plan, plan.assigned or Assigned())
         if problem is not None:
             raise fault(model.__name__, problem, plan.name)
     _check_numbers(model, fields, plans)
@@ -49,17 +49,27 @@ def _check_numbers(model: type[BaseModel], fields: Mapping[str, FieldPlan], plan
             f"{' and '.join(numbered)} both have autoincrement=True; a model numbers one of its keys",
             numbered[1],
         )
-    partition = next((plan for plan in plans if plan.role is Role.PARTITION_KEY), None)
-    if numbered and partition is not None and fields[numbered[0]].role is Role.SORT_KEY:
+    partition = next((plan for plan in fields.values() if plan.role is Role.PARTITION_KEY), None)
+    if not numbered or partition is None or holds_part(partition, numbered[0]):
+        return
+    late = next((plan for plan in plans if holds_part(partition, plan.name)), None)
+    if late is not None:
         raise fault(
             model.__name__,
-            f"has autoincrement=True as the sort key, where each partition counts for itself, and {partition.name} has "
-            f"no value before it is written; give {partition.name} its value in the constructor",
+            f"has autoincrement=True in the sort key, where each partition counts for itself, and {late.name} has "
+            f"no value before it is written; give {late.name} its value in the constructor",
             numbered[0],
         )
 
 
-def _problem(model: type[BaseModel], plan: FieldPlan, assigned: Assigned) -> str | None:
+def holds_part(key: FieldPlan, name: str) -> bool:
+    """Return whether a key is a field, or is made of it by a template."""
+    return key.name == name or (key.template is not None and name in key.template.names)
+
+
+def _problem(
+    model: type[BaseModel], fields: Mapping[str, FieldPlan], plan: FieldPlan, assigned: Assigned
+) -> str | None:
     if len(assigned.arguments) > 1:
         return (
             f"has {' and '.join(assigned.arguments)}; its value comes from one of them "
@@ -82,7 +92,7 @@ def _problem(model: type[BaseModel], plan: FieldPlan, assigned: Assigned) -> str
     if plan.role is Role.VERSION:
         return f"has {argument}, but the session gives a Version its numbers; drop {argument}"
     if assigned.autoincrement:
-        problem = _numbering(plan)
+        problem = _numbering(fields, plan)
     elif assigned.write_id:
         problem = _identifying(plan)
     else:
@@ -105,11 +115,11 @@ def _identifying(plan: FieldPlan) -> str | None:
     return None
 
 
-def _numbering(plan: FieldPlan) -> str | None:
-    if plan.role not in _KEYS:
+def _numbering(fields: Mapping[str, FieldPlan], plan: FieldPlan) -> str | None:
+    if not any(holds_part(each, plan.name) for each in fields.values() if each.role in _KEYS):
         return (
-            "has autoincrement=True but is not a key, so nothing would keep its numbers unique; make it the "
-            "PartitionKey or the SortKey, or count with session.increment"
+            "has autoincrement=True but is not in the key, so nothing would keep its numbers unique; make it the "
+            "PartitionKey or the SortKey, or a part of the template of one, or count with session.increment"
         )
     kind = bare(plan.annotation)
     if kind is not int or plan.converter.tags != frozenset(("N",)):

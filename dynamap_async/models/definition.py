@@ -13,7 +13,7 @@ from dynamap_async import expressions
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
-from dynamap_async.models.checks import check_assigned, check_attr, check_fields
+from dynamap_async.models.checks import check_assigned, check_attr, check_fields, holds_part
 from dynamap_async.models.fields import FieldPlan, plan_fields
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
@@ -102,7 +102,7 @@ class Definition(Generic[M]):
     field_names: dict[str, str]
     """Stored name -> field name."""
     hooks: Hooks = NO_HOOKS
-    """The hooks that run before a write and after a read of an item."""
+    """The hooks that run before and after a write of an item, and after a read."""
     uniques: tuple[UniqueFields, ...] = ()
     """Which fields have values that no two items share."""
     assigned: tuple[FieldPlan, ...] = ()
@@ -215,8 +215,14 @@ class Definition(Generic[M]):
 
     @cached_property
     def numbered(self) -> FieldPlan | None:
-        """The key that gets the next number of a counter, if there is one."""
+        """The field that gets the next number of a counter, if there is one: a key, or a part of a computed one."""
         return next((plan for plan in self.assigned if plan.assigned and plan.assigned.autoincrement), None)
+
+    @cached_property
+    def numbered_key(self) -> FieldPlan | None:
+        """The field of the table's key that holds the number: the partition key, if it does."""
+        field = self.numbered
+        return None if field is None else next((key for key in self.key_fields() if holds_part(key, field.name)), None)
 
     @cached_property
     def write_id(self) -> FieldPlan | None:

@@ -15,21 +15,27 @@ WriteKind: TypeAlias = Literal["put", "create", "save", "update", "delete"]
 BeforeWrite: TypeAlias = Callable[[Any, WriteKind], object]
 """Takes an item that is about to be written, and the kind of write. What it returns is awaited if it can be."""
 
+AfterWrite: TypeAlias = Callable[[Any, WriteKind], object]
+"""Takes an item that was written, and the kind of write. What it returns is awaited if it can be."""
+
 AfterRead: TypeAlias = Callable[[Any], object]
 """Takes an item that was read. What it returns is awaited if it can be."""
 
 T = TypeVar("T")
 BeforeWriteT = TypeVar("BeforeWriteT", bound=BeforeWrite)
+AfterWriteT = TypeVar("AfterWriteT", bound=AfterWrite)
 AfterReadT = TypeVar("AfterReadT", bound=AfterRead)
 
 _MARKS: Final = "__dynamap_hook__"
-_ARGUMENTS: Final = {"before_write": "(self, write: WriteKind)", "after_read": "(self)"}
+_OF_WRITE: Final = "(self, write: WriteKind)"
+_ARGUMENTS: Final = {"before_write": _OF_WRITE, "after_write": _OF_WRITE, "after_read": "(self)"}
 
 
 class Hooks(NamedTuple):
-    """What runs before a write and after a read, each in its order."""
+    """What runs before and after a write, and after a read, each in its order."""
 
     before_write: tuple[BeforeWrite, ...] = ()
+    after_write: tuple[AfterWrite, ...] = ()
     after_read: tuple[AfterRead, ...] = ()
 
 
@@ -47,6 +53,20 @@ def before_write(method: BeforeWriteT, /) -> BeforeWriteT:
         method: the method, written as ``def`` or ``async def``.
     """
     return _marked(method, "before_write")
+
+
+def after_write(method: AfterWriteT, /) -> AfterWriteT:
+    """Mark a method of a model, async or plain, that runs after an item was written: ``(self, write: WriteKind)``.
+
+    It runs once DynamoDB has acknowledged the write, and undoes nothing: an exception becomes an AfterWriteError, which
+    says that the item is written. Nothing runs after a write that failed, or whose answer was lost; so it is no place
+    for what has to happen whenever an item changes, which a stream of the table tells. Order, inheritance and
+    overriding are those of ``before_write``.
+
+    Args:
+        method: the method, written as ``def`` or ``async def``.
+    """
+    return _marked(method, "after_write")
 
 
 def after_read(method: AfterReadT, /) -> AfterReadT:
@@ -78,8 +98,9 @@ def find_hooks(model: type[Any]) -> Hooks:
     Raises:
         ModelDefinitionError: a hook is no method, takes the wrong arguments, or belongs to a model without a table.
     """
-    before, after = dict(_methods(model, "before_write")), dict(_methods(model, "after_read"))
-    if not before and not after:
+    found = {when: dict(_methods(model, when)) for when in Hooks._fields}
+    names = [name for methods in found.values() for name in methods]
+    if not names:
         return NO_HOOKS
     settings: Settings = getattr(model, SETTINGS)
     if settings.table is None and not settings.abstract:
@@ -87,9 +108,9 @@ def find_hooks(model: type[Any]) -> Hooks:
             model.__name__,
             'is a hook, but the model has no table, so nothing reads or writes its items; add table="..." (or '
             f"abstract=True) to class {model.__name__}",
-            next(iter(before or after)),
+            names[0],
         )
-    return Hooks(tuple(before.values()), tuple(after.values()))
+    return Hooks(**{when: tuple(methods.values()) for when, methods in found.items()})
 
 
 def _methods(model: type[Any], when: str) -> Iterator[tuple[str, Callable[..., object]]]:
@@ -115,7 +136,7 @@ def _checked(model: type[Any], name: str, method: object, when: str) -> Callable
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
         raise fault(model.__name__, "is a hook with `yield` in it, so calling it would do nothing; drop it", name)
     try:
-        inspect.signature(method).bind(*([None] * (2 if when == "before_write" else 1)))
+        inspect.signature(method).bind(*([None] * (1 if when == "after_read" else 2)))
     except TypeError:
         raise fault(
             model.__name__, f"is marked @{when}, so it takes {_ARGUMENTS[when]}, not {inspect.signature(method)}", name

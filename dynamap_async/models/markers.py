@@ -345,7 +345,8 @@ def attr(  # noqa: PLR0913 - each setting is a keyword of its own
             from the key.
         default: the value of a new item that gives none, and of a stored item without the attribute.
         default_factory: makes such a value each time.
-        autoincrement: whether a new item without a value gets the next number of the table's counter; for keys.
+        autoincrement: whether a new item without a value gets the next number of the table's counter; for keys, and for
+            parts of their templates.
         on_create: gives the value of a new item without one, when it is written.
         on_update: gives the value each time that the item is written, also in place of an older one.
         write_id: whether the field gets a new random id each time that the item is written, by which a write whose

@@ -113,18 +113,23 @@ def counter_of(definition: Definition[Any], partition: tuple[Any, ...]) -> str:
         EncodeError: the partition key's value is of the wrong type.
     """
     name = definition.model.__name__
-    field = definition.numbered
-    if field is None:
+    field, key = definition.numbered, definition.numbered_key
+    if field is None or key is None:
         raise ModelDefinitionError(f"{name} has no field with attr(autoincrement=True)", model=name)
-    identity = f"counter#{definition.require_table('numbered').name}#{field.stored}"
-    if field.role is Role.PARTITION_KEY:
+    # In a shared table several models may number parts of one key, which their templates tell apart.
+    part = "" if key.template is None else f"#{key.template.pattern}"
+    identity = f"counter#{definition.require_table('numbered').name}#{key.stored}{part}"
+    if key.role is Role.PARTITION_KEY:
         if partition:
-            raise OperationError(f"{name}.{field.name} is the partition key, so there is one counter; drop {partition}")
+            held = "is" if key is field else "is a part of"
+            raise OperationError(
+                f"{name}.{field.name} {held} the partition key, so there is one counter; drop {partition}"
+            )
         return identity
-    key = definition.key_fields()[0]
+    first = definition.key_fields()[0]
     if not partition:
-        raise OperationError(f"each partition of {name} has a counter of its own; give the value of {key.name}")
-    stored = key_from_values(name, (key,), partition)[key.stored]
+        raise OperationError(f"each partition of {name} has a counter of its own; give the value of {first.name}")
+    stored = key_from_values(name, (first,), partition)[first.stored]
     text = key_text((stored,))
     # A partition key's value may be as long as the whole key of the counter.
     if len(text.encode()) > _LONGEST_PARTITION_BYTES:

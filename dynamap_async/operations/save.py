@@ -139,7 +139,7 @@ class Save(Put[M, M], Generic[M]):
             self._stamps = stamped(self._item, definition)
             self._wire = codec.encode(self._item, self._stamps)
             self._changes = difference(self._before, self._stored)
-            self._check_frozen(self._before)
+            _check_frozen(definition, self._before, self._stored)
             definition.validation.changed(self._item, self._changes)
 
     def _differs(self, before: Known) -> bool:
@@ -155,16 +155,6 @@ class Save(Put[M, M], Generic[M]):
                     f"{model}.{field} is part of the item's key and was changed; a stored item keeps its key. Create "
                     "the new item and delete the old one in a transaction: "
                     f"tx.create({model}(...)); tx.delete({model}, old key)"
-                )
-
-    def _check_frozen(self, before: Known) -> None:
-        for field in self._definition.frozen:
-            stored = before.item.get(field.stored)
-            if stored is not None and stored != self._stored.get(field.stored):
-                model = self._definition.model.__name__
-                raise OperationError(
-                    f"{model}.{field.name} is frozen, and was changed; a stored item keeps it. Leave it as it was "
-                    "read, or write the whole item with put() or replace()"
                 )
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
@@ -214,6 +204,18 @@ class Save(Put[M, M], Generic[M]):
             return refused_as_new(self, failure, conditional=bool(self._conditions))
         gone = isinstance(failure, ConditionalCheckFailedError) and failure.wire_item is None
         return not_found(self._item, self._definition, error) if gone else failure
+
+
+def _check_frozen(definition: Definition[Any], before: Known, after: WireItem) -> None:
+    """Raise OperationError where a field that keeps its first value has another one."""
+    for field in definition.frozen:
+        stored = before.item.get(field.stored)
+        if stored is not None and stored != after.get(field.stored):
+            name = f"{definition.model.__name__}.{field.name}"
+            raise OperationError(
+                f"{name} is frozen, and was changed; a stored item keeps it. Leave it as it was read, or write the whole "
+                "item with put() or replace()"
+            )
 
 
 def _without_version(definition: Definition[Any], expected: int | None) -> tuple[Condition, ...]:

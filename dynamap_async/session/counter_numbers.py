@@ -99,8 +99,9 @@ class Numbers:
 
 
 def _partition(write: Write[Any]) -> tuple[Any, ...]:
-    field, definition = write.definition.numbered, write.definition
-    if field is None or field.role is Role.PARTITION_KEY:
+    definition = write.definition
+    key = definition.numbered_key
+    if key is None or key.role is Role.PARTITION_KEY:
         return ()
     return (getattr(write.item, definition.key_fields()[0].name),)
 

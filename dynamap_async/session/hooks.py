@@ -1,18 +1,21 @@
 """Running hooks: those of models and those of the session, in the caller's task, one after the other.
 
-An item passes the hooks as it passes the layers: before a write the model's and then the session's, after a read the
-session's and then the model's.
+An item passes the hooks as it passes the layers: before a write the model's and then the session's, after a write and
+after a read the session's and then the model's.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from dynamap_async.errors import ConfigurationError
-from dynamap_async.models import AfterRead, BeforeWrite, Definition, Model, WriteKind, definition_of
+from dynamap_async.errors import AfterWriteError, ConfigurationError
+from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Definition, Model, WriteKind, definition_of
 from dynamap_async.turns import WorkPace
+
+if TYPE_CHECKING:
+    from dynamap_async.operations import Write
 
 
 class SessionHooks:
@@ -21,6 +24,7 @@ class SessionHooks:
     def __init__(
         self,
         before_write: Iterable[BeforeWrite] = (),
+        after_write: Iterable[AfterWrite] = (),
         after_read: Iterable[AfterRead] = (),
         *,
         off: bool = False,
@@ -29,6 +33,7 @@ class SessionHooks:
 
         Args:
             before_write: run after the model's.
+            after_write: run before the model's.
             after_read: run before the model's.
             off: whether no hook runs, not even a model's.
 
@@ -36,6 +41,8 @@ class SessionHooks:
             ConfigurationError: one of them cannot be called.
         """
         self._before_write = _callables(before_write, "before_write")
+        self.after_write: Final[tuple[AfterWrite, ...]] = () if off else _callables(after_write, "after_write")
+        """The session's own that run after a write."""
         self._after_read = _callables(after_read, "after_read")
         self._off = off
 
@@ -45,6 +52,33 @@ class SessionHooks:
             return ()
         own = definition.hooks.before_write
         return (*own, *self._before_write) if self._before_write else own
+
+    def follow_write(self, definition: Definition[Any]) -> bool:
+        """Return whether anything runs after an item of a model is written."""
+        return not self._off and bool(self.after_write or definition.hooks.after_write)
+
+    async def written(self, writes: Iterable[Write[Any]]) -> None:
+        """Run what follows writes of items, all of which have happened; items without hooks and keys are passed over.
+
+        Raises:
+            AfterWriteError: a hook of an item failed; those of the others have run all the same.
+        """
+        failed: list[AfterWriteError] = []
+        for write in writes:
+            item, kind = write.item, write.kind
+            if item is None or kind is None or write.unneeded or not self.follow_write(write.definition):
+                continue
+            for hook in (*self.after_write, *write.definition.hooks.after_write):
+                try:
+                    result = hook(item, kind)
+                    if inspect.isawaitable(result):
+                        await result
+                except Exception as error:  # noqa: BLE001 - whatever it is, the item is written
+                    failed.append(_after_write_error(hook, item, kind, error))
+                    break
+        if failed:
+            failed[0].failures = len(failed)
+            raise failed[0]
 
     def after(self, model: type[Model]) -> tuple[AfterRead, ...]:
         """Return what runs after an item of a model is read."""
@@ -103,6 +137,21 @@ async def run_on_each(hooks: Sequence[AfterRead], items: Sequence[Any]) -> None:
         await run_after_read(hooks, item)
         if pace.is_over(1):
             await pace.pause()
+
+
+def _after_write_error(hook: AfterWrite, item: Model, kind: WriteKind, error: Exception) -> AfterWriteError:
+    model, name = type(item).__name__, getattr(hook, "__qualname__", repr(hook))
+    shown = ", ".join(
+        f"{field.name}={item.__dict__.get(field.name)!r}" for field in definition_of(type(item)).key_fields()
+    )
+    failure = AfterWriteError(
+        f"the {kind} of {model}({shown}) has happened, and {name}, which runs after it, raised "
+        f"{type(error).__name__}: {error}; do not write again, but mend what the hook was to do",
+        item=item,
+        write=kind,
+    )
+    failure.__cause__ = error
+    return failure
 
 
 def _callables(given: Iterable[Callable[..., object]], setting: str) -> tuple[Any, ...]:

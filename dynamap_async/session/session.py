@@ -15,7 +15,7 @@ from dynamap_async.codec import item_size
 from dynamap_async.config import BatchPolicy, CapacityPolicy, Credentials, Priority, RetryPolicy
 from dynamap_async.events import Observer
 from dynamap_async.executor import Executor
-from dynamap_async.models import AfterRead, BeforeWrite, Index, Key, KeyValue, Model, definition_of
+from dynamap_async.models import AfterRead, AfterWrite, BeforeWrite, Index, Key, KeyValue, Model, definition_of
 from dynamap_async.native import CODEC
 from dynamap_async.operations import Find, Get, Operation
 from dynamap_async.planning import Context, checked_model, positive
@@ -95,6 +95,7 @@ class Session:
         close_timeout_seconds: float = 5.0,
         observer: Observer | Sequence[Observer] = (),
         before_write: Iterable[BeforeWrite] = (),
+        after_write: Iterable[AfterWrite] = (),
         after_read: Iterable[AfterRead] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -120,6 +121,7 @@ class Session:
             close_timeout_seconds: how long closing waits for writes that are under way.
             observer: one or several functions that are told of each request's way as ``Event`` values.
             before_write: functions, async or plain, that get each item, and the kind of write, before it is written.
+            after_write: functions that get each item, and the kind of write, after it was written.
             after_read: functions that get each item after it is read.
             clock: the time of day in epoch seconds, which decides what is expired; tests give another.
 
@@ -135,7 +137,7 @@ class Session:
         declared = partial(declared_limits, names)
         chosen = to_transport(connection, client, transport, policies["retry"])
         context = to_context(names, cursor_secret, clock, chosen)
-        hooks = SessionHooks(before_write, after_read)
+        hooks = SessionHooks(before_write, after_write, after_read)
         self._executor_over: Callable[[Transport], Executor] = partial(
             Executor, **policies, observer=observer, measure=item_size, declared=declared
         )

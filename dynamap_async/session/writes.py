@@ -101,6 +101,12 @@ class Writes:
         # At the same time, so that items of one model take their numbers together.
         return transaction.of(await gather_all([self._encoded(write) for write in transaction.actions]))
 
+    def runs_alone(self, write: Write[Any]) -> bool:
+        """Return whether a write of a bulk load cannot be an item of a call that is like the others."""
+        return (
+            write.needs_number or write.guarded or not self.shares_calls or self._hooks.follow_write(write.definition)
+        )
+
     async def _before(self, write: Write[Any]) -> None:
         if write.item is not None and write.kind is not None:
             await run_before_write(self._hooks.before(write.definition), write.item, write.kind)
@@ -134,6 +140,8 @@ class Writes:
             except ServiceError as error:
                 explain(write, error)
             result = result_of(write, request, response, self._context)
+        if self._hooks.after_write or write.definition.hooks.after_write:
+            await self._hooks.written((write,))
         if self._hooks.follow(read := write.read(result)):
             await self._hooks.read(read)
         return result
@@ -153,25 +161,33 @@ class Writes:
                     raise
                 ready = await self._encoded(write)
             else:
+                await self._hooks.written((ready,))
                 if self._hooks.follow(read := ready.read(result)):
                     await self._hooks.read(read)
                 return result
 
     async def transact(self, transaction: TransactWrite) -> None:
         """Carry out a transaction; items that got numbers which are taken get the next ones, in another transaction."""
+        await self._hooks.written((await self._done(transaction)).actions)
+
+    async def _done(self, transaction: TransactWrite) -> TransactWrite:
+        """Return a transaction as it was carried out, before the hooks that follow its writes."""
         if self._is_plain(transaction):
-            return await send(self._executor, self._context, transaction)
+            await send(self._executor, self._context, transaction)
+            return transaction
         ready = await self.all_ready(transaction)
         collisions = 0
         while True:
             sent = await self._guarded.with_guards(ready)
             try:
-                return await send(self._executor, self._context, sent)
+                await send(self._executor, self._context, sent)
             except (TransactionCanceledError, ConditionalCheckFailedError) as error:
                 collisions += 1
                 if not (sent.token is None and all_collided(sent, error)) or too_many(collisions, error, *sent.actions):
                     raise
                 ready = transaction.of(await gather_all([self._encoded(write) for write in transaction.actions]))
+            else:
+                return ready
 
 
 class FencedWrites(Writes):
@@ -210,12 +226,12 @@ class FencedWrites(Writes):
         async with self._turn:
             return await (self._together.write(write) if write.guarded else self._together.alone(write))
 
-    async def transact(self, transaction: TransactWrite) -> None:
-        """Carry out a transaction, of up to 99 actions."""
+    async def _done(self, transaction: TransactWrite) -> TransactWrite:
+        """Return a transaction, of up to 99 actions, as it was carried out."""
         fenced = transaction.of((*transaction.actions, self._fence()))
         try:
             async with self._turn:
-                await super().transact(fenced)
+                return await super()._done(fenced)
         except TransactionCanceledError as error:
             lost = next((each.error for each in error.reasons if isinstance(each.error, LeaseLostError)), None)
             raise error if lost is None else lost from None

@@ -111,6 +111,7 @@ from dynamap_async import (
     Usage,
     WriteKind,
     after_read,
+    after_write,
     attr,
     before_write,
     fields,
@@ -798,6 +799,9 @@ class Account(Model, table="accounts"):
     @before_write
     async def check(self, write: str) -> None: ...
 
+    @after_write
+    async def tell(self, write: WriteKind) -> None: ...
+
     @after_read
     async def seen(self) -> None: ...
 
@@ -807,7 +811,7 @@ async def on_read(item: Model) -> None: ...
 
 
 def hooks() -> None:
-    session = Session(region="eu-west-1", before_write=[on_write], after_read=[on_read, print])
+    session = Session(region="eu-west-1", before_write=[on_write], after_write=[on_write], after_read=[on_read, print])
     assert_type(session.without_hooks(), Session)
     assert_type(Account.by_email.fields, tuple[str, ...])
 

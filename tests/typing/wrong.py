@@ -59,6 +59,7 @@ from dynamap_async import (
     Update,
     Version,
     after_read,
+    after_write,
     attr,
     before_write,
     fields,
@@ -609,6 +610,8 @@ class Misused(Model, table="misused"):
 
     @before_write  # error
     def no_kind(self) -> None: ...
+    @after_write  # error
+    def no_kind_after(self) -> None: ...
     @before_write  # error
     def another_kind(self, write: int) -> None: ...
     @after_read  # error

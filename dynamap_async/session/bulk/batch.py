@@ -170,8 +170,7 @@ class Batch:
         return await self._flow.hold(self._writes.hooked(operation))
 
     async def _give(self, subject: Any, operation: Write[Any]) -> None:
-        alone = operation.needs_number or operation.guarded or not self._writes.shares_calls
-        await (self._follow if alone else self._accept)(subject, operation)
+        await (self._follow if self._writes.runs_alone(operation) else self._accept)(subject, operation)
 
     async def _accept(self, subject: Any, operation: Write[Any]) -> None:
         await self._accept_as(ItemRequest(0, subject, operation, operation.request(self._flow.context)))

@@ -253,6 +253,6 @@ def is_plain(model: Any, runner: Runner) -> bool:
         and definition.version is None
         and definition.periods is None
         and not (definition.uniques or definition.assigned or definition.prepares)
-        and not runner.hooks.before(definition)
+        and not (runner.hooks.before(definition) or runner.hooks.follow_write(definition))
         and not any(each.uniques for each in subclass_definitions(definition))
     )

@@ -173,7 +173,7 @@ async def _later():
 
 
 WRONG = {
-    "no key": ({"n": (Attr[int], attr(autoincrement=True))}, "is not a key.*session.increment"),
+    "no key": ({"n": (Attr[int], attr(autoincrement=True))}, "is not in the key.*session.increment"),
     "not a number": ({"id": (PartitionKey[str], attr(autoincrement=True))}, "is str; numbers are int"),
     "a truth value": ({"id": (PartitionKey[bool], attr(autoincrement=True))}, "is bool; numbers are int"),
     "two numbers": (

@@ -213,8 +213,8 @@ def _check_frozen(definition: Definition[Any], before: Known, after: WireItem) -
         if stored is not None and stored != after.get(field.stored):
             name = f"{definition.model.__name__}.{field.name}"
             raise OperationError(
-                f"{name} is frozen, and was changed; a stored item keeps it. Leave it as it was read, or write the whole "
-                "item with put() or replace()"
+                f"{name} is frozen, and was changed; a stored item keeps it. Leave it as it was read, or write the "
+                "whole item with put() or replace()"
             )
 
 

@@ -11,7 +11,7 @@ from benchmarks.items import PAGE, START, TABLE, instant, plain, stream_of, user
 from benchmarks.shapes import KEY, Shape
 from benchmarks.subjects.plain_model import Place
 from benchmarks.subjects.subject import Subject
-from dynamap_async import Attr, BatchPolicy, Credentials, Model, PartitionKey, Query, Session, SortKey
+from dynamap_async import Attr, BatchPolicy, Credentials, Model, PartitionKey, Session, SortKey, operations
 from dynamap_async.models import definition_of
 from dynamap_async.transport.pieces import leave_items
 
@@ -151,7 +151,9 @@ class Ours(Subject):
 
     def render(self) -> object:
         """Build a query and make its request."""
-        query = Query(Post).where(Post.user_id == "user-000000", Post.posted_at.between(START, instant(1000)))
+        query = operations.Query(Post).where(
+            Post.user_id == "user-000000", Post.posted_at.between(START, instant(1000))
+        )
         return query.where((Post.likes > 10) & Post.title.begins_with("An")).explain()
 
     def define(self) -> object:

@@ -91,6 +91,7 @@ class Runner:
     def _way_of(self, operation: Operation[Any]) -> Way:
         """Return how operations of a class are carried out; that is found out once for each class."""
         way: Way
+        kind: type[Any] = type(operation)
         if isinstance(operation, operations.Write):
             way = self.writes.write
         elif isinstance(operation, (operations.Transact, operations.ThenGet)):
@@ -105,7 +106,7 @@ class Runner:
             way = self.reads.read
         else:
             raise OperationError(f"{operation!r} is not an operation; write Get(...), Put(...), Query(...) and so on")
-        self._ways[type(operation)] = way
+        self._ways[kind] = way
         return way
 
     async def _single(self, operation: SingleRequest[R]) -> R:

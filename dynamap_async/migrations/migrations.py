@@ -264,8 +264,8 @@ class Migrations:
                 what = f"{type(error).__name__}: {error}"[:_SHOWN]
                 await self._end(record, holding, "failed", what)
                 raise MigrationFailedError(
-                    f"migration {declared.id!r} raised {what}. Mend that, and run it again: it goes on where "
-                    "its scans have come to",
+                    f"migration {declared.id!r} raised {what.rstrip('.')}. Mend that, and run it again: it goes on "
+                    "where its scans have come to",
                     migration=declared.id,
                 ) from error
             count()

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, SortKey, Table
+from dynamap_async.migrations import find_migrations, migrate
 
 pytestmark = pytest.mark.asyncio
 
@@ -95,6 +96,30 @@ async def test_a_line_of_the_first_version_is_read_with_its_price(client, stored
     await stored.put(LineInCents(pk=order.pk, sk="LINE#01", **line))
     whole = (await client.get(f"/api/orders/{order.order_id}")).json()
     assert [each["price"] for each in whole["lines"]] == ["6.50"]
+
+
+async def test_the_migrations_store_lines_with_prices_and_empty_the_baskets_of_nobody(client, stored):
+    from shop import migrations
+    from shop.models import SHOP, BasketLine, OrderLine
+
+    class LineInCents(Model, table=Table(SHOP.name, partition_key="pk", sort_key="sk"), kind="line"):
+        pk: PartitionKey[str]
+        sk: SortKey[str]
+        order_id: Attr[UUID]
+        number: Attr[int]
+        product_id: Attr[str]
+        count: Attr[int]
+        cents: Attr[int]
+
+    line = {"order_id": UUID(NO_SUCH_ID), "number": 1, "product_id": "assam", "count": 2, "cents": 650}
+    await stored.put(LineInCents(pk=f"ORDER#{NO_SUCH_ID}", sk="LINE#01", **line))
+    await stored.put(BasketLine(customer_id="nobody", product_id="assam", count=1))
+    await stored.put(BasketLine(customer_id="ada", product_id="assam", count=1))
+    declared = find_migrations(migrations)
+    assert [each.state for each in await migrate(stored, *declared)] == ["done", "done"]
+    assert (await stored.upgrade(OrderLine, dry_run=True)).behind == 0
+    assert {each.customer_id for each in await stored.scan(BasketLine).consistent()} == {"ada"}
+    assert await migrate(stored, *declared) == ()
 
 
 async def test_a_category_without_products_says_so(client, stored):

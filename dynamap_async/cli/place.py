@@ -6,6 +6,7 @@ An option comes first, then a variable of the process's environment, then the co
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -61,6 +62,8 @@ class Place:
     """Declared name of a table -> its name in DynamoDB, where the file gives one."""
     is_guarded: bool
     """Whether changes have to be confirmed with the environment's name."""
+    sessions: list["Session"] = field(default_factory=list["Session"], compare=False)
+    """The sessions that a command has made, which know what it took."""
 
     @property
     def prefix(self) -> str:
@@ -113,7 +116,9 @@ class Place:
             from dynamap_async.testing.engine import local_settings
 
             told = local_settings(url) | ({"region": region} if (region := given["region"].value) else {})
-        return Session(**told, **named)
+        session = Session(**told, **named)
+        self.sessions.append(session)
+        return session
 
     def __str__(self) -> str:
         """Return it in a few words, as questions name it."""

@@ -1,6 +1,5 @@
 """``dynamap local``: an engine to develop against, with the tables of the user's models, until it is stopped."""
 
-import asyncio
 import importlib
 import inspect
 import os
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
 import typer
 
 from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import show
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
@@ -49,7 +49,9 @@ class EngineKind(StrEnum):
     EMBEDDED = "embedded"
 
 
-@goes_to_tables(without=("region", "profile", "endpoint_url"), interrupted="Interrupted: the engine is stopped.")
+@goes_to_tables(
+    without=("region", "profile", "endpoint_url", "quiet"), interrupted="Interrupted: the engine is stopped."
+)
 def local(
     place: Place,
     *,
@@ -90,7 +92,7 @@ def local(
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
     chosen = next(each for each in (port, place.port_here, _PORT) if each is not None)
     with _ended_by_sigterm(), _engine(engine, chosen) as running:
-        tables, items = asyncio.run(_prepare(running, place, catalog, seeds))
+        tables, items = run(_prepare(running, place, catalog, seeds))
         show("\n".join(_told(running, tables, items, place)))
         try:
             _wait()

@@ -1,7 +1,7 @@
 """The options that every command has which goes to tables, and how such a command runs."""
 
-import asyncio
 import inspect
+import shlex
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
@@ -10,12 +10,16 @@ from typing import Annotated, Any, Final
 import typer
 
 from dynamap_async.cli.configuration import find_configuration
+from dynamap_async.cli.costs import told_cost
 from dynamap_async.cli.endings import ending
-from dynamap_async.cli.place import place_of
+from dynamap_async.cli.loop import run
+from dynamap_async.cli.place import Place, place_of
 from dynamap_async.errors import ConfigurationError, TransportError
 
 _WHERE: Final = "Where"
 _PLACE: Final = "place"
+_LOGGED_OUT: Final = ("SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError")
+"""The names of botocore's errors of a login that is missing or over; its module is loaded when a session opens."""
 
 
 def _options(
@@ -48,8 +52,19 @@ def _options(
         str | None,
         typer.Option(metavar="TEXT", rich_help_panel=_WHERE, help="What stands before the name of every table."),
     ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", rich_help_panel=_WHERE, help="Do not tell at the end what it took.")
+    ] = False,
 ) -> None:
     """Have the options that every command has."""
+
+
+def _remedy(place: Place, error: ConfigurationError) -> str:
+    """Return what to do where the configuration, or what it names, cannot be used."""
+    if type(error.__cause__).__name__ in _LOGGED_OUT:
+        profile = place.settings["profile"].value
+        return f"log in again: aws sso login{'' if profile is None else f' --profile {shlex.quote(profile)}'}"
+    return "on the command line: --region, --profile, --endpoint-url, or the same in dynamap.toml"
 
 
 SHARED_OPTIONS: Final = inspect.signature(_options).parameters
@@ -74,8 +89,9 @@ def goes_to_tables(
         own = inspect.signature(work)
 
         @wraps(work)
-        def run(**given: Any) -> None:
+        def command(**given: Any) -> None:
             shared = {name: given.pop(name) for name in added}
+            quiet: bool = shared.pop("quiet", True)
             with ending(interrupted):
                 place = place_of(
                     find_configuration(Path.cwd()),
@@ -84,20 +100,19 @@ def goes_to_tables(
                     given=shared,
                 )
                 try:
-                    done = work(place, **given)
-                    if inspect.iscoroutine(done):
-                        asyncio.run(done)
+                    with told_cost(place, quiet=quiet):
+                        done = work(place, **given)
+                        if inspect.iscoroutine(done):
+                            run(done)
                 except TransportError as error:
                     error.add_note(f"it was sent to {place}")
                     raise
                 except ConfigurationError as error:
-                    error.add_note(
-                        "on the command line: --region, --profile, --endpoint-url, or the same in dynamap.toml"
-                    )
+                    error.add_note(_remedy(place, error))
                     raise
 
         kept = [each for name, each in own.parameters.items() if name != _PLACE]
-        run.__dict__["__signature__"] = own.replace(parameters=[*kept, *added.values()], return_annotation=None)
-        return run
+        command.__dict__["__signature__"] = own.replace(parameters=[*kept, *added.values()], return_annotation=None)
+        return command
 
     return decorate

@@ -1,6 +1,5 @@
 """The command ``dynamap upgrade``: all stored items of a model brought to its present version."""
 
-import asyncio
 import json
 import time
 from contextlib import nullcontext
@@ -11,6 +10,7 @@ import typer
 
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import show, tell
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
@@ -78,7 +78,7 @@ def upgrade(
                 await _to_the_end(run, checkpoint)
             return run.report
 
-    report = asyncio.run(go_over())
+    report = run(go_over())
     show(json.dumps(_as_json(report), indent=1) if as_json else _as_text(report))
     if report.failed or report.remaining:
         tell("Nothing was lost: mend that, and run it again.")

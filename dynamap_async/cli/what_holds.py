@@ -10,7 +10,7 @@ from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
 
-@goes_to_tables()
+@goes_to_tables(without=("quiet",))
 def config(
     place: Place,
     *,

@@ -8,7 +8,6 @@ from typing import Annotated, Final, NoReturn, TypeAlias
 import typer
 
 from dynamap_async.cli.capacity.estimate import CapacityEstimate, Prices
-from dynamap_async.cli.capacity.sizes import measure, parse_size
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.limits import TRANSACTION_ACTIONS
 
@@ -147,6 +146,8 @@ def _size(text: str | None, file: typer.FileBinaryRead | None) -> tuple[int, str
     if file is None:
         _refuse("--item-size", "say how large an item is: --item-size 3.5KB, or --item FILE to measure one")
     try:
+        from dynamap_async.cli.capacity.sizes import measure
+
         return measure(file.read())
     except ValueError as error:
         _refuse("--item", str(error))
@@ -154,6 +155,8 @@ def _size(text: str | None, file: typer.FileBinaryRead | None) -> tuple[int, str
 
 def _parsed(option: str, text: str) -> int:
     try:
+        from dynamap_async.cli.capacity.sizes import parse_size
+
         return parse_size(text)
     except ValueError as error:
         _refuse(option, str(error))

@@ -1,12 +1,12 @@
 """The commands ``dynamap generate models`` and ``dynamap check-items``: their options, and how they end."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias
 
 import typer
 
 from dynamap_async.cli.endings import Status
+from dynamap_async.cli.loop import run
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
@@ -67,7 +67,7 @@ def models(
         found = _in_workbench(from_workbench, table)
     else:
         # The table is named as DynamoDB knows it, with whatever prefix it has.
-        found = asyncio.run(_sample(place.session(full_names=True), table, sample, max_read_units))
+        found = run(_sample(place.session(full_names=True), table, sample, max_read_units))
     if module is not None:
         from dynamap_async.generate import check_items, models_in
 
@@ -109,7 +109,7 @@ def check_items(
     found = load_catalog(place.models or ("models.py",), place.folder).find(model)
     if isinstance(found, Table):
         _refuse("MODEL", f"{model} is a table; name one of its models")
-    taken = asyncio.run(_sample(place.session(), schema_of(found).name, sample, max_read_units))
+    taken = run(_sample(place.session(), schema_of(found).name, sample, max_read_units))
     _report(differences_of([found], taken.items), taken, no_values=no_values)
 
 

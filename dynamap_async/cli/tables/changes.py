@@ -1,8 +1,8 @@
 """The commands ``dynamap plan``, ``apply``, ``diff`` and ``verify``: tables compared with models, and changed."""
 
-import asyncio
 import json
 import shlex
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, get_args
@@ -11,6 +11,7 @@ import typer
 
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
+from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import number_of, show, show_changes, tell
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
@@ -155,7 +156,7 @@ def apply(  # noqa: PLR0913 - each is an option
         made = _part(_read(Path(names[0])), expand=expand, contract=contract)
     else:
         wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages=1)
-        made = _part(asyncio.run(_planned(place, wanted)), expand=expand, contract=contract)
+        made = _part(run(_planned(place, wanted)), expand=expand, contract=contract)
     if dry_run:
         for step in made.steps:
             show(f"{step.operation} {json.dumps(step.request)}" if step.request else f"# {step.kind} {step.summary}")
@@ -168,7 +169,7 @@ def apply(  # noqa: PLR0913 - each is an option
         _check_allowed(made, hazards)
         confirm(place, f"Carry out {number_of(len(made.steps), 'step')} in {place}?", yes=yes, yes_in=yes_in)
         # A loop of its own: while a question waits for its answer, none is to run.
-        asyncio.run(_carry_out(place, made, hazards, timeout))
+        run(_carry_out(place, made, hazards, timeout))
     if as_json:
         show(made.to_json())
 
@@ -369,7 +370,7 @@ async def _carry_out(place: Place, made: "TablePlan", allow: "set[HazardCode]", 
     from dynamap_async.errors import TableWaitTimeoutError
     from dynamap_async.tables.estimates import duration
 
-    lines, clock = lines_on_stderr(), asyncio.get_running_loop().time
+    lines, clock = lines_on_stderr(), time.monotonic
     began = clock()
     async with place.session() as session, lines.told():
         try:

@@ -20,7 +20,7 @@ class SchemaFormat(StrEnum):
     DESCRIBE_TABLE = "describe-table"
 
 
-@goes_to_tables(without=("region", "profile", "endpoint_url"))
+@goes_to_tables(without=("region", "profile", "endpoint_url", "quiet"))
 def schema(
     place: Place,
     *,

@@ -1,14 +1,27 @@
 """A folder with a project in it, and commands that are run there."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from dynamap_async.cli.app import app
+
+COST = re.compile(r"(no units|[\d.,]+ (read|write) units(, [\d.,]+ write units)?), \d+ requests?, [\d.,]+ m?s\n\Z")
+
+
+class Ended:
+    """How a command ended, and what it printed; the line that tells what it took is apart from the rest."""
+
+    def __init__(self, result: Result) -> None:
+        self.exit_code, self.stdout, self.output = result.exit_code, result.stdout, result.output
+        found = COST.search(result.stderr)
+        self.cost = "" if found is None else found.group()
+        self.stderr = result.stderr.removesuffix(self.cost)
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +51,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run():
-    """Return a function (line, input) -> the result of a command: `run("plan --json")`."""
+    """Return a function (line, input, environment) -> how a command ended: `run("plan --json")`."""
     runner = CliRunner(env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"})
-    return lambda line, stdin=None: runner.invoke(app, line.split(), input=stdin)
+    return lambda line, stdin=None, **env: Ended(runner.invoke(app, line.split(), input=stdin, env=env))

@@ -30,3 +30,21 @@ def test_reader_that_has_enough_is_no_error(project, arguments):
     ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+HELP = """
+import sys
+from dynamap_async.cli import main
+try:
+    main()
+except SystemExit:
+    heavy = ("asyncio", "aiohttp", "aiobotocore", "botocore", "orjson", "dynamap_async.codec")
+    print([name for name in heavy if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("arguments", ["--help", "plan --help", "--version", "config"])
+def test_help_loads_nothing_that_only_work_needs(project, arguments):
+    command = [sys.executable, "-c", HELP, *arguments.split()]
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.stderr == "[]\n"

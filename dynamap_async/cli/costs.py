@@ -1,0 +1,38 @@
+"""The line that tells at the end of a command what it took: units, requests, time."""
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import typer
+
+from dynamap_async.cli.output import number_of, tell
+from dynamap_async.cli.place import Place
+
+
+@contextmanager
+def told_cost(place: Place, *, quiet: bool) -> Generator[None]:
+    """Tell on standard error what the block took, if it sent requests and did not fail.
+
+    Args:
+        place: its sessions are those that count.
+        quiet: whether nothing is told.
+    """
+    began = time.perf_counter()
+    try:
+        yield
+    except typer.Exit:
+        _tell(place, time.perf_counter() - began, quiet=quiet)
+        raise
+    _tell(place, time.perf_counter() - began, quiet=quiet)
+
+
+def _tell(place: Place, seconds: float, *, quiet: bool) -> None:
+    requests = sum(session.statistics().requests for session in place.sessions)
+    if quiet or not requests:
+        return
+    read = sum(session.usage.read_units for session in place.sessions)
+    written = sum(session.usage.write_units for session in place.sessions)
+    units = [f"{count:,g} {kind} units" for count, kind in ((read, "read"), (written, "write")) if count]
+    took = f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+    tell(", ".join([*(units or ["no units"]), number_of(requests, "request"), took]))

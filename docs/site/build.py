@@ -6,6 +6,7 @@ committed.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -38,6 +39,10 @@ LINK_OR_CODE = re.compile(
     r"(?P<label>!?\[[^\]]*\])\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)|(?<!\[)`(?P<name>\w+)`"
 )
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
+MOST_RESULTS = 3
+"""Among so many results of the search the right page has to be."""
+RIGHT_ANSWERS = 0.9
+"""So many of the questions have to find it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +348,56 @@ def write_sources() -> list[Entry]:
     return names
 
 
+# --- the search
+
+QUIET = re.compile(r"decisions/|reference/(names|modules)/|changelog\.html")
+"""Pages that are found by their titles and what follows them directly: their many words would hide all others."""
+REPEATED = re.compile(r"coming-from/")
+"""Pages whose sections have the same titles, those of tasks: they are found as wholes."""
+FIRST = re.compile(r"^\s*(<p>.*?</p>)?", re.DOTALL)
+
+
+def with_keywords(index: dict[str, Any]) -> dict[str, Any]:
+    """Return the index of the search with the words of keywords.toml behind titles, and without what hides pages."""
+    keywords: dict[str, str] = tomllib.loads((HERE / "keywords.toml").read_text("utf-8"))["pages"]
+    items: list[dict[str, Any]] = []
+    for item in index["items"]:
+        page, _, anchor = item["location"].partition("#")
+        if anchor and REPEATED.match(page):
+            continue
+        words = "" if anchor else keywords.get(page.replace(".html", ".md"), "")
+        text = item["text"]
+        if QUIET.match(page):
+            text = FIRST.match(text)[0]  # type: ignore[index]  # it matches the empty text
+        items.append({**item, "title": f"{item['title']} ({words})" if words else item["title"], "text": text})
+    items.sort(key=lambda item: bool(QUIET.match(item["location"])))
+    return {**index, "items": items}
+
+
+def questions() -> list[tuple[str, str]]:
+    """Return what questions.toml asks the search, each with the page that answers it."""
+    pages: dict[str, list[str]] = tomllib.loads((HERE / "questions.toml").read_text("utf-8"))["pages"]
+    return [(question, page) for page, asked in pages.items() for question in asked]
+
+
+def search_faults(site: Path) -> list[str]:
+    """Return the questions whose page is not among the first results of the search, where they are too many."""
+    if shutil.which("node") is None:
+        told = "no Node, in which the search would run: nobody asked it"
+        print(told)
+        return [told] if os.environ.get("CI") == "true" else []
+    asked = questions()
+    command = ["node", HERE / "search.js", site, *(question for question, _ in asked)]
+    answers = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    missed = [
+        f"the search for {question!r} finds {', '.join(found[:MOST_RESULTS]) or 'nothing'}; not {page}"
+        for (question, page), found in zip(asked, map(json.loads, answers), strict=True)
+        if page.replace(".md", ".html") not in found[:MOST_RESULTS]
+    ]
+    print(f"the search answers {len(asked) - len(missed)} of {len(asked)} questions")
+    return missed if len(missed) > (1 - RIGHT_ANSWERS) * len(asked) else []
+
+
 # --- what must hold of the result
 
 
@@ -371,7 +426,9 @@ def main() -> None:
     subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", BUILD / "zensical.toml"], check=True
     )
-    found = list(faults(BUILD / "site", names))
+    index = BUILD / "site" / "search.json"
+    index.write_text(json.dumps(with_keywords(json.loads(index.read_text("utf-8")))), "utf-8")
+    found = [*faults(BUILD / "site", names), *search_faults(BUILD / "site")]
     if found:
         sys.exit("\n".join(found))
     print(f"{len(names)} names, {len(list((BUILD / 'site').rglob('*.html')))} pages: {BUILD / 'site' / 'index.html'}")

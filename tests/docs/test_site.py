@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,30 @@ def test_every_page_has_one_place_in_the_navigation(names, package):
 
 def test_every_page_has_a_sentence_that_says_what_it_is_about(names, package):
     assert [each.path for each in build.written_pages({}) if len(each.summary) < 15] == []
+
+
+def test_keywords_and_questions_of_the_search_are_about_pages_that_exist():
+    keywords = tomllib.loads((SCRIPTS / "keywords.toml").read_text("utf-8"))["pages"]
+    questions = build.questions()
+    assert [page for page in {*keywords, *(page for _, page in questions)} if not (build.DOCS / page).exists()] == []
+    assert len({question for question, _ in questions}) == len(questions) >= 40
+
+
+def test_the_search_finds_pages_by_keywords_and_is_not_flooded_by_the_reference():
+    found = [
+        {"location": "reference/names/a.html#b", "title": "B", "text": "<p>First.</p> <p>Second.</p>"},
+        {"location": "coming-from/boto3.html#1", "title": "1. Connect", "text": "x"},
+        {"location": "how-to/expire-items.html", "title": "Expire items", "text": "<p>a</p> <p>b</p>"},
+        {"location": "how-to/expire-items.html#more", "title": "More", "text": ""},
+    ]
+    assert build.with_keywords({"config": 1, "items": found}) == {
+        "config": 1,
+        "items": [
+            {**found[2], "title": "Expire items (time to live, TTL)"},
+            found[3],
+            {**found[0], "text": "<p>First.</p>"},
+        ],
+    }
 
 
 def versions(folder):

@@ -220,9 +220,13 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """The documentation builds as a site: no dead link or anchor, and no public name without its entry."""
+    """The documentation builds as a site: no dead link or anchor, each public name in it, a search that finds.
+
+    Then axe-core looks at ten of its pages in Chromium; `-- FOLDER` keeps screenshots of them instead.
+    """
     session.install(str(built_wheel(session)), *group("site"))
     session.run("python", "docs/site/build.py", env={"PYTHONSAFEPATH": "1"})
+    session.run("python", "docs/site/accessibility.py", *session.posargs, env={"PYTHONSAFEPATH": "1"})
 
 
 @nox.session(default=False)

@@ -342,7 +342,8 @@ def write_sources() -> list[Entry]:
         file.write_text(page.text, "utf-8")
     for picture in DOCS.rglob("*.svg"):
         shutil.copy(picture, BUILD / "pages" / picture.relative_to(DOCS))
-    shutil.copy(HERE / "site.css", BUILD / "pages")
+    for name in ("site.css", "site.js"):
+        shutil.copy(HERE / name, BUILD / "pages")
     (BUILD / "pages" / "reference.json").write_text(reference_json(names, package), "utf-8")
     (BUILD / "zensical.toml").write_text(configuration(pages), "utf-8")
     return names
@@ -428,6 +429,10 @@ def main() -> None:
     )
     index = BUILD / "site" / "search.json"
     index.write_text(json.dumps(with_keywords(json.loads(index.read_text("utf-8")))), "utf-8")
+    shutil.copy(CHECKOUT / "dynamap_async" / "cli" / "guide.md", BUILD / "site")
+    with (BUILD / "site" / "llms.txt").open("a", encoding="utf-8") as listed:
+        address = f"{PROJECT['urls']['Documentation']}guide.md"
+        listed.write(f"\n## Guide\n\n- [Guide](<{address}>): ten rules, and a program for each task\n")
     found = [*faults(BUILD / "site", names), *search_faults(BUILD / "site")]
     if found:
         sys.exit("\n".join(found))

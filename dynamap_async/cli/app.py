@@ -12,6 +12,7 @@ from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
 from dynamap_async.cli.engine_install import engine as engine_commands
 from dynamap_async.cli.extras import MissingExtraError
 from dynamap_async.cli.generate.command import check_items, generate
+from dynamap_async.cli.guide import guide
 from dynamap_async.cli.migrate import migrate
 from dynamap_async.cli.served_engine import local
 from dynamap_async.cli.tables.changes import apply, diff, plan, verify
@@ -95,6 +96,7 @@ def demo(
             raise CommandError(f"{line_of(first)}, or leave out --engine to use the embedded engine") from error
 
 
+app.command()(guide)
 app.command()(local)
 app.command()(config)
 app.command()(plan)

@@ -1,4 +1,4 @@
-"""Writes the guide that is part of the wheel from pages: run `python docs/site/guide.py` after a change of one of them."""
+"""Writes the guide that is part of the wheel, from pages: `python docs/site/guide.py` after a change of one of them."""
 
 import re
 from pathlib import Path

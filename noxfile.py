@@ -137,10 +137,11 @@ def run_tests(
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """The code follows the rules and the format of ruff."""
+    """The code follows the rules and the format of ruff, and no word is misspelt."""
     session.install(*group("lint"))
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
+    session.run("codespell")
 
 
 @nox.session

@@ -14,7 +14,7 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.expressions import Path
 from dynamap_async.models.checks import check_assigned, check_attr, check_fields, holds_part
-from dynamap_async.models.fields import FieldPlan, plan_fields
+from dynamap_async.models.fields import FieldPlan, plan_fields, store_times
 from dynamap_async.models.hooks import NO_HOOKS, Hooks, find_hooks
 from dynamap_async.models.indexes import declared_indexes, names_in_keys
 from dynamap_async.models.items import ItemCodec
@@ -312,6 +312,7 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
         ModelDefinitionError: with the model, the field and the remedy.
     """
     check_attr(model)
+    store_times(model)
     indexes = declared_indexes(model)
     name_keys(model)
     fields = plan_fields(model, key_fields=names_in_keys(indexes) | names_in_shared_keys(model))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from datetime import datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, FutureDatetime, PastDatetime, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from dynamap_async.codec import EMPTY_SET, EPOCH_SECONDS, Converter, StoredForm
@@ -24,7 +25,7 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
-from dynamap_async.models.markers import OURS, Role, declared_template, is_stored, stored_form, stored_name
+from dynamap_async.models.markers import OURS, Role, StoredAs, declared_template, is_stored, stored_form, stored_name
 from dynamap_async.models.mutability import Mutability, mutability_of
 from dynamap_async.models.pydantic_types import Adapter, needs_values
 from dynamap_async.models.settings import SETTINGS, Settings, fault
@@ -34,6 +35,7 @@ from dynamap_async.wire import AttributeValue
 if TYPE_CHECKING:
     from dynamap_async.models.templates import KeyTemplate
 
+_DATETIMES: Final = (datetime, AwareDatetime, FutureDatetime, PastDatetime)
 _SET_TAGS = frozenset(("SS", "NS", "BS"))
 _NULL: AttributeValue = {"NULL": True}
 
@@ -129,6 +131,30 @@ class FieldPlan(NamedTuple):
         if self.absence is Absence.ERROR:
             return ABSENT
         return self.set_type() if self.set_type is not None and self.absence is Absence.EMPTY_SET else None
+
+
+def store_times(model: type[BaseModel]) -> None:
+    """Give the datetimes of a model the stored form that its class statement, or that of a base, names for them.
+
+    Raises:
+        ModelDefinitionError: the model has no table, so that its items are stored inside of others.
+    """
+    settings: Settings = getattr(model, SETTINGS)
+    form = settings.times_stored_as
+    if form is None:
+        return
+    if settings.table is None and not settings.abstract:
+        raise fault(
+            model.__name__,
+            "has times_stored_as, but no table, so it is stored inside of other items; give its fields "
+            "attr(stored_as=...)",
+        )
+    for info in model.__pydantic_fields__.values():
+        own = [each for each in info.metadata if not (isinstance(each, StoredAs) and each.of_class)]
+        kind = bare(without_none(bare(info.annotation)))
+        told = Role.TIME_TO_LIVE in own or any(isinstance(each, StoredAs) and each.form is not None for each in own)
+        if kind in _DATETIMES and not told:
+            info.metadata = [*own, StoredAs(form=form, of_class=True)]  # a list of its own: bases may share theirs
 
 
 def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[str, FieldPlan]:

@@ -56,6 +56,8 @@ class StoredAs:
     """Whether the field is an attribute of its own; otherwise it is stored in a templated key only."""
     others: tuple[StoredForm | Tag, ...] = ()
     """The forms in which values are found too."""
+    of_class: bool = False
+    """Whether the form is that of all times of a class, which a subclass may replace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ from dynamap_async.wire import WireItem
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as PydanticMeta
 
+    from dynamap_async.codec import StoredForm
     from dynamap_async.expressions import Exactly
 else:
     PydanticMeta = type(BaseModel)
@@ -168,6 +169,7 @@ class ModelMeta(PydanticMeta):
         accepts: int | None = None,
         complete_since: int | None = None,
         writes: int | None = None,
+        times_stored_as: StoredForm | None = None,
         **kwargs: Any,
     ) -> Any:
         """Create a model class.
@@ -195,6 +197,8 @@ class ModelMeta(PydanticMeta):
             complete_since: the version that no stored item is behind of any more, so that conditions see all items.
             writes: an older version in which items are written while older programs run that know no other, by the
                 functions marked with ``downgrade``.
+            times_stored_as: the stored form of all fields that are datetimes and have no ``stored_as`` of their own;
+                without it as in the base class. A time to live is stored as epoch seconds in any case.
             kwargs: Pydantic's settings, such as ``frozen=True``.
         """
         refuse_unknown_keywords(name, bases, kwargs)
@@ -204,6 +208,7 @@ class ModelMeta(PydanticMeta):
             abstract=abstract,
             throughput=throughput,
             hide_expired=hide_expired,
+            times_stored_as=times_stored_as,
         )
         distinct = checked_distinct(name, distinct_from)
         versions = {
@@ -232,6 +237,7 @@ class ModelMeta(PydanticMeta):
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
         settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired, **versions}
+        settings["times_stored_as"] = times_stored_as
         _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **settings})
         return cls
 
@@ -266,7 +272,7 @@ class Model(BaseModel, metaclass=ModelMeta):
     if TYPE_CHECKING:
 
         @classmethod
-        def __init_subclass__(
+        def __init_subclass__(  # noqa: PLR0913 - each setting is a keyword of its own
             cls,
             *,
             table: str | Table | None = None,
@@ -280,6 +286,7 @@ class Model(BaseModel, metaclass=ModelMeta):
             accepts: int | None = None,
             complete_since: int | None = None,
             writes: int | None = None,
+            times_stored_as: StoredForm | None = None,
             frozen: bool = False,
             **kwargs: Any,
         ) -> None: ...

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from dynamap_async.codec import StoredForm
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
 from dynamap_async.schema import Throughput
@@ -61,9 +62,11 @@ class Settings(NamedTuple):
     """The version that no stored item is behind of; None where that is not known."""
     writes: int | None = None
     """The version that items are written in; None for the model's own."""
+    times_stored_as: StoredForm | None = None
+    """The stored form of the datetimes that say nothing else; None for the usual one."""
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - each setting is a keyword of its own
         cls,
         model: type[Any],
         *,
@@ -78,6 +81,7 @@ class Settings(NamedTuple):
         accepts: int | None = None,
         complete_since: int | None = None,
         writes: int | None = None,
+        times_stored_as: StoredForm | None = None,
     ) -> Settings:
         """Return the settings of a class: its own, completed by its bases'.
 
@@ -91,6 +95,7 @@ class Settings(NamedTuple):
             distinct_from = (*distinct_from, *settings.distinct_from)
             schema_version = schema_version or settings.schema_version
             schema_attribute = schema_attribute or settings.schema_attribute
+            times_stored_as = times_stored_as or settings.times_stored_as
         shared = None if table is None or isinstance(table, str) else table
         name = table if table is None or isinstance(table, str) else table.name
         return cls(
@@ -106,6 +111,7 @@ class Settings(NamedTuple):
             accepts,
             complete_since,
             writes,
+            times_stored_as,
         )
 
 
@@ -160,8 +166,16 @@ def names_periods(table: str) -> bool:
     return "{" in table
 
 
-def check_settings(name: str, *, table: object, abstract: bool, throughput: object, hide_expired: object) -> None:
+def check_settings(
+    name: str, *, table: object, abstract: bool, throughput: object, hide_expired: object, times_stored_as: object
+) -> None:
     """Raise ModelDefinitionError for faults of the class statement."""
+    if times_stored_as is not None and not isinstance(times_stored_as, StoredForm):
+        raise fault(
+            name,
+            f"times_stored_as={times_stored_as!r} is not a stored form; take EPOCH_SECONDS, EPOCH_MILLISECONDS or "
+            "time_text(...), or make a StoredForm",
+        )
     if table is not None and not isinstance(table, str):
         raise fault(name, f'table={table!r} is not a table name; write table="tweets", or give a Table')
     if table is not None and abstract:

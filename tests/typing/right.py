@@ -786,6 +786,10 @@ def subclassed() -> None:
     assert_type(Subclassed.rank, Expr[int])
 
 
+class Timed(Model, abstract=True, times_stored_as=EPOCH_SECONDS):
+    made: Attr[datetime]
+
+
 class Account(Model, table="accounts"):
     id: PartitionKey[str]
     email: Attr[str | None] = attr(default=None)

@@ -236,8 +236,8 @@ class ModelMeta(PydanticMeta):
             ) from None
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
-        settings = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired, **versions}
-        settings["times_stored_as"] = times_stored_as
+        settings: dict[str, Any] = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
+        settings |= {**versions, "times_stored_as": times_stored_as}
         _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **settings})
         return cls
 

@@ -604,10 +604,6 @@ def values() -> None:
     Model.fields  # error
 
 
-class MistimedModel(Model, table="mistimed", times_stored_as="seconds"):  # error
-    id: PartitionKey[str]
-
-
 class Misused(Model, table="misused"):
     id: PartitionKey[str]
     by_id = Unique(3)  # error

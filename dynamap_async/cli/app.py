@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dynamap_async.cli.demo.screen import Screen
 
 app: typer.Typer = typer.Typer(
-    name="dynamap", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    name="dynamap", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
 )
 
 

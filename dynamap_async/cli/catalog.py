@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
 import pydantic
 
 import dynamap_async
+from dynamap_async.cli.completion import keep_names
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.models import Model, Table, definition_of
 from dynamap_async.schema import TableSchema
@@ -46,6 +47,14 @@ class Catalog:
     def all(self) -> tuple[Declared, ...]:
         """Everything, in the order in which it was found."""
         return tuple(self._names)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of everything, and those of indexes, each after its model and a dot."""
+        names = [name for _, name in self._names.values()]
+        return names + [
+            f"{name}.{index.name}" for each, (_, name) in self._names.items() for index in schema_of(each).indexes
+        ]
 
     def name(self, declared: Declared) -> str:
         """Return the name by which something is known."""
@@ -115,6 +124,7 @@ def load_catalog(modules: Sequence[str], folder: Path) -> Catalog:
     catalog = Catalog([load_module(each, folder) for each in modules])
     if not catalog.all:
         raise CommandError(f"{', '.join(modules)} has no model with a table", Status.USAGE)
+    keep_names(modules, folder, catalog.names)
     return catalog
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from dynamap_async.cli.completion import complete_environments
 from dynamap_async.cli.configuration import find_configuration
 from dynamap_async.cli.costs import told_cost
 from dynamap_async.cli.endings import ending
@@ -35,7 +36,12 @@ def _options(
     ] = None,
     env: Annotated[
         str | None,
-        typer.Option(metavar="NAME", rich_help_panel=_WHERE, help="The environment of the configuration file."),
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=_WHERE,
+            autocompletion=complete_environments,
+            help="The environment of the configuration file.",
+        ),
     ] = None,
     region: Annotated[
         str | None, typer.Option(metavar="REGION", rich_help_panel=_WHERE, help="The AWS region.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
@@ -26,7 +27,7 @@ _TELL_SECONDS: Final = 1.0
 def upgrade(
     place: Place,
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's name.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", autocompletion=complete_models, help="The model's name.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing, and tell what would be written.")] = False,
     segments: Annotated[int, typer.Option(metavar="N", min=1, help="Parts of the table to read at a time.")] = 8,
     page_size: Annotated[

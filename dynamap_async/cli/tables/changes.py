@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, 
 
 import typer
 
+from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
@@ -25,7 +26,11 @@ PLAN_ENDING: Final = ".json"
 
 _Names: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(metavar="MODEL", help="Only the tables of these models; each with all models that share it."),
+    typer.Argument(
+        metavar="MODEL",
+        autocompletion=complete_models,
+        help="Only the tables of these models; each with all models that share it.",
+    ),
 ]
 _Period: TypeAlias = Annotated[
     str | None,
@@ -121,7 +126,11 @@ def apply(  # noqa: PLR0913 - each is an option
     *,
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PLAN|MODEL", help="A plan that was kept, or models as for plan."),
+        typer.Argument(
+            metavar="PLAN|MODEL",
+            autocompletion=complete_models,
+            help="A plan that was kept, or models as for plan.",
+        ),
     ] = None,
     allow: Annotated[
         list[str] | None,

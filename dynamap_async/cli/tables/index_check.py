@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dynamap_async.cli.completion import complete_indexes
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import number_of, show, tell
 from dynamap_async.cli.place import Place
@@ -21,7 +22,11 @@ async def check_index(
     *,
     index: Annotated[
         str,
-        typer.Argument(metavar="MODEL.INDEX", help="The index, by its attribute or by its name in DynamoDB."),
+        typer.Argument(
+            metavar="MODEL.INDEX",
+            autocompletion=complete_indexes,
+            help="The index, by its attribute or by its name in DynamoDB.",
+        ),
     ],
     max_read_units: Annotated[
         float | None,

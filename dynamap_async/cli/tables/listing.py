@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import compact, number_of, show, table_of, tell
 from dynamap_async.cli.place import Place
@@ -51,7 +52,10 @@ async def tables(
 async def describe(
     place: Place,
     *,
-    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="The model, or the variable of a table.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", autocompletion=complete_models, help="The model, or the variable of a table."),
+    ] = None,
     table: Annotated[
         str | None, typer.Option(metavar="NAME", help="Any table instead, by its name in DynamoDB.")
     ] = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import show
 from dynamap_async.cli.place import Place
@@ -24,7 +25,10 @@ class SchemaFormat(StrEnum):
 def schema(
     place: Place,
     *,
-    names: Annotated[list[str] | None, typer.Argument(metavar="MODEL", help="Only the tables of these models.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL", autocompletion=complete_models, help="Only the tables of these models."),
+    ] = None,
     written_as: Annotated[
         SchemaFormat, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(SchemaFormat)}.")
     ] = SchemaFormat.CLOUDFORMATION,

@@ -1,0 +1,74 @@
+"""What the shell completes: environments of the configuration file, and names of models that a command has met.
+
+Completing a line imports no module of the user's: commands that do keep the names that they find in a file.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dynamap_async.cli.configuration import find_configuration
+from dynamap_async.cli.endings import CommandError
+
+
+def complete_models(incomplete: str) -> list[str]:
+    """Return the names of models and tables that begin with a text.
+
+    Args:
+        incomplete: what was typed of the name.
+    """
+    return [name for name in _known() if name.startswith(incomplete) and "." not in name]
+
+
+def complete_indexes(incomplete: str) -> list[str]:
+    """Return the names of indexes, each after its model and a dot, that begin with a text.
+
+    Args:
+        incomplete: what was typed of the name.
+    """
+    return [name for name in _known() if name.startswith(incomplete) and "." in name]
+
+
+def complete_environments(incomplete: str) -> list[str]:
+    """Return the names of environments that begin with a text.
+
+    Args:
+        incomplete: what was typed of the name.
+    """
+    with suppress(CommandError):
+        return [name for name in find_configuration(Path.cwd()).environments if name.startswith(incomplete)]
+    return []
+
+
+def keep_names(modules: Sequence[str], folder: Path, names: Iterable[str]) -> None:
+    """Keep the names that modules declare, for the shell; where that is not possible, nothing happens.
+
+    Args:
+        modules: the modules, as the configuration names them.
+        folder: where imports begin.
+        names: the names of models and tables, and of their indexes, each after its model and a dot.
+    """
+    file, text = _file(modules, folder), json.dumps(sorted(names))
+    with suppress(OSError, ValueError):
+        if not file.exists() or file.read_text("utf-8") != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            beside = file.with_name(f"{file.name}.{os.getpid()}")
+            beside.write_text(text, "utf-8")
+            beside.replace(file)
+
+
+def _known() -> list[str]:
+    with suppress(CommandError, OSError, ValueError):
+        configuration = find_configuration(Path.cwd())
+        found = json.loads(_file(configuration.models, configuration.folder).read_text("utf-8"))
+        return [name for name in found if isinstance(name, str)]
+    return []
+
+
+def _file(modules: Sequence[str], folder: Path) -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    project = hashlib.sha256("\0".join((str(folder), *modules)).encode()).hexdigest()[:16]
+    return Path(cache) / "dynamap" / f"names-{project}.json"

@@ -75,14 +75,9 @@ def text_size(text: str) -> int:
         raise EncodeError(f"text {abbreviate(text)} is not valid Unicode; store it as bytes") from error
 
 
-def value_size(value: AttributeValue) -> int:
-    """Return the size in bytes of an attribute value, without its name."""
-    return _measure(value, _UNLIMITED_LEVELS)
-
-
 def item_size(item: Mapping[str, AttributeValue]) -> int:
     """Return the size in bytes of an item: names and values, as capacity units and the 400 KB limit count them."""
-    return sum(text_size(name) + _measure(value, _UNLIMITED_LEVELS) for name, value in item.items())
+    return sum(text_size(name) + value_size(value) for name, value in item.items())
 
 
 def check_item(item: Mapping[str, AttributeValue], model: str | None = None) -> int:
@@ -100,7 +95,7 @@ def check_item(item: Mapping[str, AttributeValue], model: str | None = None) -> 
     for name, value in item.items():
         try:
             length = len(name) if name.isascii() else text_size(name)
-            total += length + _measure(value, NESTING_LEVELS)
+            total += length + value_size(value, NESTING_LEVELS)
         except EncodeError as error:
             raise error.at(name, model=model) from error.__cause__
         if not 0 < length <= ATTRIBUTE_NAME_BYTES:
@@ -171,7 +166,16 @@ def check_key_value(value: AttributeValue, role: KeyRole) -> None:
         raise EncodeError(f"a {role} key has at most {limit:,} bytes, this one has {size:,}; shorten or hash it")
 
 
-def _measure(value: AttributeValue, levels: int) -> int:
+def value_size(value: AttributeValue, levels: int = _UNLIMITED_LEVELS) -> int:
+    """Return the size in bytes of an attribute value, without its name.
+
+    Args:
+        value: the value.
+        levels: how deep it may be nested.
+
+    Raises:
+        EncodeError: it is nested deeper, or has text that is not Unicode, or a name in a map that is too long.
+    """
     if not levels:
         raise EncodeError(f"value is nested over {NESTING_LEVELS} levels deep; flatten it, or store it as JSON text")
     content: Any
@@ -188,15 +192,15 @@ def _measure(value: AttributeValue, levels: int) -> int:
                 raise EncodeError(
                     f"map key {abbreviate(name)} has {length:,} bytes; use at most {ATTRIBUTE_NAME_BYTES:,}"
                 )
-            size += length + _ELEMENT_BYTES + _measure(member, levels - 1)
+            size += length + _ELEMENT_BYTES + value_size(member, levels - 1)
         return size
     if tag == "L":
         size = _CONTAINER_BYTES + len(content) * _ELEMENT_BYTES
-        return size + sum(_measure(element, levels - 1) for element in content)
-    return _measure_flat(tag, content)
+        return size + sum(value_size(element, levels - 1) for element in content)
+    return _flat_size(tag, content)
 
 
-def _measure_flat(tag: str, content: Any) -> int:
+def _flat_size(tag: str, content: Any) -> int:
     match tag:
         case "BOOL" | "NULL":
             return 1

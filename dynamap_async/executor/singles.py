@@ -147,7 +147,15 @@ class Singles:
 
     async def send(self, request: Request) -> Body:
         """Carry out a request and return its answer; errors are those of ``Executor.send``."""
-        return await self.carry(self._begun(request))
+        loop, ledger = asyncio.get_running_loop(), self._ledger
+        account = ledger.payer() if ledger.scoped else None
+        until, reserved = inf, None
+        if account is not None:
+            until = account.deadline
+            if account.limited:
+                reserved = account.reserve(request, ledger.estimate(request))
+        waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), account, reserved)
+        return await self.carry(Call(request, [waiter]))
 
     async def carry(self, call: Call) -> Body:
         """Carry out a request that was counted, for the one task that waits for it, and return its answer.
@@ -180,17 +188,6 @@ class Singles:
             raise own from None
         finally:
             self._end(call, failure)
-
-    def _begun(self, request: Request) -> Call:
-        loop, ledger = asyncio.get_running_loop(), self._ledger
-        account = ledger.payer() if ledger.scoped else None
-        until, reserved = inf, None
-        if account is not None:
-            until = account.deadline
-            if account.limited:
-                reserved = account.reserve(request, ledger.estimate(request))
-        waiter = Waiter(loop.create_future(), until, ledger.queued(request), loop.time(), account, reserved)
-        return Call(request, [waiter])
 
     async def _within_budget(self, call: Call) -> None:
         """Wait until a call may be sent beside others of its scope.

@@ -164,7 +164,7 @@ def _page(request: Request, answer: Body) -> str | None:
 def _fault_of_items(request: Request, items: Any, count: int | None) -> str | None:
     if not _is_list(items):
         return "it has no list of Items"
-    if not _are_objects(items):
+    if not set(map(type, items)) <= _OBJECTS:
         return "one of its Items is not a JSON object"
     if count is not None and count != len(items):
         return f"its Count is {count}, and it has {len(items)} Items"
@@ -175,10 +175,10 @@ def _fault_of_items(request: Request, items: Any, count: int | None) -> str | No
 
 
 def _fault_of_keys(request: Request, items: Sequence[Mapping[str, Any]]) -> str | None:
-    required = request.required
     # A name after the other: of 20,000 items at a third of the time that ``issubset`` takes.
-    if not all(all(map(contains, items, repeat(name))) for name in required):
-        return f"one of its Items lacks {_listed(required)}, in part or whole"
+    for name in request.required:
+        if not all(map(contains, items, repeat(name))):
+            return f"one of its Items lacks {_listed(request.required)}, in part or whole"
     return None
 
 

@@ -36,7 +36,6 @@ def read_answer(request: Request, answer: Answer, *, leaves_items: bool = False)
         DamagedResponseError: its checksum is wrong, or it is no JSON object.
     """
     body = answer.body
-    _check(request, answer, zlib.crc32(body))
     try:
         content = None
         if leaves_items and request.operation in _WITH_ITEMS:
@@ -45,7 +44,7 @@ def read_answer(request: Request, answer: Answer, *, leaves_items: bool = False)
             content = orjson.loads(body)
     except ValueError:
         content = None
-    return _content(request, answer, content)
+    return _content(request, answer, zlib.crc32(body), content)
 
 
 def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = False) -> Generator[None, None, Body]:
@@ -63,7 +62,6 @@ def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = Fal
     for at in range(0, len(view), _CHECKED_BYTES):
         checksum = zlib.crc32(view[at : at + _CHECKED_BYTES], checksum)
         yield
-    _check(request, answer, checksum)
     try:
         content = None
         if leaves_items and request.operation in _WITH_ITEMS:
@@ -72,16 +70,13 @@ def read_in_pieces(request: Request, answer: Answer, *, leaves_items: bool = Fal
             content = yield from parse_in_pieces(answer.body)
     except ValueError:
         content = None
-    return _content(request, answer, content)
+    return _content(request, answer, checksum, content)
 
 
-def _check(request: Request, answer: Answer, checksum: int) -> None:
+def _content(request: Request, answer: Answer, checksum: int, parsed: Any) -> Body:
     expected = answer.headers.get("x-amz-crc32")
     if expected is not None and expected != str(checksum):
         raise damaged(request, "the answer's checksum is wrong")
-
-
-def _content(request: Request, answer: Answer, parsed: Any) -> Body:
     content: Body | None = parsed if issubclass(type(parsed), dict) else None
     if answer.status == 200 and content is not None:
         return content

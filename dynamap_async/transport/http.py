@@ -12,6 +12,7 @@ import orjson
 from dynamap_async.config import Credentials, RetryPolicy
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import CredentialsRejectedError, SessionStateError
+from dynamap_async.native import ACTIVE
 from dynamap_async.request import Request
 from dynamap_async.transport.answers import read_answer, read_in_pieces
 from dynamap_async.transport.channel import Answer, Channel, NoHostChannel
@@ -130,7 +131,7 @@ class WireTransport:
 
         They are mappings all the same. A session asks for it, unless its transport is one that may look at them.
         """
-        self._leaves_items = True
+        self._leaves_items = ACTIVE
 
     def another(self) -> Self:
         """Return another transport of the same connection, for another event loop too; what is known is not looked up.

@@ -11,7 +11,7 @@ from pydantic import SecretBytes, SecretStr
 from dynamap_async.codec import KeyRole, check_key_value, fits_keys
 from dynamap_async.errors import DynamapError, EncodeError, OperationError
 from dynamap_async.models.fields import FieldPlan
-from dynamap_async.request import canonical, identity_of
+from dynamap_async.request import canonical
 from dynamap_async.schema import KeyAttribute
 from dynamap_async.wire import AttributeValue, WireKey
 
@@ -244,4 +244,13 @@ def _identity(attributes: Sequence[KeyAttribute]) -> Identity:
             return f"{table}\0{len(partition) + 1}:S{partition}\0{len(sort) + 1}:S{sort}"
 
         return of_texts
-    return lambda table, item: identity_of(table, {name: item[name] for name in names})
+    parts = [(each.name, each.type) for each in attributes]
+
+    def of_any(table: str, item: Any) -> str:
+        identity = table
+        for name, kind in parts:
+            part = canonical(kind, item[name][kind])
+            identity += f"\0{len(part)}:{part}"
+        return identity
+
+    return of_any

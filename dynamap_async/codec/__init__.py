@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dynamap_async.codec.map_keys import MapKey, map_key
     from dynamap_async.codec.native_decoding import NativeDecode, native_decoder
     from dynamap_async.codec.native_encoding import NativeEncode, native_encoder
-    from dynamap_async.codec.nested import EMPTY_SET, UNKNOWN_MEMBERS, Field, Nested, nested_of
+    from dynamap_async.codec.nested import EMPTY_SET, OMISSIONS, Field, Nested, Omissions, nested_of, omit
     from dynamap_async.codec.numbers import number_text, parse_number
     from dynamap_async.codec.plain import decode_any, encode_any, order_key, readable, readable_key
     from dynamap_async.codec.scalars import (
@@ -71,8 +71,8 @@ __all__ = [
     "EPOCH_MILLISECONDS",
     "EPOCH_SECONDS",
     "JSON_TEXT",
+    "OMISSIONS",
     "STORED_NUMBER",
-    "UNKNOWN_MEMBERS",
     "Converter",
     "Decode",
     "Deferred",
@@ -83,6 +83,7 @@ __all__ = [
     "NativeDecode",
     "NativeEncode",
     "Nested",
+    "Omissions",
     "SeveralForms",
     "StoredForm",
     "StraightEncoder",
@@ -122,6 +123,7 @@ __all__ = [
     "null",
     "number_size",
     "number_text",
+    "omit",
     "optional",
     "order_key",
     "parse_instant",
@@ -160,7 +162,7 @@ _HOMES: Final = {
     "map_keys": "MapKey map_key",
     "native_decoding": "NativeDecode native_decoder",
     "native_encoding": "NativeEncode native_encoder",
-    "nested": "EMPTY_SET UNKNOWN_MEMBERS Field Nested nested_of",
+    "nested": "EMPTY_SET OMISSIONS Field Nested Omissions nested_of omit",
     "numbers": "number_text parse_number",
     "plain": "decode_any encode_any order_key readable readable_key",
     "scalars": (

@@ -28,8 +28,8 @@ def native_decoder(
 ) -> NativeDecode | None:
     """Return what decodes the items of a model from their JSON; None where there is no native codec.
 
-    It gives None in the place of an item that is unusual or not as expected, which is left to the decoders. How many
-    members of nested values were left out is to be added to ``UNKNOWN_MEMBERS``.
+    It gives None in the place of an item that is unusual or not as expected, which is left to the decoders. The members
+    of nested values that it left out are to be counted by ``omit``.
 
     Args:
         members: stored name -> the name in Python, the decoder, and what makes the value of a stored NULL.

@@ -7,6 +7,7 @@ Pydantic to validate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -21,21 +22,25 @@ from dynamap_async.wire import AttributeValue, Tag
 _MAP: Final[frozenset[Tag]] = frozenset(("M",))
 
 
-class UnknownMembers:
-    """Counts the members of stored maps that decoding left out, because a nested model does not know them."""
+class Omissions:
+    """Counts the members of stored maps that one decoding left out, because a nested model does not know them."""
 
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count: int = 0
-
-    def add(self, number: int) -> None:
-        """Count members that were left out."""
-        self.count += number
+    number: int = 0
 
 
-UNKNOWN_MEMBERS: Final = UnknownMembers()
-"""Moves when decoding leaves a member out. Who looks at it before and after learns of threads' members too."""
+OMISSIONS: Final[ContextVar[Omissions | None]] = ContextVar("dynamap_async_omissions", default=None)
+"""Those of the decoding that is under way; None where nobody asks. A decoder returns a value and nothing else."""
+
+
+def omit(number: int) -> None:
+    """Count members that are left out of what is decoded now.
+
+    Args:
+        number: how many.
+    """
+    omissions = OMISSIONS.get()
+    if omissions is not None:
+        omissions.number += number
 
 
 class Field(NamedTuple):
@@ -285,7 +290,7 @@ def _decode_each(
             if keep:
                 members[name] = decode_any(member)
             else:
-                UNKNOWN_MEMBERS.add(1)
+                omit(1)
             continue
         members[found[0]] = found[1](member)
     return members

@@ -9,12 +9,12 @@ from typing import Any, Final
 from dynamap_async.codec import (
     DECODE_ERRORS,
     STORED_NUMBER,
-    UNKNOWN_MEMBERS,
     Decode,
     NativeDecode,
     StraightPages,
     decode_any,
     native_decoder,
+    omit,
 )
 from dynamap_async.errors import DecodeError
 from dynamap_async.models.fields import Absence, FieldPlan
@@ -83,7 +83,7 @@ class FieldDecoders:
             if (decode := self._native) is not None:
                 found, unknown = decode(items)
                 if unknown:
-                    UNKNOWN_MEMBERS.add(unknown)
+                    omit(unknown)
                 pairs = zip(items, found, strict=True)
                 page = [self._decoded_singly(plain(item)) if values is None else values for item, values in pairs]
             else:

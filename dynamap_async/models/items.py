@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dynamap_async.codec import (
-    UNKNOWN_MEMBERS,
+    OMISSIONS,
     KeyRole,
+    Omissions,
     check_key_value,
     deepest,
     encode_any,
@@ -227,9 +228,9 @@ class ItemCodec(Generic[M]):
         """
         if self._page is None:
             self._page = self._page_maker()
-        present = items
+        present, omissions = items, Omissions()
+        token = OMISSIONS.set(omissions)
         try:
-            unknown = UNKNOWN_MEMBERS.count
             if self.upgrades is not None and self._met_older:  # so that older items are not decoded first
                 present = [self.upgrades.upgraded(plain(item)) for item in items]
             values = self.decoders.values(present)
@@ -237,11 +238,13 @@ class ItemCodec(Generic[M]):
                 present = [self.upgrades.upgraded(plain(item)) for item in items]
                 values = self.decoders.values(present)
                 self.upgrades.takes(values)
-            whole = UNKNOWN_MEMBERS.count == unknown
+            whole = omissions.number == 0
             with reading() if self._computes else _NOTHING:
                 page = self._page(values)
         except (ValidationError, DecodeError, ItemValidationError):
-            return self._one_by_one(items, partial=partial)
+            return self._one_by_one(items, omissions, partial=partial)
+        finally:
+            OMISSIONS.reset(token)
         if partial:
             self.snapshots.mark_partial(page)
         elif self._remembers and present is items:
@@ -296,12 +299,12 @@ class ItemCodec(Generic[M]):
         values.pop(VERSION, None)
         return values
 
-    def _one_by_one(self, items: Sequence[WireItem], *, partial: bool) -> list[M]:
+    def _one_by_one(self, items: Sequence[WireItem], omissions: Omissions, *, partial: bool) -> list[M]:
         valid: list[M] = []
         failures: list[ItemValidationError] = []
         for item in map(plain, items):  # errors quote what the decoders in Python give
             try:
-                unknown = UNKNOWN_MEMBERS.count
+                unknown = omissions.number
                 present = item if self.upgrades is None else self.upgrades.upgraded(item)
                 values = self.values(present)
                 made = self.validated(values)
@@ -315,7 +318,7 @@ class ItemCodec(Generic[M]):
             if partial:
                 self.snapshots.mark_partial([made])
             elif self._remembers:
-                self.snapshots.take([made], [values], [present], whole=UNKNOWN_MEMBERS.count == unknown)
+                self.snapshots.take([made], [values], [present], whole=omissions.number == unknown)
                 if present is not item:
                     remember(made, item)
         if failures:

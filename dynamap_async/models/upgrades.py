@@ -214,7 +214,7 @@ def _encoded(value: object, name: str) -> AttributeValue:
 
 def _of_usual(value: Any) -> AttributeValue:
     """Return the stored form of a value of the types that most are of, at a third of the cost; else LookupError."""
-    kind = type(value)
+    kind = cast("type[object]", type(value))
     if kind is str:
         return {"S": value}
     if kind is int and -_ONE_TEXT < value < _ONE_TEXT:

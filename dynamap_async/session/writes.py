@@ -218,13 +218,16 @@ class FencedWrites(Writes):
 
     async def write(self, write: Write[R]) -> R:
         """Carry out the write of one item."""
-        if self.prepares(write) or (write.kind is None and isinstance(write, Check)):
+        asked: object = write  # or checkers would narrow the type of the result, too
+        if self.prepares(write) or isinstance(asked, Check):
             return await super().write(write)
         return await self.after_hooks(write)
 
     async def _send(self, write: Write[R]) -> R:
         async with self._turn:
-            return await (self._together.write(write) if write.guarded else self._together.alone(write))
+            if write.guarded:
+                return await self._together.write(write)
+            return await self._together.alone(write)
 
     async def _done(self, transaction: TransactWrite) -> TransactWrite:
         """Return a transaction, of up to 99 actions, as it was carried out."""

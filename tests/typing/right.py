@@ -134,6 +134,7 @@ from dynamap_async.integrations.awslambda import (
 from dynamap_async.integrations.disconnects import CancelOnDisconnect
 from dynamap_async.integrations.otel import OpenTelemetryObserver
 from dynamap_async.integrations.scopes import ScopeRequests
+from dynamap_async.migrations import DeclaredMigration, Migration, Migrations, MigrationStatus, migrate, migration
 from dynamap_async.tables import AppliedPlan, BuildEstimate, PlanPrices
 
 M = TypeVar("M", bound=Model)
@@ -1035,3 +1036,20 @@ async def bounded_pages(session: Session) -> None:
     assert_type(Query(Tweet).page(size=5, max_pages=3), Operation[Page[Tweet]])
     assert_type(await query.with_expired(), list[Tweet])
     assert_type(await session.update(Tweet, "ada", 7).set_fields({"text": "x"}), Tweet)
+
+
+async def take_back(session: Session, run: Migration) -> None:
+    await session.get(Tweet, "ada", 7)
+
+
+@migration("2026-01-likes", undo=take_back, fenced=True)
+async def likes(session: Session, run: Migration) -> None:
+    async for tweet in run.scan(Tweet).where(Tweet.likes > 3).segments(4).page_size(100):
+        assert_type(tweet, Tweet)
+        await session.delete(tweet)
+
+
+async def run_migrations(session: Session) -> None:
+    assert_type(likes, DeclaredMigration)
+    assert_type(await migrate(session, likes), tuple[MigrationStatus, ...])
+    assert_type(await Migrations(session, [likes], wait=False).redo("2026-01-likes"), MigrationStatus)

@@ -53,6 +53,7 @@ from dynamap_async import (
     SortKey,
     Statement,
     StoredForm,
+    StoredItem,
     Table,
     Throughput,
     Unique,
@@ -62,14 +63,17 @@ from dynamap_async import (
     after_write,
     attr,
     before_write,
+    downgrade,
     fields,
     include,
     path,
     template,
     time_text,
     to_wire,
+    upgrade,
 )
 from dynamap_async.integrations.awslambda import batch_item_failures, decode_changes
+from dynamap_async.migrations import Migration, migrate, migration
 
 now = datetime.now(UTC)
 
@@ -763,6 +767,31 @@ async def attributes_and_images(session: Session) -> None:
     await session.query(Tweet).page(size=5, max_pages="3")  # error
     session.query(Tweet).with_expired(True)  # error
     await session.update(Tweet, "ada", 7).set_fields(["text"])  # error
+
+
+def takes_text(item: str) -> None: ...
+def returns_it(item: StoredItem) -> StoredItem:
+    return item
+
+
+async def waits(item: StoredItem) -> None: ...
+async def takes_no_run(session: Session) -> None: ...
+def does_not_wait(session: Session, run: Migration) -> None: ...
+
+
+async def upgrades_and_migrations(session: Session, run: Migration) -> None:
+    upgrade(to=2)(takes_text)  # error
+    upgrade(to=2)(returns_it)  # error
+    upgrade(to=2)(waits)  # error
+    downgrade(to=1)(takes_text)  # error
+    upgrade(to="2")  # error
+    migration("2026-01-a")(takes_no_run)  # error
+    migration("2026-01-a")(does_not_wait)  # error
+    migration("2026-01-a", undo=takes_no_run)  # error
+    migration(1)  # error
+    run.scan("Tweet")  # error
+    run.scan(Tweet).where(Tweet.likes)  # error
+    await migrate(session, takes_no_run)  # error
 
 
 class HasTitle(Protocol):

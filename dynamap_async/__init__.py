@@ -87,7 +87,16 @@ if TYPE_CHECKING:
         Update,
     )
     from dynamap_async.planning import Grouped, InvalidItem, Plan, UnknownItem
-    from dynamap_async.schema import ALL, KEYS_ONLY, Projection, Throughput, include
+    from dynamap_async.schema import (
+        ALL,
+        KEYS_ONLY,
+        Encryption,
+        Projection,
+        Recovery,
+        TableSettings,
+        Throughput,
+        include,
+    )
     from dynamap_async.session import (
         Answers,
         Batch,
@@ -146,6 +155,7 @@ __all__ = [
     "Credentials",
     "Delete",
     "DynamapError",
+    "Encryption",
     "Event",
     "ExactlyOnce",
     "ExecuteTransaction",
@@ -180,6 +190,7 @@ __all__ = [
     "Projection",
     "Put",
     "Query",
+    "Recovery",
     "Refresh",
     "Replace",
     "RequestAnswered",
@@ -205,6 +216,7 @@ __all__ = [
     "StoredForm",
     "StoredItem",
     "Table",
+    "TableSettings",
     "Throughput",
     "TimeToLive",
     "TransactFind",
@@ -254,7 +266,7 @@ _NAMES: Final = {
         "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update"
     ),
     "planning": "Grouped InvalidItem Plan UnknownItem",
-    "schema": "ALL KEYS_ONLY Projection Throughput include",
+    "schema": "ALL KEYS_ONLY Encryption Projection Recovery TableSettings Throughput include",
     "session": (
         "Answers Batch BoundCollection BoundCollectionScan BoundExactlyOnce BoundQuery BoundScan BoundStatement "
         "BoundUpdate ItemStream Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session "

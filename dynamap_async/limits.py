@@ -135,3 +135,7 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Batch
 
 TAGS_PER_TABLE: Final = 50
 """Most tags of a table."""
+
+RECOVERY_DAYS: Final = 35
+"""Most days that continuous backups reach back.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PointInTimeRecoverySpecification.html"""

@@ -134,6 +134,12 @@ class LimitExceededError(ServiceError):
     retryable: bool = True
 
 
+class RecoveryUnavailableError(ServiceError):
+    """The table is so new that its continuous backups cannot be turned on yet, or has none."""
+
+    retryable: bool = True
+
+
 class AccessDeniedError(ServiceError):
     """The credentials do not allow the operation."""
 

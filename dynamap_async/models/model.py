@@ -45,7 +45,7 @@ from dynamap_async.models.state import (
     restore,
 )
 from dynamap_async.models.uniques import Unique
-from dynamap_async.schema import Throughput
+from dynamap_async.schema import TableSettings, Throughput
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class ModelMeta(PydanticMeta):
         kind: Kind | None = None,
         abstract: bool = False,
         throughput: Throughput | None = None,
+        settings: TableSettings | None = None,
         hide_expired: bool | None = None,
         distinct_from: DistinctFrom = (),
         schema_version: int | None = None,
@@ -185,6 +186,7 @@ class ModelMeta(PydanticMeta):
                 the class's name by default, and the keys where the ``Table`` has no discriminator.
             abstract: whether the class only gives fields and indexes to others.
             throughput: the table's provisioned capacity; without it the table is created on-demand.
+            settings: what else the table has: stream, recovery, protection, class, encryption, tags.
             hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
                 deleted yet; without it as in the base class.
             distinct_from: the model, or models, of the same ``Table`` whose items never have a key that one of its own
@@ -207,6 +209,7 @@ class ModelMeta(PydanticMeta):
             table=None if isinstance(table, Table) else table,
             abstract=abstract,
             throughput=throughput,
+            table_settings=settings,
             hide_expired=hide_expired,
             times_stored_as=times_stored_as,
         )
@@ -236,9 +239,9 @@ class ModelMeta(PydanticMeta):
             ) from None
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)
-        settings: dict[str, Any] = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
-        settings |= {**versions, "times_stored_as": times_stored_as}
-        _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **settings})
+        given: dict[str, Any] = {"abstract": abstract, "throughput": throughput, "hide_expired": hide_expired}
+        given |= {**versions, "times_stored_as": times_stored_as, "table_settings": settings}
+        _settle(cls, bases, declared, {"table": table, "kind": kind, "distinct_from": distinct, **given})
         return cls
 
     if not TYPE_CHECKING:
@@ -279,6 +282,7 @@ class Model(BaseModel, metaclass=ModelMeta):
             kind: Kind | None = None,
             abstract: bool = False,
             throughput: Throughput | None = None,
+            settings: TableSettings | None = None,
             hide_expired: bool | None = None,
             distinct_from: DistinctFrom = (),
             schema_version: int | None = None,

@@ -10,7 +10,16 @@ from dynamap_async.models.fields import Absence, FieldPlan
 from dynamap_async.models.indexes import IndexDeclaration, check_replaced, replaced_name
 from dynamap_async.models.markers import Role
 from dynamap_async.models.settings import SETTINGS, Settings, check_name, closest, fault
-from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection, TableSchema, Throughput
+from dynamap_async.schema import (
+    IndexKind,
+    IndexSchema,
+    KeyAttribute,
+    KeySchema,
+    Projection,
+    TableSchema,
+    TableSettings,
+    Throughput,
+)
 
 
 def table_of(
@@ -46,6 +55,7 @@ def table_of(
         indexes=schemas,
         ttl_attribute=ttl.stored if ttl else None,
         throughput=settings.throughput,
+        settings=settings.table_settings or TableSettings(),
     )
 
 

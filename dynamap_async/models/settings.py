@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from dynamap_async.codec import StoredForm
 from dynamap_async.errors import ModelDefinitionError
 from dynamap_async.limits import TABLE_NAME_MAX, TABLE_NAME_MIN
-from dynamap_async.schema import Throughput
+from dynamap_async.schema import TableSettings, Throughput
 
 SETTINGS: Final = "__dynamap_settings__"
 """The class attribute that holds a model's Settings."""
@@ -64,6 +64,8 @@ class Settings(NamedTuple):
     """The version that items are written in; None for the model's own."""
     times_stored_as: StoredForm | None = None
     """The stored form of the datetimes that say nothing else; None for the usual one."""
+    table_settings: TableSettings | None = None
+    """What else the table has."""
 
     @classmethod
     def of(  # noqa: PLR0913 - each setting is a keyword of its own
@@ -82,6 +84,7 @@ class Settings(NamedTuple):
         complete_since: int | None = None,
         writes: int | None = None,
         times_stored_as: StoredForm | None = None,
+        table_settings: TableSettings | None = None,
     ) -> Settings:
         """Return the settings of a class: its own, completed by its bases'.
 
@@ -91,6 +94,7 @@ class Settings(NamedTuple):
         for settings in inherited:
             table = table if table is not None else settings.shared or settings.table
             throughput = throughput or settings.throughput
+            table_settings = table_settings or settings.table_settings
             hide_expired = settings.hide_expired if hide_expired is None else hide_expired
             distinct_from = (*distinct_from, *settings.distinct_from)
             schema_version = schema_version or settings.schema_version
@@ -112,6 +116,7 @@ class Settings(NamedTuple):
             complete_since,
             writes,
             times_stored_as,
+            table_settings,
         )
 
 
@@ -166,8 +171,21 @@ def names_periods(table: str) -> bool:
     return "{" in table
 
 
+def check_table_settings(name: str, given: object) -> None:
+    """Raise ModelDefinitionError for what is no settings of a table."""
+    if given is not None and not isinstance(given, TableSettings):
+        raise fault(name, f"settings={given!r} is not a TableSettings; write TableSettings(recovery=Recovery())")
+
+
 def check_settings(
-    name: str, *, table: object, abstract: bool, throughput: object, hide_expired: object, times_stored_as: object
+    name: str,
+    *,
+    table: object,
+    abstract: bool,
+    throughput: object,
+    table_settings: object,
+    hide_expired: object,
+    times_stored_as: object,
 ) -> None:
     """Raise ModelDefinitionError for faults of the class statement."""
     if times_stored_as is not None and not isinstance(times_stored_as, StoredForm):
@@ -184,6 +202,7 @@ def check_settings(
         check_name(table, "table name", model=name)
     if throughput is not None and not isinstance(throughput, Throughput):
         raise fault(name, f"throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)")
+    check_table_settings(name, table_settings)
     if hide_expired is not None and not isinstance(hide_expired, bool):
         raise fault(name, f"hide_expired={hide_expired!r} is neither True nor False; give one of them, or drop it")
 
@@ -256,7 +275,7 @@ def closest(name: str, names: Collection[str]) -> list[str]:
 
 def refuse_unknown_keywords(name: str, bases: tuple[type[Any], ...], keywords: dict[str, Any]) -> None:
     """Raise ModelDefinitionError for a class keyword that means nothing here or to Pydantic."""
-    known = {*ConfigDict.__annotations__, *Settings._fields} - {"shared"}
+    known = {*ConfigDict.__annotations__, *Settings._fields, "settings"} - {"shared", "table_settings"}
     own_hook = any("__init_subclass__" in k.__dict__ for b in bases for k in b.__mro__ if k not in (BaseModel, object))
     for keyword in keywords:
         if keyword in known or keyword.startswith("_") or own_hook:

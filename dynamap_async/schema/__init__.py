@@ -6,16 +6,34 @@ from dynamap_async.config import Throughput
 from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, include
 from dynamap_async.schema.keys import KeyAttribute, KeySchema
 from dynamap_async.schema.table import TableSchema
+from dynamap_async.schema.table_settings import (
+    STREAM_VIEWS,
+    TABLE_CLASSES,
+    Encryption,
+    Recovery,
+    StreamView,
+    TableClass,
+    TableSettings,
+    check_tags,
+)
 
 __all__ = [
     "ALL",
     "KEYS_ONLY",
+    "STREAM_VIEWS",
+    "TABLE_CLASSES",
+    "Encryption",
     "IndexKind",
     "IndexSchema",
     "KeyAttribute",
     "KeySchema",
     "Projection",
+    "Recovery",
+    "StreamView",
+    "TableClass",
     "TableSchema",
+    "TableSettings",
     "Throughput",
+    "check_tags",
     "include",
 ]

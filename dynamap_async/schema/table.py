@@ -8,6 +8,7 @@ from dynamap_async.config import Throughput
 from dynamap_async.dataclass import dataclass
 from dynamap_async.schema.indexes import IndexKind, IndexSchema
 from dynamap_async.schema.keys import KeySchema
+from dynamap_async.schema.table_settings import TableSettings
 from dynamap_async.wire import KeyTag
 
 
@@ -22,6 +23,8 @@ class TableSchema:
     """Stored name of the attribute that holds the expiry time."""
     throughput: Throughput | None = None
     """Provisioned capacity; None declares an on-demand table."""
+    settings: TableSettings = TableSettings()
+    """What else it has."""
 
     def index(self, name: str) -> IndexSchema:
         """Return the index of that name; raises KeyError if there is none."""

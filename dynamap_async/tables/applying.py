@@ -25,6 +25,7 @@ from dynamap_async.request import Request
 from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_of, seen_of, ttl_attribute_of
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.setting_steps import ASKED_FOR, setting_is_reached
 from dynamap_async.tables.table_changes import ChangeRequests
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 
@@ -272,7 +273,7 @@ class _CarriedStep:
             found: the table as it is described.
         """
         step = self._step
-        if found is not None and step.kind == "set-time-to-live":
+        if found is not None and step.kind in ASKED_FOR:
             found = await self._full(step.table)
         if is_reached(step, found) or (self._only_begin and found is not None and step.index in found.index_statuses):
             return True
@@ -329,6 +330,8 @@ def is_reached(step: TableStep, found: TableDescription | None) -> bool:
             return found.is_active and _has_units(step.request, found)
         case "blocked":
             return False
+        case _:
+            return found.is_active and setting_is_reached(step, found)
 
 
 def _has_units(body: Any, found: TableDescription) -> bool:

@@ -14,6 +14,15 @@ from dynamap_async.errors import TableDifference
 from dynamap_async.request import Request
 from dynamap_async.schema import IndexSchema, TableSchema, Throughput
 from dynamap_async.tables.requests import TableDescription, create_index_request, create_request, ttl_request
+from dynamap_async.tables.setting_steps import (
+    SETTING_KINDS,
+    creation_steps,
+    other_settings,
+    protections_off,
+    protections_on,
+    seen_settings,
+    unknown_settings,
+)
 from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep
 
 TTL_ON: Final = ("ENABLED", "ENABLING")
@@ -35,6 +44,7 @@ _DIFFERING: Final[Mapping[StepKind, str]] = {
     "update-billing": "billing",
     "update-throughput": "throughput",
     "set-time-to-live": "setting",
+    **dict.fromkeys(SETTING_KINDS, "setting"),
     "blocked": "form",
 }
 """What a step is about, as errors name it."""
@@ -103,6 +113,7 @@ def seen_of(found: TableDescription | None) -> dict[str, str]:
         return {}
     parts = {"key": _key(found.schema), "billing": found.billing, "time to live": str(ttl_attribute_of(found))}
     parts["throughput"] = str(found.schema.throughput)
+    parts |= seen_settings(found)
     for index in found.schema.indexes:
         if found.index_statuses.get(index.name) != "DELETING":
             shown = (index.kind.value, _key(index), _projected(index), str(index.throughput))
@@ -125,6 +136,8 @@ def parts_of(step: TableStep) -> frozenset[str]:
         case "update-billing" | "update-throughput":
             updates: list[dict[str, Any]] = step.request.get("GlobalSecondaryIndexUpdates") or []
             return frozenset(("billing", "throughput", *(f"index {each['Update']['IndexName']}" for each in updates)))
+        case _:
+            return frozenset((SETTING_KINDS[step.kind],))
 
 
 def steps_of(
@@ -146,15 +159,17 @@ def steps_of(
     # A plan with a blocked step is not carried out; the others are there to be seen.
     changeable = tuple(index for index in declared.indexes if index.name not in {each.index for each in blocked})
     wanted, now = _units(declared, there, found)
-    steps = [*map(_blocked, blocked), *_billing(declared, there, found), *_raised(declared, wanted, now)]
+    steps = [*map(_blocked, blocked), *protections_on(declared, found)]
+    steps += [*_billing(declared, there, found), *_raised(declared, wanted, now)]
     steps += _index_creations(replace(declared, indexes=changeable), there, found)
     steps += _time_to_live(declared, ttl_attribute_of(found)) if found.ttl_status in TTL_KNOWN else []
+    steps += other_settings(declared, found)
     by_successor = replaced_indexes(declared, there)
     steps += [_index_deletion(declared.name, old, successor) for successor, old in by_successor]
     if delete_unknown_indexes:
         gone = [old for _, old in by_successor]
         steps += [_index_deletion(declared.name, each) for each in unknown_indexes(declared, there) if each not in gone]
-    return (*steps, *_lowered(declared, wanted, now, found))
+    return (*steps, *_lowered(declared, wanted, now, found), *protections_off(declared, found))
 
 
 def plan_of(
@@ -205,8 +220,9 @@ def not_managed(
             told.append(
                 f"{declared.name}: the index {index.name}, which no model declares{more if renamed is not None else ''}"
             )
-    if declared.throughput is None and found.schema.throughput is not None:
+    if (declared.throughput is None or declared.settings.autoscaled) and found.schema.throughput is not None:
         told.append(f"{declared.name}: its throughput of {_billed(found.schema.throughput)}")
+    told += unknown_settings(declared, found)
     active = ttl_attribute_of(found)
     if found.ttl_status not in TTL_KNOWN:
         told.append(
@@ -230,7 +246,8 @@ def _creation(declared: TableSchema) -> tuple[TableStep, ...]:
     after = f"{_key(declared)}, {_billed(declared.throughput)}" + (f", with {names}" if names else "")
     made = _step("create-table", declared.name, before="none", after=after, request=request)
     # Nothing can have expired in a table that is new.
-    return (made, *(replace(step, hazards=()) for step in _time_to_live(declared, None)))
+    expiry = (replace(step, hazards=()) for step in _time_to_live(declared, None))
+    return (made, *expiry, *creation_steps(declared))
 
 
 def _blocked(difference: TableDifference) -> TableStep:
@@ -257,7 +274,7 @@ def _units(
     declared: TableSchema, there: TableSchema, found: TableDescription
 ) -> tuple[_ThroughputByIndex, _ThroughputByIndex]:
     """Return the throughput that models declare, and that which is there, of all that stays provisioned."""
-    if found.billing == "on-demand":
+    if found.billing == "on-demand" or declared.settings.autoscaled:
         return {}, {}
     own = declared.throughput
     candidates: dict[str | None, Throughput | None] = {None: own}

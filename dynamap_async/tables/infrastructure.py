@@ -1,6 +1,6 @@
 """Declared tables as other tools write them: CloudFormation, Terraform, and the answer of DescribeTable. Pure.
 
-It says what models declare, and nothing of what they are silent about: tags, streams, backups.
+It says what models declare, and nothing of what they are silent about, such as backups.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema, Throughput
 from dynamap_async.tables.requests import create_request
+from dynamap_async.tables.setting_requests import recovery_to_wire
 
 _INDENT: Final = "  "
 _SEVERAL: Final = "several key attributes: hashicorp/aws 6.29 or later"
@@ -26,7 +27,7 @@ def to_cloudformation(*tables: TableSchema) -> str:
     resources: dict[str, Any] = {}
     for table in tables:
         name = _logical_name(table.name, resources)
-        properties = _body(table)
+        properties = _properties(table)
         if table.ttl_attribute is not None:
             properties["TimeToLiveSpecification"] = {"AttributeName": table.ttl_attribute, "Enabled": True}
         kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
@@ -59,11 +60,31 @@ def to_description(table: TableSchema) -> dict[str, Any]:
     """
     body = _body(table)
     mode = body.pop("BillingMode")
+    body.pop("Tags", None)  # which have a call of their own
+    if "TableClass" in body:
+        body["TableClassSummary"] = {"TableClass": body.pop("TableClass")}
+    if "SSESpecification" in body:
+        key = body.pop("SSESpecification").get("KMSMasterKeyId")
+        named = {} if key is None else {"KMSMasterKeyArn": key}
+        body["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS", **named}
     for kind in IndexKind:
         for index in body.get(kind.wire_name, ()):
             index.update({"IndexStatus": "ACTIVE"} if kind.has_status else {}, ItemCount=0, IndexSizeBytes=0)
     described = {**body, "TableStatus": "ACTIVE", "BillingModeSummary": {"BillingMode": mode}}
     return {"Table": {**described, "ItemCount": 0, "TableSizeBytes": 0}}
+
+
+def _properties(table: TableSchema) -> dict[str, Any]:
+    """Return the properties of CloudFormation's resource, which are those of CreateTable but for some names."""
+    body = _body(table)
+    if "StreamSpecification" in body:
+        body["StreamSpecification"] = {"StreamViewType": body["StreamSpecification"]["StreamViewType"]}
+    if "SSESpecification" in body:
+        encrypted = dict(body["SSESpecification"])
+        body["SSESpecification"] = {"SSEEnabled": encrypted.pop("Enabled"), **encrypted}
+    if table.settings.recovery:
+        body["PointInTimeRecoverySpecification"] = recovery_to_wire(table.settings.recovery)
+    return body
 
 
 def _body(table: TableSchema) -> dict[str, Any]:
@@ -92,7 +113,7 @@ def _free(name: str, separator: str, taken: Iterable[str]) -> str:
 def _resource(name: str, table: TableSchema) -> Iterator[str]:
     yield f'resource "aws_dynamodb_table" "{name}" {{'
     settings = {"name": table.name, "billing_mode": "PROVISIONED" if table.throughput else "PAY_PER_REQUEST"}
-    yield from _settings(1, settings | _units(table.throughput) | _key(table.keys))
+    yield from _settings(1, settings | _units(table.throughput) | _key(table.keys) | _arguments(table))
     for attribute, kind in table.attribute_types.items():
         yield from _block(1, "attribute", {"name": attribute, "type": kind})
     for index in table.local_indexes:
@@ -102,7 +123,37 @@ def _resource(name: str, table: TableSchema) -> Iterator[str]:
         yield from _global_index(index, table.throughput)
     if table.ttl_attribute is not None:
         yield from _block(1, "ttl", {"attribute_name": table.ttl_attribute, "enabled": True})
+    yield from _setting_blocks(table)
     yield "}"
+
+
+def _arguments(table: TableSchema) -> dict[str, Any]:
+    """Return the settings that are arguments of Terraform's resource."""
+    body, given = _body(table), dict[str, Any]()
+    if "StreamSpecification" in body:
+        given = {"stream_enabled": True, "stream_view_type": body["StreamSpecification"]["StreamViewType"]}
+    named = {"deletion_protection_enabled": "DeletionProtectionEnabled", "table_class": "TableClass"}
+    return given | {name: body[member] for name, member in named.items() if member in body}
+
+
+def _setting_blocks(table: TableSchema) -> Iterator[str]:
+    settings = table.settings
+    if settings.recovery:
+        days = {"recovery_period_in_days": settings.recovery.days}
+        yield from _block(1, "point_in_time_recovery", {"enabled": True, **days})
+    encrypted: dict[str, Any] | None = _body(table).get("SSESpecification")
+    if encrypted is not None:
+        key = encrypted.get("KMSMasterKeyId")
+        if key is not None and not key.startswith("arn:"):
+            yield ""
+            yield f"{_INDENT}# the provider takes the ARN of the key"
+        yield from _block(1, "server_side_encryption", {"enabled": True, **({"kms_key_arn": key} if key else {})})
+    if settings.tags:
+        yield ""
+        yield f"{_INDENT}tags = {{"
+        for name, value in settings.tags.items():
+            yield f"{_INDENT * 2}{_literal(name)} = {_literal(value)}"
+        yield f"{_INDENT}}}"
 
 
 def _global_index(index: IndexSchema, throughput: Throughput | None) -> Iterator[str]:

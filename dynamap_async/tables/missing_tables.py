@@ -10,6 +10,7 @@ from dynamap_async.errors import RequestRejectedError, TableMismatchError
 from dynamap_async.executor import Executor
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
+from dynamap_async.tables.asked_settings import ensure_recovery
 from dynamap_async.tables.comparison import NEVER_CHANGES, missing_indexes, unchangeable_differences
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription, create_index_request
@@ -49,6 +50,7 @@ class MissingParts:
             self._schema.name, self._step, what="there, with all its indexes,", timeout_seconds=timeout_seconds
         )
         await ensure_time_to_live(self._executor, self._schema)
+        await ensure_recovery(self._executor, self._schema, timeout_seconds)
 
     async def _step(self, found: TableDescription | None) -> bool:
         """Ask for the next thing that is missing, unless it was asked for; return whether all is there."""

@@ -11,7 +11,16 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ModelDefinitionError, OperationError
 from dynamap_async.limits import TAGS_PER_TABLE
 from dynamap_async.request import Request
-from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema, Throughput
+from dynamap_async.schema import (
+    IndexKind,
+    IndexSchema,
+    KeySchema,
+    Projection,
+    TableSchema,
+    TableSettings,
+    Throughput,
+)
+from dynamap_async.tables.setting_requests import create_members, read_settings, tags_to_wire
 from dynamap_async.transport import UNREADABLE, damaged
 from dynamap_async.wire import Body
 
@@ -44,6 +53,8 @@ class TableDescription:
     """The names of the global indexes that are being filled from the items of the table."""
     is_protected: bool = False
     """Whether DynamoDB refuses to delete the table."""
+    settings: TableSettings = TableSettings()
+    """What else it has; recovery and tags are None where they were not asked for, or nobody knows."""
     decreases_today: Mapping[str | None, int] = field(default_factory=dict[str | None, int])
     """Name of a global index, or None for the table -> how often its throughput was lowered on this day (UTC)."""
 
@@ -67,11 +78,12 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     Args:
         schema: the table.
         throughput: its provisioned capacity, also that of global indexes that declare none; None makes it on-demand.
-        tags: the table's tags.
+        tags: its tags, besides those that it declares.
 
     Raises:
         OperationError: there are too many tags.
     """
+    tags = {**(schema.settings.tags or {}), **tags}
     if len(tags) > TAGS_PER_TABLE:
         raise OperationError(f"{len(tags)} tags for {schema.name}; DynamoDB allows {TAGS_PER_TABLE}")
     body: dict[str, Any] = {
@@ -86,8 +98,9 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     for kind in IndexKind:
         if indexes := schema.indexes_of(kind):
             body[kind.wire_name] = [index.to_wire(throughput) for index in indexes]
+    body |= create_members(schema.settings)
     if tags:
-        body["Tags"] = [{"Key": key, "Value": value} for key, value in tags.items()]
+        body["Tags"] = tags_to_wire(tags)
     # Sent again after a lost answer it would fail with ResourceInUseException by its own success.
     return Request(operation="CreateTable", body=body, table=schema.name, writes=True, resendable=False)
 
@@ -233,6 +246,7 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
             if each.get("Backfilling")
         ),
         is_protected=bool(table.get("DeletionProtectionEnabled")),
+        settings=read_settings(table),
         decreases_today=_read_decreases(table),
     )
 
@@ -275,6 +289,7 @@ def merged(schemas: list[TableSchema]) -> TableSchema:
             indexes=(*table.indexes, *(index for index in other.indexes if index.name not in known)),
             ttl_attribute=table.ttl_attribute or other.ttl_attribute,
             throughput=table.throughput or other.throughput,
+            settings=table.settings.completed(other.settings),
         )
     return table
 
@@ -294,7 +309,8 @@ def _clash(one: TableSchema, other: TableSchema) -> str | None:
         return "its time to live"
     if None not in (one.throughput, other.throughput) and one.throughput != other.throughput:
         return "its throughput"
-    return None
+    setting = one.settings.clash(other.settings)
+    return None if setting is None else f"its setting {setting!r}"
 
 
 def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]) -> IndexSchema:

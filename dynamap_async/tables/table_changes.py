@@ -11,6 +11,7 @@ from dynamap_async.errors import (
     InternalServerError,
     LimitExceededError,
     Outcome,
+    RecoveryUnavailableError,
     RequestRejectedError,
     ResourceInUseError,
     TransportError,
@@ -59,8 +60,8 @@ class ChangeRequests:
         self._until[what] = now + LOST_SECONDS
         try:
             await self._executor.send(request)
-        except (ResourceInUseError, LimitExceededError, InternalServerError):
-            pass  # another process asked for it, something else is going on, or it may have been done all the same
+        except (ResourceInUseError, LimitExceededError, RecoveryUnavailableError, InternalServerError):
+            pass  # another process asked for it, it comes too early, or it may have been done all the same
         except RequestRejectedError as error:
             if not await passes(error):
                 raise

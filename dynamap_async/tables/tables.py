@@ -25,6 +25,7 @@ from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_plan
+from dynamap_async.tables.asked_settings import begin_recovery, with_asked_settings
 from dynamap_async.tables.build_samples import BuildSample, BuildSamples, estimated
 from dynamap_async.tables.comparison import difference_of, plan_of
 from dynamap_async.tables.declared import (
@@ -52,6 +53,7 @@ from dynamap_async.tables.requests import (
     table_request,
     throughput_request,
 )
+from dynamap_async.tables.setting_steps import asked_settings, settings_to_ask
 from dynamap_async.tables.table_changes import ChangeRequests
 from dynamap_async.tables.table_plan import HazardCode, TablePlan
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
@@ -85,7 +87,7 @@ class Tables:
         if_missing: bool = False,
         period: KeyValue | None = None,
     ) -> None:
-        """Create the tables of models, with their indexes, and turn on time to live where a model declares it.
+        """Create the tables of models, with their indexes, time to live and the settings that models declare.
 
         A table is on-demand unless it, or ``throughput``, says otherwise. Models with ``attr(autoincrement=True)`` or
         ``Unique`` also need the library's own table, ``dynamap`` behind the session's prefix: it is made, on-demand, if
@@ -127,6 +129,7 @@ class Tables:
             await self._descriptions.until_active(name, timeout_seconds)
         for schema, _ in wanted:
             await begin_time_to_live(self._executor, schema)
+            await begin_recovery(self._executor, schema, timeout_seconds)
 
     async def ensure(
         self,
@@ -205,7 +208,8 @@ class Tables:
             schemas = tables_of_all_periods(models, await self.names(), self._names)
         else:
             raise OperationError(f"period={period!r} and all_periods=True are given; give one of them")
-        found = await gather_all([self._full(schema.name) for schema in schemas])
+        asked = {schema.name: asked_settings(schema.settings) for schema in schemas}
+        found = await gather_all([self._full(name, names) for name, names in asked.items()])
         plan = plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
         if not sample_pages:
             return plan
@@ -253,9 +257,12 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
         """
 
+        async def full(name: str) -> TableDescription | None:
+            return await self._full(name, settings_to_ask(plan, name))
+
         async def carry_out(tell: Watch) -> AppliedPlan:
             check_plan(plan, allow, wait_for_backfill=wait_for_backfill)
-            applying = Applying(self._executor, plan, self._full, tell, wait_for_backfill=wait_for_backfill)
+            applying = Applying(self._executor, plan, full, tell, wait_for_backfill=wait_for_backfill)
             return await applying.run(timeout_seconds)
 
         return PlanRun(carry_out, watch)
@@ -600,8 +607,13 @@ class Tables:
                 break
         return samples
 
-    async def _full(self, name: str) -> TableDescription | None:
-        """Return the description of a table with its time to live; None where there is none, or not much longer."""
+    async def _full(self, name: str, settings: Collection[str]) -> TableDescription | None:
+        """Return the description of a table with its time to live; None where there is none, or not much longer.
+
+        Args:
+            name: the full table name.
+            settings: ``recovery`` and ``tags`` where they are asked for too.
+        """
         request = table_request("DescribeTable", name)
         try:
             answer = await self._executor.send(request)
@@ -611,7 +623,7 @@ class Tables:
                 ttl = await describe_time_to_live(self._executor, name)
             except AccessDeniedError:
                 ttl = None  # what nobody may know is not compared
-            return description_of(request, answer, ttl)
+            return await with_asked_settings(self._executor, description_of(request, answer, ttl), settings)
         except ResourceNotFoundError:
             return None
 
@@ -671,10 +683,11 @@ class Tables:
 
 
 def _check_not_waiting(schemas: list[TableSchema]) -> None:
-    late = [schema.name for schema in schemas if schema.ttl_attribute is not None]
+    late = [schema.name for schema in schemas if schema.ttl_attribute is not None or schema.settings.recovery]
     if late:
         raise OperationError(
-            f"{', '.join(late)}: time to live can be turned on only once the table is active; drop wait=False"
+            f"{', '.join(late)}: time to live and recovery can be turned on only once the table is active; drop "
+            "wait=False"
         )
 
 

@@ -13,8 +13,10 @@ from dynamap_async import (
     LocalIndex,
     Model,
     PartitionKey,
+    Recovery,
     Session,
     SortKey,
+    TableSettings,
     Throughput,
     TimeToLive,
     Unique,
@@ -360,3 +362,26 @@ async def test_a_change_that_is_under_way_is_waited_for_before_protection(opened
         await session.tables.protect(Bare)
         found = await session.tables.describe(Bare)
     assert (found.is_protected, found.schema.throughput) == (True, Throughput(read=9, write=9))
+
+
+class Kept(Model, table="tweets", settings=TableSettings(recovery=Recovery(days=3), tags={"team": "shop"})):
+    id: PartitionKey[str]
+
+
+@pytest.mark.parametrize("call", ["create", "ensure"])
+async def test_recovery_is_asked_for_again_while_a_table_is_too_new_for_it(opened, call):
+    faults = Faults()
+    faults.on("UpdateContinuousBackups", times=12).error("ContinuousBackupsUnavailableException")
+    async with opened(faults) as session:
+        await getattr(session.tables, call)(Kept)
+        assert (await session.tables.plan(Kept)).is_empty
+        assert (await session.tables.plan(Kept)).not_managed == ()
+
+
+async def test_settings_that_differ_are_planned_and_applied(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        plan = await session.tables.plan(Kept)
+        assert [step.kind for step in plan.steps] == ["set-point-in-time-recovery", "set-tags"]
+        await session.tables.apply(plan)
+        await session.tables.verify(Kept)

@@ -6,7 +6,18 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamap_async import ALL, KEYS_ONLY, GlobalIndex, Session, Table, Throughput, include
+from dynamap_async import (
+    ALL,
+    KEYS_ONLY,
+    Encryption,
+    GlobalIndex,
+    Recovery,
+    Session,
+    Table,
+    TableSettings,
+    Throughput,
+    include,
+)
 from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.tables import TablePlan
 from dynamap_async.testing import VirtualClockLoop
@@ -38,17 +49,31 @@ HAZARDS = {
     "throughput-lowered",
     "ttl-attribute-changed",
     "ttl-deletes-now",
+    "class-changed",
+    "protection-off",
+    "recovery-off",
+    "stream-replaced",
+    "tags-removed",
 }
 
 tables = st.builds(
-    lambda indexes, throughput, attribute: Table(
-        "items", partition_key="pk", indexes=indexes, throughput=throughput, time_to_live=attribute
+    lambda indexes, throughput, attribute, settings: Table(
+        "items", partition_key="pk", indexes=indexes, throughput=throughput, time_to_live=attribute, settings=settings
     ),
     st.lists(st.sampled_from(INDEXES), unique=True).filter(
         lambda indexes: INDEXES[0] not in indexes or INDEXES[-1] not in indexes
     ),
     st.sampled_from([None, Throughput(read=1, write=9), Throughput(read=9, write=1), Throughput(read=5, write=5)]),
     st.sampled_from([None, "at", "until"]),
+    st.builds(
+        TableSettings,
+        stream=st.sampled_from([None, "keys", "new", "off"]),
+        recovery=st.sampled_from([None, False, Recovery(days=3), Recovery(days=30)]),
+        deletion_protection=st.sampled_from([None, False, True]),
+        table_class=st.sampled_from([None, "standard", "infrequent-access"]),
+        encryption=st.sampled_from([None, Encryption(), Encryption(kms_key="arn:aws:kms:eu-west-1:0:key/a")]),
+        tags=st.sampled_from([None, {}, {"team": "shop"}, {"team": "web", "stage": "test"}]),
+    ),
 )
 
 

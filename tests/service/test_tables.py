@@ -12,8 +12,11 @@ from dynamap_async import (
     LocalIndex,
     Model,
     PartitionKey,
+    Recovery,
     Session,
     SortKey,
+    Table,
+    TableSettings,
     Throughput,
     TimeToLive,
     attr,
@@ -235,3 +238,31 @@ async def test_names_are_listed_over_several_pages(session):
         request = create_request(replace(schema, name=name), throughput=None, tags={})
         await session._executor.send(request)
     assert len(await session.tables.names(prefix="many-")) == 101
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TableSettings(stream="keys"),
+        TableSettings(deletion_protection=True),
+        TableSettings(tags={"team": "shop"}),
+        pytest.param(
+            TableSettings(recovery=Recovery(days=7)),
+            marks=pytest.mark.engine_fault("native", "has no DescribeContinuousBackups and UpdateContinuousBackups"),
+        ),
+        pytest.param(
+            TableSettings(table_class="infrequent-access"),
+            marks=pytest.mark.engine_fault("moto", "CreateTable and UpdateTable ignore TableClass"),
+        ),
+    ],
+    ids=lambda settings: next(iter(settings.declared())),
+)
+async def test_a_setting_is_made_with_the_table_and_added_to_it_later(session, settings):
+    made = Table("set-at-once", partition_key="pk", settings=settings)
+    before, after = (Table("set-later", partition_key="pk", settings=each) for each in (None, settings))
+    await session.tables.create(made, before)
+    plan = await session.tables.plan(made, after)
+    assert [step.table.rpartition("set-")[2] for step in plan.steps] == ["later"]
+    await session.tables.apply(plan, allow={"class-changed"}, timeout_seconds=5)
+    assert (await session.tables.plan(made, after)).is_empty
+    await session.tables.delete(made, before, force=True)

@@ -36,6 +36,8 @@ def check_sharing(model: type[Any]) -> None:
     _check_kind(name, kind, shared)
     if settings.throughput is not None:
         raise fault(name, f"has a throughput, but shares {shared!r}; give that to the Table, for all of its models")
+    if settings.table_settings is not None:
+        raise fault(name, f"has settings, but shares {shared!r}; give those to the Table, for all of its models")
     if settings.abstract:
         if kind is not None:
             raise fault(name, f"is abstract, so no item is of the kind {kind!r}; drop one of the two")

@@ -12,8 +12,8 @@ from dynamap_async import codec, limits
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
 from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex, check_replaced, replaced_name
-from dynamap_async.models.settings import check_name, fault, names_periods
-from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, Throughput
+from dynamap_async.models.settings import check_name, check_table_settings, fault, names_periods
+from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, TableSettings, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class Table:
         discriminator: str | Prefix | None = "kind",
         time_to_live: str | None = None,
         throughput: Throughput | None = None,
+        settings: TableSettings | None = None,
     ) -> None:
         """Describe the table; nothing is created before ``session.tables.create(SHOP)``.
 
@@ -97,6 +98,7 @@ class Table:
                 templates of the keys tell it.
             time_to_live: the stored name of the models' ``TimeToLive`` fields.
             throughput: provisioned capacity; without it the table is created on-demand.
+            settings: what else the table has: stream, recovery, protection, class, encryption, tags.
 
         Raises:
             ModelDefinitionError: DynamoDB has no such table.
@@ -113,6 +115,7 @@ class Table:
                 'table="readings_{at:month}")'
             )
         check_name(name, "table name", model=f"Table({name!r})")
+        check_table_settings(f"Table({name!r})", settings)
         self._types = dict(types)
         self.schema: Final = TableSchema(
             name=name,
@@ -120,6 +123,7 @@ class Table:
             indexes=tuple(self._index(each, partition_key) for each in indexes),
             ttl_attribute=time_to_live,
             throughput=throughput,
+            settings=settings or TableSettings(),
         )
         self._check()
 

@@ -153,7 +153,8 @@ NOT_IN_THE_TABLE = """
     AccessDeniedError AmbiguousIndexError BatchError ConfigurationError CredentialsRejectedError DataError DecodeError
     ExpressionError IndexNotReadyError ItemCollectionSizeLimitExceededError ItemDecodeError ItemKindError
     ItemUpgradeError ItemValidationError ItemVersionError ItemsNotUpgradedError ModelDefinitionError
-    MultipleItemsFoundError NoIndexError OperationError PlanHazardError PlanOutOfDateError RequestRejectedError
+    MultipleItemsFoundError NoIndexError OperationError PlanHazardError PlanOutOfDateError RecoveryUnavailableError
+    RequestRejectedError
     ResourceInUseError ResourceNotFoundError ServiceError SessionStateError TableError TableMismatchError
     TableProtectedError TableWaitTimeoutError TransactionCanceledError UnassignedFieldError UnknownServiceError
     UnprojectedAttributeError UsageError

@@ -1,0 +1,147 @@
+"""What a table has besides keys, indexes, throughput and time to live, as models declare it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.limits import RECOVERY_DAYS, TAGS_PER_TABLE
+
+StreamView: TypeAlias = Literal["keys", "new", "old", "new-and-old", "off"]
+"""What a stream tells of each change: keys, the item after it, the item before it, or both; ``off`` is no stream."""
+
+TableClass: TypeAlias = Literal["standard", "infrequent-access"]
+"""What storage costs, and requests: ``infrequent-access`` is cheaper to store, and dearer to read and write."""
+
+STREAM_VIEWS: Final[Mapping[str, StreamView]] = {
+    "KEYS_ONLY": "keys",
+    "NEW_IMAGE": "new",
+    "OLD_IMAGE": "old",
+    "NEW_AND_OLD_IMAGES": "new-and-old",
+}
+"""The API's name of a stream's view -> ours."""
+
+TABLE_CLASSES: Final[Mapping[str, TableClass]] = {
+    "STANDARD": "standard",
+    "STANDARD_INFREQUENT_ACCESS": "infrequent-access",
+}
+"""The API's name of a table class -> ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """Continuous backups: the table can be restored as it was at any second of the last days.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
+    """
+
+    days: int = RECOVERY_DAYS
+    """How far back, in days: 1 to 35."""
+
+    def __post_init__(self) -> None:
+        if type(self.days) is not int or not 1 <= self.days <= RECOVERY_DAYS:
+            raise ValueError(f"Recovery(days={self.days!r}): DynamoDB keeps 1 to {RECOVERY_DAYS} days")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encryption:
+    """The key that a table is encrypted with; every table is.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.howitworks.html
+    """
+
+    kms_key: str | None = None
+    """An ARN, an id or an alias of a KMS key. None for the key that AWS owns, ``alias/aws/dynamodb`` for the account's
+    own key that AWS manages. What an alias stands for only KMS can tell: give the ARN to have the key compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """Settings of a table; one that is None is not managed: nothing is compared, and nothing changed."""
+
+    stream: StreamView | None = None
+    """What the table's stream tells of each change; ``off`` for no stream."""
+    recovery: Recovery | Literal[False] | None = None
+    """Whether it can be restored as it was at any second of the last days; False turns that off."""
+    deletion_protection: bool | None = None
+    """Whether DynamoDB refuses to delete it."""
+    table_class: TableClass | None = None
+    """What storage and requests cost."""
+    encryption: Encryption | None = None
+    """The key that it is encrypted with."""
+    tags: Mapping[str, str] | None = None
+    """All of its tags but those of AWS, which begin with ``aws:``."""
+    autoscaled: bool = False
+    """Whether another service sets its throughput, so that it is sent when the table is made, and not compared."""
+
+    def __post_init__(self) -> None:
+        _check_choice("stream", self.stream, get_args(StreamView))
+        _check_choice("table_class", self.table_class, get_args(TableClass))
+        _check_type(
+            "recovery", self.recovery is False or _is(self.recovery, Recovery), self.recovery, "Recovery(days=7)"
+        )
+        _check_type("deletion_protection", _is(self.deletion_protection, bool), self.deletion_protection, "True")
+        _check_type("encryption", _is(self.encryption, Encryption), self.encryption, 'Encryption(kms_key="...")')
+        _check_type("autoscaled", isinstance(self.autoscaled, bool), self.autoscaled, "True")
+        if self.tags is not None:
+            check_tags(self.tags)
+
+    def __hash__(self) -> int:
+        return hash((self.stream, self.recovery, self.deletion_protection, self.table_class, self.encryption))
+
+    def declared(self) -> dict[str, Any]:
+        """Return what it manages: name -> value."""
+        return {name: value for name in SETTING_NAMES if (value := getattr(self, name)) is not None}
+
+    def completed(self, other: TableSettings) -> TableSettings:
+        """Return these settings, and those of another where this has none.
+
+        Args:
+            other: what fills the gaps.
+        """
+        return TableSettings(**other.declared() | self.declared(), autoscaled=self.autoscaled or other.autoscaled)
+
+    def clash(self, other: TableSettings) -> str | None:
+        """Return the name of a setting that both manage, and not alike; None if there is none.
+
+        Args:
+            other: what it is compared with.
+        """
+        mine, theirs = self.declared(), other.declared()
+        return next((name for name in mine if name in theirs and mine[name] != theirs[name]), None)
+
+
+SETTING_NAMES: Final = ("stream", "recovery", "deletion_protection", "table_class", "encryption", "tags")
+"""The settings that are compared."""
+
+
+def check_tags(tags: Mapping[str, str]) -> None:
+    """Raise ValueError for tags that DynamoDB refuses.
+
+    Args:
+        tags: name -> value.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Tagging.html
+    """
+    given: object = tags
+    if not isinstance(given, Mapping) or any(not isinstance(each, str) for pair in tags.items() for each in pair):
+        raise ValueError(f'tags={given!r} is not texts by name; write {{"team": "shop"}}')
+    if len(tags) > TAGS_PER_TABLE:
+        raise ValueError(f"{len(tags)} tags; DynamoDB allows {TAGS_PER_TABLE}")
+    if own := sorted(name for name in tags if name.startswith("aws:")):
+        raise ValueError(f"the tag {own[0]!r} begins with aws:, which AWS keeps for itself; choose another name")
+
+
+def _is(value: object, kind: type) -> bool:
+    return value is None or isinstance(value, kind)
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value is not None and value not in choices:
+        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, choices))}")
+
+
+def _check_type(name: str, is_right: object, value: object, example: str) -> None:
+    if not is_right:
+        raise ValueError(f"{name}={value!r}: write {name}={example}")

@@ -1,0 +1,117 @@
+"""The settings of tables that have calls of their own: continuous backups and tags."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+import anyio
+
+from dynamap_async.errors import AccessDeniedError, RecoveryUnavailableError, RequestRejectedError
+from dynamap_async.executor import Executor
+from dynamap_async.request import Request
+from dynamap_async.schema import Recovery, TableSchema
+from dynamap_async.tables.requests import TableDescription, table_request
+from dynamap_async.tables.setting_requests import is_own_tag, read_recovery, recovery_request
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
+
+_PAUSE_SECONDS: Final = 2.0
+
+
+async def with_asked_settings(executor: Executor, found: TableDescription, names: Collection[str]) -> TableDescription:
+    """Return a description completed by what other calls tell; what the policy or the engine denies stays None.
+
+    Args:
+        executor: sends the requests.
+        found: what DescribeTable told.
+        names: ``recovery``, ``tags``, both or none.
+    """
+    table, told = found.schema.name, dict[str, Any]()
+    if "recovery" in names:
+        told["recovery"] = await describe_recovery(executor, table)
+    if "tags" in names:
+        told["tags"] = await describe_tags(executor, table, found.arn)
+    return replace(found, settings=replace(found.settings, **told)) if told else found
+
+
+async def describe_recovery(executor: Executor, table: str) -> Recovery | Literal[False] | None:
+    """Return what DynamoDB says of the continuous backups of a table; None where nobody knows."""
+    try:
+        return read_recovery(await executor.send(table_request("DescribeContinuousBackups", table)))
+    except AccessDeniedError:
+        return None
+    except RequestRejectedError as error:
+        if _is_unknown(error):
+            return None
+        raise
+
+
+async def describe_tags(executor: Executor, table: str, arn: str) -> dict[str, str] | None:
+    """Return the tags of a table but those of AWS; None where nobody knows.
+
+    Args:
+        executor: sends the requests.
+        table: the full table name.
+        arn: its Amazon Resource Name.
+    """
+    tags: dict[str, str] = {}
+    after: str | None = None
+    while True:
+        body = {"ResourceArn": arn} if after is None else {"ResourceArn": arn, "NextToken": after}
+        request = Request(operation="ListTagsOfResource", body=body, table=table, resendable=True)
+        try:
+            page = await executor.send(request)
+        except AccessDeniedError:
+            return None
+        except RequestRejectedError as error:
+            if _is_unknown(error):
+                return None
+            raise
+        tags |= {each["Key"]: each["Value"] for each in page.get("Tags") or () if is_own_tag(each["Key"])}
+        after = page.get("NextToken")
+        if after is None:
+            return tags
+
+
+async def begin_recovery(executor: Executor, schema: TableSchema, timeout_seconds: float) -> None:
+    """Turn continuous backups on for a table that was just made, if it declares them and the engine has them.
+
+    Args:
+        executor: sends the requests.
+        schema: the table.
+        timeout_seconds: how long to ask again: for some minutes, DynamoDB says of a new table that it is too early.
+
+    Raises:
+        RecoveryUnavailableError: it still was too early.
+    """
+    recovery = schema.settings.recovery
+    if not recovery:
+        return
+    until = anyio.current_time() + timeout_seconds
+    while True:
+        try:
+            await executor.send(recovery_request(schema.name, recovery))
+        except RecoveryUnavailableError:
+            if anyio.current_time() + _PAUSE_SECONDS > until:
+                raise
+        except RequestRejectedError as error:
+            if not _is_unknown(error):
+                raise
+            logger.warning("the engine has no continuous backups: %s cannot be restored as it was", schema.name)
+            return
+        else:
+            return
+        await anyio.sleep(_PAUSE_SECONDS)
+
+
+async def ensure_recovery(executor: Executor, schema: TableSchema, timeout_seconds: float) -> None:
+    """Turn continuous backups on for a table that declares them, unless they are on."""
+    if schema.settings.recovery and await describe_recovery(executor, schema.name) is False:
+        await begin_recovery(executor, schema, timeout_seconds)
+
+
+def _is_unknown(error: RequestRejectedError) -> bool:
+    return error.service_code == "UnknownOperationException"

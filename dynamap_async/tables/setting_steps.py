@@ -1,0 +1,257 @@
+"""What it takes to give a table the settings that its models declare: two values -> steps, in three parts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from dynamap_async.request import Request
+from dynamap_async.schema import Encryption, Recovery, TableSchema, TableSettings
+from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.setting_requests import (
+    class_to_wire,
+    encryption_to_wire,
+    recovery_request,
+    same_key,
+    stream_to_wire,
+    tag_request,
+    untag_request,
+    update_request,
+)
+from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep
+
+SETTING_KINDS: Final[Mapping[StepKind, str]] = {
+    "set-stream": "stream",
+    "set-point-in-time-recovery": "recovery",
+    "set-deletion-protection": "deletion_protection",
+    "set-table-class": "table_class",
+    "set-encryption": "encryption",
+    "set-tags": "tags",
+}
+"""What a step does -> the setting that it is about."""
+
+ASKED_FOR: Final = ("set-time-to-live", "set-point-in-time-recovery", "set-tags")
+"""The steps whose outcome DescribeTable does not tell."""
+
+_ASKED: Final = ("recovery", "tags")
+
+
+def asked_settings(settings: TableSettings) -> tuple[str, ...]:
+    """Return the names of the settings that models declare and that DescribeTable does not tell."""
+    return tuple(name for name in _ASKED if getattr(settings, name) is not None)
+
+
+def settings_to_ask(plan: TablePlan, table: str) -> tuple[str, ...]:
+    """Return the names of the settings that a plan changes and that DescribeTable does not tell.
+
+    Args:
+        plan: the plan.
+        table: the full name of the table that is described.
+    """
+    changed = {SETTING_KINDS.get(step.kind) for step in plan.steps if step.table == table}
+    return tuple(name for name in _ASKED if name in changed)
+
+
+def protections_on(declared: TableSchema, found: TableDescription) -> list[TableStep]:
+    """Return the steps that protect a table, which come before all others."""
+    wanted, now, table = declared.settings, found.settings, declared.name
+    steps: list[TableStep] = []
+    if wanted.deletion_protection and not now.deletion_protection:
+        request = update_request(table, "DeletionProtectionEnabled", True)
+        steps.append(_step("set-deletion-protection", request, "protection off", "protection on"))
+    if wanted.recovery and now.recovery is not None and _reaches_further(wanted.recovery, now.recovery):
+        steps.append(_recovery_step(table, now, wanted.recovery))
+    return steps
+
+
+def other_settings(declared: TableSchema, found: TableDescription) -> list[TableStep]:
+    """Return the steps for class, encryption, stream and tags, which come between indexes that are made and deleted."""
+    wanted, now, table = declared.settings, found.settings, declared.name
+    steps: list[TableStep] = []
+    if wanted.table_class is not None and wanted.table_class != now.table_class:
+        request = update_request(table, "TableClass", class_to_wire(wanted.table_class))
+        message = "storage and requests cost otherwise from then on, and the class changes twice in 30 days"
+        before, after = f"class {now.table_class}", f"class {wanted.table_class}"
+        steps.append(_step("set-table-class", request, before, after, ("class-changed", message)))
+    if wanted.encryption is not None and _differs(wanted.encryption, now.encryption):
+        request = update_request(table, "SSESpecification", encryption_to_wire(wanted.encryption))
+        steps.append(_step("set-encryption", request, _encrypted(now.encryption), _encrypted(wanted.encryption)))
+    return [*steps, *_stream(wanted, now, table), *_tags(wanted, now, table, found.arn)]
+
+
+def protections_off(declared: TableSchema, found: TableDescription) -> list[TableStep]:
+    """Return the steps that take protection away from a table, which come last."""
+    wanted, now, table = declared.settings, found.settings, declared.name
+    steps: list[TableStep] = []
+    if wanted.recovery is not None and now.recovery and _reaches_further(now.recovery, wanted.recovery):
+        steps.append(_recovery_step(table, now, wanted.recovery))
+    if wanted.deletion_protection is False and now.deletion_protection:
+        request = update_request(table, "DeletionProtectionEnabled", False)
+        message = "from then on anybody who may delete the table can"
+        steps.append(
+            _step(
+                "set-deletion-protection",
+                request,
+                "protection on",
+                "protection off",
+                ("protection-off", message),
+                adds=False,
+            )
+        )
+    return steps
+
+
+def creation_steps(declared: TableSchema) -> list[TableStep]:
+    """Return the steps that follow the creation of a table."""
+    recovery = declared.settings.recovery
+    off = TableSettings(recovery=False)
+    return [_recovery_step(declared.name, off, recovery)] if recovery else []
+
+
+def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
+    """Return whether a table has the setting that a step gives it.
+
+    Args:
+        step: the step, of a kind of ``SETTING_KINDS``.
+        found: the table as it is described, with its tags and its recovery.
+    """
+    now, body = found.settings, step.request
+    match step.kind:
+        case "set-stream":
+            return stream_to_wire(now.stream) == dict(body["StreamSpecification"])
+        case "set-deletion-protection":
+            return bool(now.deletion_protection) is bool(body["DeletionProtectionEnabled"])
+        case "set-table-class":
+            return now.table_class is not None and class_to_wire(now.table_class) == str(body["TableClass"])
+        case "set-encryption":
+            wanted: dict[str, Any] = body["SSESpecification"]
+            key = wanted.get("KMSMasterKeyId", "alias/aws/dynamodb") if wanted["Enabled"] else None
+            return not _differs(Encryption(kms_key=key), now.encryption)
+        case "set-point-in-time-recovery":
+            return now.recovery is not None and recovery_request(step.table, now.recovery).body == body
+        case _:
+            tags = now.tags or {}
+            added = {each["Key"]: each["Value"] for each in body.get("Tags") or ()}
+            return added.items() <= tags.items() and tags.keys().isdisjoint(body.get("TagKeys") or ())
+
+
+def seen_settings(found: TableDescription) -> dict[str, str]:
+    """Return what a plan is based on: a setting -> how it is, as text."""
+    now = found.settings
+    parts = {name: str(value) for name, value in now.declared().items()}
+    if now.tags is not None:
+        parts["tags"] = _tagged(now.tags)
+    return parts
+
+
+def unknown_settings(declared: TableSchema, found: TableDescription) -> list[str]:
+    """Return what a model declares and nobody can compare, as sentences."""
+    names = {"recovery": "continuous backups", "tags": "tags"}
+    told = [
+        f"{declared.name}: {names[name]}, which are unknown: the policy does not allow to ask for them, or the engine "
+        "does not know them"
+        for name in asked_settings(declared.settings)
+        if getattr(found.settings, name) is None
+    ]
+    wanted, now = declared.settings.encryption, found.settings.encryption
+    one, other = None if wanted is None else wanted.kms_key, None if now is None else now.kms_key
+    if one is not None and other is not None and same_key(one, other) is None:
+        told.append(
+            f"{declared.name}: whether its KMS key {other} is {one}, which only KMS can tell; declare the key's ARN to "
+            "have it compared"
+        )
+    return told
+
+
+def _stream(wanted: TableSettings, now: TableSettings, table: str) -> list[TableStep]:
+    if wanted.stream is None or wanted.stream == now.stream:
+        return []
+    steps: list[TableStep] = []
+    if now.stream != "off":
+        # A view never changes: the stream goes, and a new one comes, under another ARN.
+        message = "its consumers, such as Lambda functions, have to read the old stream to its end, and follow another"
+        request = update_request(table, "StreamSpecification", stream_to_wire("off"))
+        hazard: tuple[HazardCode, str] = ("stream-replaced", message)
+        before = f"stream of {now.stream or 'an unknown view'}"
+        steps.append(_step("set-stream", request, before, "stream off", hazard, adds=False))
+    if wanted.stream != "off":
+        request = update_request(table, "StreamSpecification", stream_to_wire(wanted.stream))
+        adds = now.stream == "off"
+        steps.append(_step("set-stream", request, "stream off", f"stream of {wanted.stream}", adds=adds))
+    return steps
+
+
+def _tags(wanted: TableSettings, now: TableSettings, table: str, arn: str) -> list[TableStep]:
+    if wanted.tags is None or now.tags is None:
+        return []
+    steps: list[TableStep] = []
+    there = now.tags
+    late = {name: value for name, value in wanted.tags.items() if there.get(name) != value}
+    if late:
+        before = {name: there[name] for name in late if name in there}
+        steps.append(_step("set-tags", tag_request(table, arn, late), _tagged(before), _tagged(late)))
+    extra = sorted(there.keys() - wanted.tags.keys())
+    if extra:
+        message = "costs may be told apart, and access be granted, by them"
+        before = {name: there[name] for name in extra}
+        request = untag_request(table, arn, extra)
+        steps.append(_step("set-tags", request, _tagged(before), "no such tags", ("tags-removed", message), adds=False))
+    return steps
+
+
+def _recovery_step(table: str, now: TableSettings, wanted: Recovery | Literal[False]) -> TableStep:
+    request = recovery_request(table, wanted)
+    hazard: tuple[HazardCode, str] | None = None
+    if now.recovery and _reaches_further(now.recovery, wanted):
+        hazard = ("recovery-off", "what could be restored from before is lost at once")
+    return _step(
+        "set-point-in-time-recovery", request, _recoverable(now.recovery), _recoverable(wanted), hazard, adds=not hazard
+    )
+
+
+def _reaches_further(one: Recovery | Literal[False], other: Recovery | Literal[False]) -> bool:
+    days, others = (each.days if isinstance(each, Recovery) else 0 for each in (one, other))
+    return days > others
+
+
+def _differs(wanted: Encryption, now: Encryption | None) -> bool:
+    one, other = wanted.kms_key, None if now is None else now.kms_key
+    if one is None or other is None:
+        return one is not other
+    return same_key(one, other) is False
+
+
+def _encrypted(encryption: Encryption | None) -> str:
+    key = None if encryption is None else encryption.kms_key
+    return f"encrypted with {key or 'a key of AWS'}"
+
+
+def _recoverable(recovery: Recovery | Literal[False] | None) -> str:
+    return f"recovery of {recovery.days} days" if isinstance(recovery, Recovery) else "recovery off"
+
+
+def _tagged(tags: Mapping[str, str]) -> str:
+    return f"tags {', '.join(f'{name}={tags[name]}' for name in sorted(tags))}" if tags else "no such tags"
+
+
+def _step(
+    kind: StepKind,
+    request: Request,
+    before: str,
+    after: str,
+    hazard: tuple[HazardCode, str] | None = None,
+    *,
+    adds: bool = True,
+) -> TableStep:
+    table = request.table
+    hazards = () if hazard is None else (Hazard(code=hazard[0], table=table, index=None, message=hazard[1]),)
+    return TableStep(
+        kind=kind,
+        table=table,
+        before=before,
+        after=after,
+        operation=request.operation,
+        request=request.body,
+        hazards=hazards,
+        adds=adds,
+    )

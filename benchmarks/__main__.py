@@ -10,7 +10,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 _COMMANDS = {
     "acceptance": "acceptance.command",
-    "capacity": "acceptance.command",
     "growth": "growth.command",
     "web": "web.command",
     "compare": "compare.command",

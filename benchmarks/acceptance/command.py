@@ -3,18 +3,20 @@
 import argparse
 import asyncio
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.acceptance import report
-from benchmarks.acceptance.questions import QUESTIONS, Effort
+from benchmarks.acceptance.questions import QUESTIONS, Question
 from benchmarks.acceptance.table import simulated
-from benchmarks.acceptance.team import SilentWorkerError
+from benchmarks.acceptance.task import Effort
+from benchmarks.acceptance.team import Figures, SilentWorkerError, Variant
 from benchmarks.simulated.buckets import BURST_SECONDS
 from benchmarks.simulated.server import LATENCY_SECONDS
 
-FULL = Effort(write_units=1000, seconds=30.0, rounds=2)
-QUICK = Effort(write_units=1000, seconds=8.0)
+FULL = Effort(write_units=1000, seconds=8.0)
+QUICK = Effort(write_units=1000, seconds=4.0)
 
 
 def main() -> int:
@@ -23,40 +25,65 @@ def main() -> int:
     answers = asyncio.run(_ask(options))
     settings = {"burst_seconds": options.burst_seconds, "latency_ms": options.latency_ms}
     report.show(answers, **settings)
-    if options.json:
-        report.write(options.json, answers, command=" ".join(["nox -s bench --", *sys.argv[1:]]), **settings)
     failed = any(each.get("error", "").startswith("failed:") for one in answers.values() for each in one.values())
-    return 1 if failed else 0
+    left = [name for name in options.only if name not in answers]
+    if left:
+        print("no time was left for:", *left)
+    return 1 if failed or left else 0
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="nox -s bench -- capacity", description=__doc__)
-    parser.add_argument("capacity", metavar="capacity")
-    parser.add_argument("--quick", action="store_true", help="loads of 8 seconds instead of 30; indicative")
+    parser = argparse.ArgumentParser(prog="nox -s bench -- acceptance", description=__doc__)
+    parser.add_argument("acceptance", metavar="acceptance")
+    parser.add_argument("--quick", action="store_true", help="half the time for each question; indicative")
     parser.add_argument("--only", nargs="+", choices=QUESTIONS, default=list(QUESTIONS), metavar="QUESTION")
     parser.add_argument("--libraries", nargs="+", help="only those whose name begins so", metavar="NAME")
-    parser.add_argument("--rounds", type=int, help="how often each library is asked about latency (2; quick: 1)")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each library is asked about latency")
+    parser.add_argument("--minutes", type=float, help="begin no question after that")
     parser.add_argument("--burst-seconds", type=float, default=BURST_SECONDS, help="how long unused capacity is kept")
     parser.add_argument("--latency-ms", type=float, default=LATENCY_SECONDS * 1e3, help="least time of an answer")
-    parser.add_argument("--json", type=Path, help="write all figures, versions and the machine to this file")
+    parser.add_argument(
+        "--json", type=Path, help="write all figures to this file after each question; answers to others stay in it"
+    )
     return parser.parse_args()
 
 
 async def _ask(options: argparse.Namespace) -> report.Answers:
-    effort = QUICK if options.quick else FULL
-    effort = replace(effort, rounds=options.rounds or effort.rounds)
+    effort = replace(QUICK if options.quick else FULL, rounds=options.rounds)
+    how = {"burst_seconds": options.burst_seconds, "latency_ms": options.latency_ms}
+    command = " ".join(["nox -s bench --", *sys.argv[1:]])
     answers: report.Answers = {}
+    first = time.monotonic()
     for name in options.only:
+        begin = time.monotonic()
+        if options.minutes is not None and begin - first > options.minutes * 60:
+            break
         question = QUESTIONS[name]
-        answers[name] = {}
-        for variant in question.variants:
-            if options.libraries and not variant.label.startswith(tuple(options.libraries)):
-                continue
-            how = {"burst_seconds": options.burst_seconds, "latency_ms": options.latency_ms}
-            async with simulated(effort.write_units, **how) as table:
-                try:
-                    answers[name][variant.label] = await question.run(table, variant, effort)
-                except SilentWorkerError as error:
-                    answers[name][variant.label] = {"error": f"failed: {error}"}
-            print(f"{name}: {variant.label}", file=sys.stderr)
+        asked = [
+            variant
+            for variant in question.variants
+            if not options.libraries or variant.label.startswith(tuple(options.libraries))
+        ]
+        answers[name] = await _answers(question, asked, effort, how)
+        if options.json:
+            report.write(options.json, {name: answers[name]}, command=command, **how)
+        print(f"{name}: {time.monotonic() - begin:.0f} s, {time.monotonic() - first:.0f} s in all", file=sys.stderr)
     return answers
+
+
+async def _answers(
+    question: Question, variants: list[Variant], effort: Effort, how: dict[str, float]
+) -> dict[str, Figures]:
+    """Ask one question: of all variants at the same time, if it takes little of the machine."""
+    at_once = asyncio.Semaphore(len(variants) if question.light else 1)
+
+    async def ask(variant: Variant) -> Figures:
+        async with at_once, simulated(effort.write_units, **how) as table:
+            try:
+                return await question.run(table, variant, effort)
+            except SilentWorkerError as error:
+                return {"error": f"failed: {error}"}
+
+    async with asyncio.TaskGroup() as group:
+        asking = {variant.label: group.create_task(ask(variant)) for variant in variants}
+    return {label: task.result() for label, task in asking.items()}

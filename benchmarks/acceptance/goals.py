@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.acceptance.counting import BUDGET, DEAREST
 from benchmarks.acceptance.questions import KNOWN, LEARNED
-from benchmarks.acceptance.situations import SHARES
+from benchmarks.acceptance.situations import FAULTS, PUSHED, SHARES
 
 SHARED = "dynamap_async, an eighth each"
 
@@ -62,10 +63,25 @@ def _ours(variant: str) -> list[Goal]:
 
 def _harmless(variant: str) -> list[Goal]:
     return [
+        *(Goal("scan", variant, f"{kind}_p99", 1.5, beside=f"{kind}_p99_idle") for kind in ("get", "put")),
+        *(Goal("index", variant, f"{kind}_p99", 1.5, beside=f"{kind}_p99_idle") for kind in ("get", "put")),
+        Goal("index", variant, "rate", 0.9, at_least=True),
+        Goal("index", variant, "next_rate", 0.9, at_least=True),
         *(Goal("unrelated", variant, f"part_{share:g}", 1 - 2 * share, at_least=True) for share in SHARES),
+        Goal("counters", variant, "part", 1 - 2 * FAULTS["/refuse"], at_least=True),
+        Goal("saved", variant, "rate", 0.95, at_least=True),
+        Goal("saved", variant, "throttled", 0.1),
+        *(
+            Goal("stranger", variant, f"{name}_{job}", 0.8, at_least=True)
+            for name in PUSHED
+            for job in ("puts", "load")
+        ),
         Goal("outage", variant, "recovered", 0.8, at_least=True),
         Goal("small", variant, "times_ideal", 1.2),
         Goal("small", variant, "missing", 0),
+        Goal("spared", variant, "seconds", 1.0),
+        Goal("spared", variant, "failed", 0),
+        *(Goal("free", variant, f"{job}_cpu_us", 1.1, beside=f"{job}_cpu_us_unpaced") for job in ("load", "push")),
     ]
 
 
@@ -76,6 +92,8 @@ GOALS: Sequence[Goal] = (
     *_harmless(LEARNED.label),
     *_ours(KNOWN.label),
     *_ours(LEARNED.label),
+    *(Goal("usage", LEARNED.label, f"{kind}_off", 0.005) for kind in ("read", "write")),
+    *(Goal("budgets", LEARNED.label, f"taken_{name}", BUDGET + most) for name, most in DEAREST.items()),
     *(
         Goal("processes", variant, figure, bound, at_least=True)
         for variant in (SHARED, LEARNED.label)

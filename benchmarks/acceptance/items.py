@@ -11,6 +11,15 @@ TABLES = (TABLE, PYNAMODB_TABLE)
 """PynamoDB's instants have another form, so it has a table of its own."""
 
 
+SHELVED = "shelved"
+"""The table that has an index: an item is in it if it has a shelf."""
+
+
+def shelf_of(name: str) -> str:
+    """Return the shelf of an item: one of ten."""
+    return f"shelf {name[-1]}"
+
+
 def plain_item(name: str) -> dict[str, Any]:
     """Return an item of less than 1,024 bytes, which takes one write unit."""
     return {**plain(name), "text": LONG}

@@ -3,15 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from statistics import median
-from typing import Any
 
-from benchmarks.acceptance import situations
+from benchmarks.acceptance import handlers, situations
 from benchmarks.acceptance.clients import OURS
 from benchmarks.acceptance.table import Simulated
-from benchmarks.acceptance.team import Task, Variant, work
-
-Figures = dict[str, Any]
+from benchmarks.acceptance.task import Effort, Task
+from benchmarks.acceptance.team import Figures, Variant, kept, refusals, work
 
 KNOWN = Variant("dynamap_async, limit known", OURS, "known")
 LEARNED = Variant("dynamap_async, limit learned", OURS, "learned")
@@ -26,92 +23,27 @@ PEERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is asked."""
-
-    write_units: int
-    """The table's limit in a second."""
-    seconds: float
-    """How long a load takes at that limit."""
-    rounds: int = 1
-    """How often what is about latency is measured; medians are told."""
-
-    @property
-    def items(self) -> int:
-        """How many items of one unit that is."""
-        return int(self.write_units * self.seconds)
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
     """One question, and who is asked."""
 
     asks: str
     variants: tuple[Variant, ...]
     run: Callable[[Simulated, Variant, Effort], Awaitable[Figures]]
-
-
-def _refusals(counts: Figures) -> Figures:
-    total = counts["total"]
-    return {
-        "refused": counts["refused"] / max(1, counts["requests"]),
-        "throttled": total["throttled"] / max(1, total["attempts"]),
-        "reasons": counts["reasons"],
-    }
+    light: bool = False
+    """Whether it takes so little of the machine that all are asked at the same time, each of its own server."""
 
 
 async def _bulk(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """Load as many items as the table takes in the time; three times that is allowed."""
-    (told,) = await work(table, variant, [Task(effort.seconds * 3, items=effort.items)])
+    """Load as many items as the table takes in the time; twice that is allowed."""
+    (told,) = await work(table, variant, [Task(effort.seconds * 2, items=effort.items)])
     counts = await table.control("/counts")
     return {
         "rate": counts["total"]["write_units"] / told["seconds"] / effort.write_units,
         "seconds": told["seconds"],
-        **_refusals(counts),
+        **refusals(counts),
         "missing": effort.items - await table.stored(),
-        **_kept(told),
+        **kept(told),
     }
-
-
-async def _beside(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """50 handlers alone and beside a load, by turns; every process is a fresh one.
-
-    The load is that of ``bulk``. It takes a little longer than is measured, for the handlers have a tenth of the rate.
-    """
-    alone = Task(effort.seconds, handlers=50)
-    together = Task(effort.seconds, handlers=50, items=effort.items)
-    idle, busy, counted = [], [], []
-    for _ in range(effort.rounds):
-        idle += await work(table, variant, [alone])
-        busy += await work(table, variant, [together])
-        counted.append(await table.control("/counts"))
-    idle += await work(table, variant, [alone])
-    handlers = [counts["groups"].get("handler", {"throttled": 0}) for counts in counted]
-    failed = [each for each in busy if "error" in each]
-    return {
-        "handlers_throttled": sum(each["throttled"] for each in handlers),
-        "handlers_failed": sum(each.get("failed", 0) for each in busy),
-        "full_collections": sum(each["full_collections"] for each in busy),
-        "rate": median(each["total"]["write_units"] / each["seconds"] / effort.write_units for each in counted),
-        **{name: median(_refusals(each)[name] for each in counted) for name in ("refused", "throttled")},
-        **_latencies(idle, busy),
-        **_kept((failed or busy)[0]),
-    }
-
-
-def _latencies(idle: list[Figures], busy: list[Figures]) -> Figures:
-    """Return the medians of the rounds, and of what is judged every round: one tells little of a machine's noise."""
-    figures: Figures = {}
-    for kind in ("get", "put", "lag"):
-        for share in ("p50", "p99", "p100"):
-            for name, told in ((f"{kind}_{share}_idle", idle), (f"{kind}_{share}", busy)):
-                rounds = [each[kind][share] for each in told]
-                figures[name] = median(rounds)
-                if share == "p99":
-                    figures[f"{name}_rounds"] = rounds
-        alone = figures[f"{kind}_p99_idle_rounds"]
-        figures[f"{kind}_noise"] = max(alone) / min(alone)
-    return figures
 
 
 async def _changing(table: Simulated, variant: Variant, effort: Effort) -> Figures:
@@ -126,7 +58,7 @@ async def _changing(table: Simulated, variant: Variant, effort: Effort) -> Figur
 
     (told,) = await work(table, variant, [Task(3 * third, items=int(3 * third * full * 1.2))], change)
     counts = await table.control("/counts")
-    figures: Figures = {**_refusals(counts), **_kept(told)}
+    figures: Figures = {**refusals(counts), **kept(told)}
     for name, begin, units in (("halved", third, half), ("doubled", 2 * third, full)):
         after = _window(counts, begin + min(5.0, third / 2), begin + third)
         figures[f"rate_{name}"] = after["write_units"] / after["seconds"] / units
@@ -155,8 +87,8 @@ async def _processes(table: Simulated, variant: Variant, effort: Effort) -> Figu
         "rate": window["write_units"] / window["seconds"] / effort.write_units,
         "poorest": min(parts) / fair if fair else 0.0,
         "richest": max(parts) / fair if fair else 0.0,
-        **_refusals(counts),
-        **_kept(failed[0] if failed else {}),
+        **refusals(counts),
+        **kept(failed[0] if failed else {}),
     }
 
 
@@ -168,36 +100,38 @@ def _window(counts: Figures, begin: float, end: float) -> Figures:
     return {**sums, "seconds": end - begin}
 
 
-def _kept(told: Figures) -> Figures:
-    return {name: told[name] for name in ("error", "versions", "python") if name in told}
-
-
-async def _unrelated(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    return await situations.unrelated(table, variant, effort.seconds / 4)
-
-
-async def _outage(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    return await situations.outage(table, variant, effort.seconds)
-
-
-async def _small(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    return await situations.small(table, variant, effort.seconds)
-
-
+OWN = (KNOWN, LEARNED)
 QUESTIONS = {
-    "bulk": Question("a bulk load", (KNOWN, LEARNED, *PEERS), _bulk),
-    "beside": Question(
-        "50 handlers beside a load in the background",
-        (KNOWN, LEARNED, *PEERS[:4]),
-        _beside,
-    ),
-    "changing": Question("the limit halved and doubled", (KNOWN, LEARNED, PEERS[1]), _changing),
+    "bulk": Question("a bulk load", (*OWN, *PEERS), _bulk),
+    "beside": Question("50 handlers beside a load in the background", (*OWN, *PEERS[1:3]), handlers.beside),
+    "scan": Question("50 handlers beside a scan in the background", (*OWN, AIOBOTOCORE), handlers.beside_scan),
+    "index": Question("50 handlers beside a load that an index bounds", (*OWN, PEERS[1]), handlers.beside_index),
+    "changing": Question("the limit halved and doubled", (*OWN, PEERS[1]), _changing),
     "processes": Question(
         "eight processes",
         (Variant("dynamap_async, an eighth each", OURS, "shared"), LEARNED, AIOBOTOCORE),
         _processes,
     ),
-    "unrelated": Question("a part refused for other reasons than the rate", (KNOWN, LEARNED, AIOBOTOCORE), _unrelated),
-    "outage": Question("everything refused for two seconds", (KNOWN, LEARNED, AIOBOTOCORE), _outage),
-    "small": Question("60 items onto a table of 5 units", (KNOWN, LEARNED, *PEERS), _small),
+    "unrelated": Question("a part refused for other reasons than the rate", (*OWN, AIOBOTOCORE), situations.unrelated),
+    "counters": Question(
+        "2,000 counters while a fifth of the requests fails", (*OWN, AIOBOTOCORE), situations.counters
+    ),
+    "saved": Question("a load after another program took what was saved", (*OWN, AIOBOTOCORE), situations.saved),
+    "stranger": Question(
+        "beside a client that asks for ten times what the table has",
+        (*OWN, AIOBOTOCORE),
+        situations.stranger,
+        light=True,
+    ),
+    "outage": Question("everything refused for two seconds", (*OWN, AIOBOTOCORE), situations.outage),
+    "small": Question("60 items onto a table of 5 units", (*OWN, *PEERS), situations.small, light=True),
+    "spared": Question(
+        "40 puts at once onto a table of 5 units that has saved some",
+        (*OWN, AIOBOTOCORE, *PEERS[2:4]),
+        situations.spared,
+        light=True,
+    ),
+    "usage": Question("units said to be taken, beside those sold", (LEARNED,), situations.usage),
+    "budgets": Question("a budget of 50 units in a fresh session", (LEARNED,), situations.budgets),
+    "free": Question("CPU where nothing is short", OWN, situations.free),
 }

@@ -1,7 +1,6 @@
 """The tables that a run prints, and the file that is kept."""
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -11,34 +10,39 @@ from rich.table import Table
 
 from benchmarks.acceptance.goals import GOALS
 from benchmarks.acceptance.questions import QUESTIONS, Figures
-from benchmarks.acceptance.situations import SHARES
+from benchmarks.acceptance.situations import PUSHED, SHARES
 from benchmarks.results import git, machine
 
 Answers = dict[str, dict[str, Figures]]
 """Question -> library and how it was used -> figures."""
 
 _SHARES = {"rate": "rate used", "refused": "requests refused", "throttled": "item attempts throttled"}
+_LATENCIES = {
+    "get_p50_idle": "get p50, idle",
+    "get_p50": "get p50, beside",
+    "get_p99_idle": "get p99, idle",
+    "get_noise": "its highest / its lowest",
+    "get_p99": "get p99, beside",
+    "put_p50_idle": "put p50, idle",
+    "put_p50": "put p50, beside",
+    "put_p99_idle": "put p99, idle",
+    "put_noise": "its highest / its lowest",
+    "put_p99": "put p99, beside",
+    "put_p100": "longest put, beside",
+    "lag_p99_idle": "event loop late, p99, idle",
+    "lag_p99": "event loop late, p99, beside",
+    "handlers_failed": "handlers failed",
+}
 FIGURES: dict[str, dict[str, str]] = {
     "bulk": {**_SHARES, "seconds": "seconds", "missing": "items missing"},
     "beside": {
-        "get_p50_idle": "get p50, idle",
-        "get_p50": "get p50, beside",
-        "get_p99_idle": "get p99, idle",
-        "get_noise": "its highest / its lowest",
-        "get_p99": "get p99, beside",
-        "put_p50_idle": "put p50, idle",
-        "put_p50": "put p50, beside",
-        "put_p99_idle": "put p99, idle",
-        "put_noise": "its highest / its lowest",
-        "put_p99": "put p99, beside",
-        "put_p100": "longest put, beside",
-        "lag_p99_idle": "event loop late, p99, idle",
-        "lag_p99": "event loop late, p99, beside",
+        **_LATENCIES,
         "full_collections": "full garbage collections, beside",
         "handlers_throttled": "handlers throttled",
-        "handlers_failed": "handlers failed",
         **_SHARES,
     },
+    "scan": {**_LATENCIES, **_SHARES},
+    "index": {**_LATENCIES, "rate": "the index's rate used", "next_rate": "then, without the index: rate used"},
     "changing": {
         "rate_halved": "rate used, halved",
         "throttled_halved": "throttled, halved",
@@ -48,8 +52,34 @@ FIGURES: dict[str, dict[str, str]] = {
         "throttled": "item attempts throttled, all the time",
     },
     "unrelated": {f"part_{share:g}": f"{share:.1%} refused: part of what is not paced" for share in SHARES},
+    "counters": {"part": "part of what is not paced"},
+    "saved": {"throttled_first": "items throttled in the first second", **_SHARES},
+    "stranger": {
+        f"{name}_{job}": f"{job}, {has:,} units and {pushed:,} asked for: part of what is not paced"
+        for name, (has, pushed) in PUSHED.items()
+        for job in ("puts", "load")
+    },
     "outage": {"recovered": "the next second / before", "failed": "calls failed"},
     "small": {"times_ideal": "times the ideal time", "missing": "items missing"},
+    "spared": {"seconds": "seconds", "failed": "calls failed"},
+    "usage": {
+        "read_off": "read units: off by",
+        "write_off": "write units: off by",
+        "estimated": "part of the units that was not reported",
+    },
+    "budgets": {
+        "taken_query": "a query of 128 units: units taken",
+        "taken_gets": "300 gets of 2.5 units: units taken",
+        "taken_ten": "ten queries of 128 units: units taken",
+        "taken_scan": "a scan in 8 segments: units taken",
+        "taken_updates": "100 updates of 20 units: units taken",
+    },
+    "free": {
+        "load_cpu_us_unpaced": "put_many, not paced: µs an item",
+        "load_cpu_us": "put_many: µs an item",
+        "push_cpu_us_unpaced": "single puts, not paced: µs each",
+        "push_cpu_us": "single puts: µs each",
+    },
     "processes": {"poorest": "poorest / fair share", "richest": "richest / fair share", **_SHARES},
 }
 
@@ -79,6 +109,21 @@ def _figures(question: str, variants: dict[str, Figures], setting: str) -> Table
     return table
 
 
+_PARTS = (
+    "rate",
+    "next_rate",
+    "refused",
+    "throttled",
+    "poorest",
+    "richest",
+    "part",
+    "recovered",
+    "estimated",
+    *PUSHED,
+)
+"""How the names of figures begin that are parts of a whole."""
+
+
 def _goals(answers: Answers) -> Table:
     table = Table(title="Goals")
     for title in ("question", "library", "goal", "measured", "met"):
@@ -95,28 +140,39 @@ def _goals(answers: Answers) -> Table:
 def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
-    if name.startswith(("rate", "refused", "throttled", "poorest", "richest", "part", "recovered")):
+    if name.endswith("_off"):
+        return f"{value:.2%}"
+    if name.startswith(_PARTS) and isinstance(value, float):
         return f"{value:.1%}"
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
 def write(path: Path, answers: Answers, **settings: Any) -> None:
-    """Write everything as JSON."""
+    """Write everything as JSON; what other questions were answered in that file stays, so that a run has slices."""
+    before = json.loads(path.read_bytes()) if path.exists() else {}
+    commit, when = git("rev-parse", "HEAD"), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    changed = bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks"))
+    asked = before.get("asked", {}) | {
+        name: {"commit": commit, "changed_since": changed, "when": when, **settings} for name in answers
+    }
+    together = before.get("answers", {}) | answers
+    together = {name: together[name] for name in QUESTIONS if name in together}
     content = {
-        **settings,
-        "commit": git("rev-parse", "HEAD"),
-        "changed_since": bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "command": settings["command"],
+        "commit": commit,
+        "changed_since": changed,
+        "when": when,
         "machine": machine(),
-        "load_at_end": os.getloadavg()[0],
-        "goals": _told(answers),
-        "answers": answers,
+        "asked": asked,
+        "goals": told_goals(together),
+        "answers": together,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 
-def _told(answers: Answers) -> list[dict[str, Any]]:
+def told_goals(answers: Answers) -> list[dict[str, Any]]:
+    """Return each goal whose figure was measured, with that."""
     return [
         {
             "question": goal.question,

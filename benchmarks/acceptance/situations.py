@@ -1,39 +1,100 @@
 """Situations in which pacing could do harm: what is asked, in figures that need no other library to be judged."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
 
+from benchmarks.acceptance import counting
 from benchmarks.acceptance.clients import OURS
+from benchmarks.acceptance.items import names, wire_item
 from benchmarks.acceptance.table import Simulated
-from benchmarks.acceptance.team import Task, Variant, work
+from benchmarks.acceptance.task import Effort, Task
+from benchmarks.acceptance.team import Figures, Variant, refusals, work
 
 UNPACED = Variant("dynamap_async, not paced", OURS, "unpaced")
 SHARES = (0.003, 0.03, 0.2)
 """The parts of all requests that a table refuses, for reasons that have nothing to do with the rate."""
+FAULTS = {"/refuse": 0.033, "/fail": 0.167}
+"""Path -> part of the requests: a fifth of them fails, a sixth of that because capacity is short."""
+COUNTERS = 2_000
 AMPLE_UNITS = 50_000
 OUTAGE_SECONDS = 2.0
 SMALL_UNITS = 5
 SMALL_ITEMS = 60
+HANDLER_PUTS = 40
+PUSHED = {"pushed": (100, 1_000), "crowded": (25, 250)}
+"""Figure -> write units of the table, and those that a client asks for that is not ours and never waits."""
+IDLE_SECONDS = 3.0
+OPERATIONS = 1_600
+FREE_ROUNDS = 3
+FREE_ITEMS = {"load": 8_000, "push": 3_000}
 
 
-async def unrelated(table: Simulated, variant: Variant, seconds: float) -> dict[str, Any]:
+async def unrelated(table: Simulated, variant: Variant, effort: Effort) -> Figures:
     """Put with 32 tasks while a part is refused whatever the rate; the same without pacing is what it is divided by."""
     await table.provision(AMPLE_UNITS)
-    figures: dict[str, Any] = {}
+    figures: Figures = {}
+    task = Task(effort.seconds / 4, job="push", tasks=32)
     for share in SHARES:
         await table.control(f"/refuse?{share}")
-        served: dict[str, int] = {}
-        for each in (UNPACED, variant):
-            (told,) = await work(table, each, [Task(seconds, pushers=32)])
-            served[each.label] = told["served"]
-        figures[f"part_{share:g}"] = served[variant.label] / max(1, served[UNPACED.label])
+        figures[f"part_{share:g}"] = await _of_unpaced(table, variant, task, _rate)
     await table.control("/refuse?0")
     return figures
 
 
-async def outage(table: Simulated, variant: Variant, seconds: float) -> dict[str, Any]:
+async def counters(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """Add to 2,000 counters, 64 at a time, while a fifth of the requests fails."""
+    await table.provision(AMPLE_UNITS)
+    await table.fill([wire_item(name) for name in names("counter", COUNTERS)])
+    for path, share in FAULTS.items():
+        await table.control(f"{path}?{share}")
+    task = Task(effort.seconds * 2, job="count", tasks=64, items=COUNTERS, group="counter")
+    return {"part": await _of_unpaced(table, variant, task, _rate)}
+
+
+def _rate(told: Figures, _counts: Figures) -> float:
+    return float(told["served"] / told["seconds"])
+
+
+def _stored(_told: Figures, counts: Figures) -> float:
+    return float(counts["total"]["write_units"])
+
+
+async def stranger(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """Write beside a client that asks for ten times what the table has, and never waits."""
+    figures: Figures = {}
+    for name, (has, pushed) in PUSHED.items():
+        await table.provision(has)
+        await table.control(f"/push?{pushed}")
+        for job, task in (
+            ("puts", Task(effort.seconds, job="push", tasks=32)),
+            ("load", Task(effort.seconds, items=has * int(effort.seconds))),
+        ):
+            figures[f"{name}_{job}"] = await _of_unpaced(table, variant, task, _stored)
+    await table.control("/push?0")
+    return figures
+
+
+async def _of_unpaced(
+    table: Simulated, variant: Variant, task: Task, judge: Callable[[Figures, Figures], float]
+) -> float:
+    """Return a figure of a variant, in proportion to that of this library without pacing.
+
+    Args:
+        table: the server.
+        variant: the library.
+        task: what both do.
+        judge: returns the figure, from what a worker told and from what the server counted.
+    """
+    got: dict[str, float] = {}
+    for each in (UNPACED, variant):
+        (told,) = await work(table, each, [task])
+        got[each.label] = judge(told, await table.control("/counts"))
+    return got[variant.label] / max(1e-9, got[UNPACED.label])
+
+
+async def outage(table: Simulated, variant: Variant, effort: Effort) -> Figures:
     """Put with 32 tasks beyond the limit; everything is refused for two seconds, and then served as before."""
-    before = max(3.0, seconds / 2)
+    before = max(3.0, effort.seconds / 2)
 
     async def refuse() -> None:
         await asyncio.sleep(before)
@@ -41,7 +102,8 @@ async def outage(table: Simulated, variant: Variant, seconds: float) -> dict[str
         await asyncio.sleep(OUTAGE_SECONDS)
         await table.control("/refuse?0")
 
-    (told,) = await work(table, variant, [Task(before + OUTAGE_SECONDS + 3.0, pushers=32)], refuse)
+    task = Task(before + OUTAGE_SECONDS + 2.0, job="push", tasks=32)
+    (told,) = await work(table, variant, [task], refuse)
     counts = await table.control("/counts")
     wide, end = counts["slot_seconds"], before + OUTAGE_SECONDS
 
@@ -52,12 +114,75 @@ async def outage(table: Simulated, variant: Variant, seconds: float) -> dict[str
     return {"recovered": rate(end, end + 1) / max(1.0, rate(before - 2, before)), "failed": told["failed"]}
 
 
-async def small(table: Simulated, variant: Variant, _seconds: float) -> dict[str, Any]:
+async def saved(table: Simulated, variant: Variant, effort: Effort) -> Figures:
+    """Load for some seconds, after the session has idled and another program has taken what the table had saved."""
+    task = Task(effort.seconds, items=effort.items // 2, warm_seconds=IDLE_SECONDS)
+    (told,) = await work(table, variant, [task])
+    counts = await table.control("/counts")
+    first = counts["slots"][: round(1 / counts["slot_seconds"])]
+    return {
+        "throttled_first": sum(slot["throttled"] for slot in first),
+        "rate": counts["total"]["write_units"] / told["seconds"] / effort.write_units,
+        **refusals(counts),
+    }
+
+
+async def small(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
     """Load 60 items onto a table of 5 units a second that has saved none."""
     await table.provision(SMALL_UNITS)
-    (told,) = await work(table, variant, [Task(60.0, items=SMALL_ITEMS)])
-    figures = {
+    (told,) = await work(table, variant, [Task(40.0, items=SMALL_ITEMS)])
+    figures: Figures = {
         "times_ideal": told["seconds"] / (SMALL_ITEMS / SMALL_UNITS),
         "missing": SMALL_ITEMS - await table.stored(),
     }
     return figures | ({"error": told["error"]} if "error" in told else {})
+
+
+async def spared(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
+    """Put 40 items at once onto a table of 5 units a second that has saved enough for all."""
+    await table.provision(SMALL_UNITS)
+    task = Task(20.0, job="push", tasks=HANDLER_PUTS, items=HANDLER_PUTS, group="handler")
+    (told,) = await work(table, variant, [task], burst_spent=False)
+    return {"seconds": told["seconds"], "failed": told["failed"]}
+
+
+async def usage(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
+    """Compare what the session says that it took with what the server sold, where much of it is not reported."""
+    await table.provision(AMPLE_UNITS, AMPLE_UNITS)
+    await table.fill(counting.stored())
+    await table.control("/refuse?0.02")
+    await table.control("/lose?0.01")
+    (told,) = await work(table, variant, [Task(30.0, job="usage", tasks=16, items=OPERATIONS)])
+    await table.control("/lose?0")
+    sold = (await table.control("/counts"))["total"]
+    return {f"{kind}_off": abs(told[f"{kind}_units"] / sold[f"{kind}_units"] - 1) for kind in ("read", "write")} | {
+        "estimated": told["estimated"] / (sold["read_units"] + sold["write_units"])
+    }
+
+
+async def budgets(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
+    """Do what takes much in a scope of 50 units, each time in a fresh session."""
+    await table.provision(AMPLE_UNITS, AMPLE_UNITS)
+    await table.fill(counting.stored_large())
+    await work(table, variant, [Task(30.0, job="budgets")])
+    groups = (await table.control("/counts"))["groups"]
+    return {
+        f"taken_{name}": groups.get(name, {}).get("write_units" if name == "updates" else "read_units", 0.0)
+        for name in counting.DEAREST
+    }
+
+
+async def free(table: Simulated, variant: Variant, _effort: Effort) -> Figures:
+    """Write to a table that has units for everything, by turns with pacing and without; CPU: the least of the runs."""
+    await table.provision(AMPLE_UNITS, AMPLE_UNITS)
+    figures: Figures = {}
+    for job, items in FREE_ITEMS.items():
+        task = Task(20.0, "push" if job == "push" else "load", items, tasks=64)
+        runs: dict[str, list[float]] = {UNPACED.label: [], variant.label: []}
+        for _ in range(FREE_ROUNDS):
+            for each in (UNPACED, variant):
+                (told,) = await work(table, each, [task], burst_spent=False)
+                runs[each.label].append(told["cpu_us"])
+        figures[f"{job}_cpu_us"] = min(runs[variant.label])
+        figures[f"{job}_cpu_us_unpaced"] = min(runs[UNPACED.label])
+    return figures

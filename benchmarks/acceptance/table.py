@@ -10,10 +10,12 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.acceptance.items import TABLES
+from benchmarks.acceptance.items import SHELVED, TABLES
 
 ENTRY = Path(__file__).parents[1] / "__main__.py"
 READ_UNITS = 3000
+_KEYS = [{"AttributeName": "user_id", "KeyType": "HASH"}, {"AttributeName": "posted_at", "KeyType": "RANGE"}]
+_TYPES = [{"AttributeName": name, "AttributeType": "S"} for name in ("user_id", "posted_at")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +45,53 @@ class Simulated:
                 "CreateTable",
                 {
                     "TableName": name,
-                    "KeySchema": [
-                        {"AttributeName": "user_id", "KeyType": "HASH"},
-                        {"AttributeName": "posted_at", "KeyType": "RANGE"},
-                    ],
-                    "AttributeDefinitions": [
-                        {"AttributeName": "user_id", "AttributeType": "S"},
-                        {"AttributeName": "posted_at", "AttributeType": "S"},
-                    ],
+                    "KeySchema": _KEYS,
+                    "AttributeDefinitions": _TYPES,
                     "BillingMode": "PROVISIONED",
                     "ProvisionedThroughput": {"ReadCapacityUnits": READ_UNITS, "WriteCapacityUnits": write_units},
                 },
             )
 
-    async def provision(self, write_units: int) -> None:
-        """Change the limit; it holds at once."""
+    async def create_shelved(self, write_units: int, index_units: int) -> None:
+        """Create the table that has an index."""
         units = {"ReadCapacityUnits": READ_UNITS, "WriteCapacityUnits": write_units}
+        index = {"ReadCapacityUnits": READ_UNITS, "WriteCapacityUnits": index_units}
+        await self.call(
+            "CreateTable",
+            {
+                "TableName": SHELVED,
+                "KeySchema": _KEYS,
+                "AttributeDefinitions": [*_TYPES, {"AttributeName": "shelf", "AttributeType": "S"}],
+                "BillingMode": "PROVISIONED",
+                "ProvisionedThroughput": units,
+                "GlobalSecondaryIndexes": [
+                    {
+                        "IndexName": "by_shelf",
+                        "KeySchema": [{"AttributeName": "shelf", "KeyType": "HASH"}],
+                        "Projection": {"ProjectionType": "KEYS_ONLY"},
+                        "ProvisionedThroughput": index,
+                    }
+                ],
+            },
+        )
+
+    async def provision(self, write_units: int, read_units: int = READ_UNITS) -> None:
+        """Change the limits; they hold at once."""
+        units = {"ReadCapacityUnits": read_units, "WriteCapacityUnits": write_units}
         for name in TABLES:
             await self.call("UpdateTable", {"TableName": name, "ProvisionedThroughput": units})
+
+    async def fill(self, items: list[dict[str, Any]]) -> None:
+        """Store items, in wire form, out of the burst."""
+        for first in range(0, len(items), 25):
+            left: Any = [{"PutRequest": {"Item": each}} for each in items[first : first + 25]]
+            while left:
+                try:
+                    answer = await self.call("BatchWriteItem", {"RequestItems": {TABLES[0]: left}})
+                except aiohttp.ClientResponseError:  # a partition takes 1,000 units a second
+                    await asyncio.sleep(0.1)
+                else:
+                    left = answer["UnprocessedItems"].get(TABLES[0])
 
     async def begin(self) -> None:
         """Take what is left of the burst, and count from now on."""

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.acceptance.table import ENTRY, Simulated
+from benchmarks.acceptance.task import Task
+
+Figures = dict[str, Any]
+"""What was measured, by name."""
 
 PATIENCE_SECONDS = 30.0
 """How long a worker may take beyond the time that it was given."""
@@ -27,31 +31,22 @@ class Variant:
     writers: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What one worker does."""
-
-    seconds: float
-    items: int = 0
-    handlers: int = 0
-    pushers: int = 0
-    """Tasks that put one item after the other."""
-    group: str = "load"
-
-
 async def work(
     table: Simulated,
     variant: Variant,
     tasks: Sequence[Task],
     meanwhile: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    *,
+    burst_spent: bool = True,
 ) -> list[dict[str, Any]]:
-    """Start a worker for each task, let all begin together on a table without burst, and return what each told.
+    """Start a worker for each task, let all begin together, and return what each told.
 
     Args:
         table: the server.
         variant: the library.
         tasks: one for each process.
         meanwhile: what happens to the table while they work.
+        burst_spent: whether the table has no burst left when they begin.
 
     Raises:
         SilentWorkerError: one of them told nothing.
@@ -60,7 +55,10 @@ async def work(
     try:
         for process in processes:
             await _line(process, PATIENCE_SECONDS)
-        await table.begin()
+        if burst_spent:
+            await table.begin()
+        else:
+            await table.control("/reset")
         for process in processes:
             assert process.stdin is not None
             process.stdin.write(b"go\n")
@@ -89,11 +87,7 @@ async def _started(table: Simulated, variant: Variant, task: Task) -> asyncio.su
         f"--endpoint={table.endpoint}",
         f"--policy={variant.policy}",
         f"--writers={variant.writers}",
-        f"--group={task.group}",
-        f"--items={task.items}",
-        f"--handlers={task.handlers}",
-        f"--pushers={task.pushers}",
-        f"--seconds={task.seconds}",
+        f"--task={task.told()}",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -107,3 +101,18 @@ async def _line(process: asyncio.subprocess.Process, seconds: float) -> str:
             return (await process.stdout.readline()).decode().strip()
     except TimeoutError:
         return ""
+
+
+def refusals(counts: Figures) -> Figures:
+    """Return which part of the requests and of the items was refused, by the server's counts, and why."""
+    total = counts["total"]
+    return {
+        "refused": counts["refused"] / max(1, counts["requests"]),
+        "throttled": total["throttled"] / max(1, total["attempts"]),
+        "reasons": counts["reasons"],
+    }
+
+
+def kept(told: Figures) -> Figures:
+    """Return what is kept of what a worker told, whatever was asked."""
+    return {name: told[name] for name in ("error", "versions", "python") if name in told}

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -9,12 +10,14 @@ import platform
 import random
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from benchmarks.acceptance import clients
 from benchmarks.acceptance.clients import Client
 from benchmarks.acceptance.items import names
+from benchmarks.acceptance.task import Task
 
 WARM_SECONDS = 1.0
 HANDLER_KEYS = 200
@@ -32,14 +35,12 @@ def main() -> None:
     parser.add_argument("--endpoint", required=True)
     parser.add_argument("--policy", default="learned")
     parser.add_argument("--writers", type=int, default=1)
-    parser.add_argument("--group", default="load", help="how the keys of the load begin")
-    parser.add_argument("--items", type=int, default=0, help="how many to load")
-    parser.add_argument("--handlers", type=int, default=0)
-    parser.add_argument("--pushers", type=int, default=0, help="tasks that put one item after the other")
-    parser.add_argument("--seconds", type=float, required=True, help="the longest time of a load, or that of handlers")
+    parser.add_argument("--task", type=Task.of, required=True, help="what to do")
     options = parser.parse_args()
-    client = clients.load(options.client)(options.endpoint, policy=options.policy, writers=options.writers)
-    told = asyncio.run(_work(client, options))
+    task: Task = options.task
+    how = {"policy": options.policy, "writers": options.writers, "shelved": task.shelved}
+    client = clients.load(options.client)(options.endpoint, **how)
+    told = asyncio.run(_work(client, task))
     told["versions"] = {name: _version(name) for name in client.distributions}
     print(json.dumps({**told, "python": platform.python_version()}), flush=True)
     os._exit(0)  # a library's threads may be retrying still: the run is over
@@ -52,19 +53,24 @@ def _version(name: str) -> str:
         return "?"
 
 
-async def _work(client: Client, options: argparse.Namespace) -> dict[str, Any]:
-    every = names(options.group, options.items)
+async def _work(client: Client, task: Task) -> dict[str, Any]:
     await client.open()
     try:
+        if task.warm_seconds:
+            for name in names("warm", 20):
+                await client.put(name)
+            await asyncio.sleep(task.warm_seconds)
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
-        if options.pushers:
-            return await _push(client, options)
-        if not options.handlers:
-            return await _load(client, every, options.seconds, background=False)
-        return await _beside(client, every, options)
+        return await _JOBS[task.job](client, task)
     finally:
         await client.close()
+
+
+async def _load_alone(client: Client, task: Task) -> dict[str, Any]:
+    begin = time.process_time()
+    told = await _load(client, names(task.group, task.items), task.seconds, background=False)
+    return {**told, "cpu_us": (time.process_time() - begin) / max(1, task.items) * 1e6}
 
 
 async def _load(client: Client, every: list[str], seconds: float, *, background: bool) -> dict[str, Any]:
@@ -81,30 +87,59 @@ async def _load(client: Client, every: list[str], seconds: float, *, background:
     return {**told, "seconds": time.perf_counter() - begin}
 
 
-async def _push(client: Client, options: argparse.Namespace) -> dict[str, Any]:
-    """Let tasks put one item after the other; return how many were written, and how many calls failed."""
-    until = time.perf_counter() + options.seconds
+async def _push(client: Client, task: Task) -> dict[str, Any]:
+    """Let tasks put one item after the other, for the time or until there are enough of them."""
+    return await _repeat(client.put, task, task.items or sys.maxsize)
+
+
+async def _count(client: Client, task: Task) -> dict[str, Any]:
+    """Let tasks add to one counter after the other, each once, until it is done."""
+    return await _repeat(client.count, task, task.items)
+
+
+async def _repeat(call: Callable[[str], Awaitable[object]], task: Task, most: int) -> dict[str, Any]:
+    """Let tasks call again and again; return how many calls were served, how many failed, and what one cost."""
+    begin, cpu = time.perf_counter(), time.process_time()
+    numbers = iter(range(most))
     told = {"served": 0, "failed": 0}
 
-    async def push(number: int) -> None:
-        written = 0
-        while time.perf_counter() < until:
-            written += 1
+    async def repeat() -> None:
+        for number in numbers:
+            if time.perf_counter() - begin > task.seconds:
+                return
             try:
-                await client.put(f"{options.group}-{number}-{written}")
+                await call(f"{task.group}-{number:06d}")
             except Exception:  # noqa: BLE001 - whatever a library raises, the next item follows
                 told["failed"] += 1
             else:
                 told["served"] += 1
 
     async with asyncio.TaskGroup() as group:
-        for number in range(options.pushers):
-            group.create_task(push(number))
-    return {**told, "seconds": options.seconds}
+        for _ in range(task.tasks):
+            group.create_task(repeat())
+    cost = (time.process_time() - cpu) / max(1, told["served"]) * 1e6
+    return {**told, "seconds": time.perf_counter() - begin, "cpu_us": cost}
 
 
-async def _beside(client: Client, every: list[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Let handlers work, beside a load if there are items to load."""
+async def _handle_all(client: Client, task: Task) -> dict[str, Any]:
+    """Let handlers work, beside a load if there are items to load, and beside a scan; then load what comes next."""
+    told = await _beside(client, names(task.group, task.items), task)
+    if task.next_items:
+        after = await _load(client, names("next", task.next_items), task.seconds, background=False)
+        told["next_seconds"] = after["seconds"]
+    return told
+
+
+async def _usage(client: Client, task: Task) -> dict[str, Any]:
+    return await client.usage(task.tasks, task.items)
+
+
+async def _budgets(client: Client, _task: Task) -> dict[str, Any]:
+    await client.spend_budgets()
+    return {}
+
+
+async def _beside(client: Client, every: list[str], options: Task) -> dict[str, Any]:
     times: dict[str, list[float]] = {"get": [], "put": []}
     lags: list[float] = []
     errors: list[str] = []
@@ -113,7 +148,9 @@ async def _beside(client: Client, every: list[str], options: argparse.Namespace)
     longest = WARM_SECONDS + options.seconds + 1.0  # its end is not what the handlers are to feel
     async with asyncio.TaskGroup() as group:
         load = group.create_task(_load(client, every, longest, background=True)) if every else None
-        for number in range(options.handlers):
+        if options.scans:
+            group.create_task(_scan(client, options.scans, longest))
+        for number in range(options.tasks):
             group.create_task(_handle(client, random.Random(number), times, errors, until))
         group.create_task(_probe(lags, until))
     told: dict[str, Any] = {"seconds": options.seconds, "errors": errors[:3], "failed": len(errors)}
@@ -125,6 +162,13 @@ async def _beside(client: Client, every: list[str], options: argparse.Namespace)
         shares = {f"p{share}": _percentile(each, share) for share in (50, 99, 100)}
         told[kind] = {"calls": len(each), **shares}
     return told
+
+
+async def _scan(client: Client, segments: int, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while True:
+                await client.scan(segments)
 
 
 async def _handle(
@@ -166,6 +210,16 @@ def _names() -> list[str]:
 def _percentile(ordered: list[float], percent: int) -> float:
     """Return milliseconds."""
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * 1e3
+
+
+_JOBS: dict[str, Callable[[Client, Task], Awaitable[dict[str, Any]]]] = {
+    "load": _load_alone,
+    "push": _push,
+    "count": _count,
+    "handle": _handle_all,
+    "usage": _usage,
+    "budgets": _budgets,
+}
 
 
 def _told(error: BaseException) -> str:

@@ -6,11 +6,12 @@ PREFIX = "com.amazonaws.dynamodb.v20120810#"
 
 
 class ServiceError(Exception):
-    """An error of the service; it is answered with status 400."""
+    """An error of the service."""
 
-    def __init__(self, code: str, message: str, **members: Any) -> None:
+    def __init__(self, code: str, message: str, *, status: int = 400, **members: Any) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+        self.status = status
         self.body = {"__type": PREFIX + code, "message": message, **members}
 
 

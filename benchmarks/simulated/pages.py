@@ -1,14 +1,17 @@
-"""Pages of a query: key conditions, order, and where the next page begins."""
+"""Pages of queries and scans: key conditions, order, and where the next page begins."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.simulated.expressions import Names, Term, terms
 from benchmarks.simulated.faults import invalid
-from benchmarks.simulated.keys import Key, KeySchema
+from benchmarks.simulated.keys import Key, KeySchema, place
 from benchmarks.simulated.sizes import Wire
 from benchmarks.simulated.tables import Index, Table
 from benchmarks.simulated.units import PAGE_BYTES
+
+Page = tuple[list[Wire], int, Wire | None]
+"""Items, their size in bytes together, and the last key if there may be more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +30,7 @@ class Asked:
     @classmethod
     def of(cls, table: Table, body: dict[str, Any]) -> "Asked":
         """Read the request."""
-        unknown = {"FilterExpression", "ProjectionExpression"} & body.keys()
-        if unknown:
-            raise invalid(f"the simulated table has no {', '.join(sorted(unknown))}")
+        _refuse_unknown(body)
         index = table.indexes[body["IndexName"]] if "IndexName" in body else None
         schema = index.schema if index else table.schema
         known = Names.of(body)
@@ -47,6 +48,12 @@ class Asked:
         )
 
 
+def _refuse_unknown(body: dict[str, Any]) -> None:
+    unknown = {"FilterExpression", "ProjectionExpression"} & body.keys()
+    if unknown:
+        raise invalid(f"the simulated table has no {', '.join(sorted(unknown))}")
+
+
 def _equal(body: dict[str, Any], known: Names, name: str) -> Wire:
     """Return the value that the partition key must have."""
     words = body["KeyConditionExpression"].replace("(", " ").replace(")", " ").split()
@@ -62,8 +69,8 @@ def _position(item: Wire, schema: KeySchema, table: Table, index: Index | None) 
     return own + table.schema.key(item) if index else own
 
 
-def page(asked: Asked) -> tuple[list[Wire], int, Wire | None]:
-    """Return the items of one page, their size in bytes together, and the last key if there may be more."""
+def page(asked: Asked) -> Page:
+    """Return one page of a query."""
     source = asked.index.entries if asked.index else asked.table.items
     stored = source.get(asked.partition, {})
     found: list[Wire] = []
@@ -78,6 +85,30 @@ def page(asked: Asked) -> tuple[list[Wire], int, Wire | None]:
         size += each
     # The service stops at the limit before it knows whether anything follows.
     return found, size, _last(found[-1], asked) if len(found) == asked.limit else None
+
+
+def scanned(table: Table, body: dict[str, Any], start: Key | None) -> Page:
+    """Return one page of a scan, or of one of its segments, in the order in which partition keys were met first."""
+    _refuse_unknown(body)
+    segment, segments = body.get("Segment", 0), body.get("TotalSegments", 1)
+    limit = body.get("Limit", 1 << 30)
+    found: list[Wire] = []
+    size, begun = 0, start is None
+    for partition, stored in table.items.items():
+        if place(partition) % segments != segment:
+            continue
+        if not begun and start is not None and partition != start[:1]:
+            continue
+        for rest in sorted(stored):
+            if not begun and start is not None and rest <= start[1:]:
+                continue
+            item, each = stored[rest]
+            if found and (len(found) == limit or size + each > PAGE_BYTES):
+                return found, size, table.schema.wire(found[-1])
+            found.append(item)
+            size += each
+        begun = True
+    return found, size, table.schema.wire(found[-1]) if len(found) == limit else None
 
 
 def _after(rest: Key, asked: Asked) -> bool:

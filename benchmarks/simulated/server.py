@@ -1,8 +1,12 @@
 """The service behind HTTP, in a process of its own.
 
-It prints its port and answers until it is ended. Besides DynamoDB's requests it knows `GET /counts`, `POST /reset`
-(begin counting anew), `POST /spend` (no table has any burst left) and `POST /refuse?0.01` (so large a part of all
-requests is refused, whatever the rate).
+It prints its port and answers until it is ended. Besides DynamoDB's requests it knows `GET /counts` and
+
+- `POST /reset`: begin counting anew; `POST /spend`: no table has any burst left;
+- `POST /refuse?0.01`: so large a part of all requests is refused, whatever the rate;
+- `POST /fail?0.01`: so large a part is answered with an internal error;
+- `POST /lose?0.01`: so large a part is carried out, and the connection closed instead of answered;
+- `POST /push?500`: a client that nobody counts asks each table for so many write units a second, without pause.
 """
 
 import argparse
@@ -10,6 +14,7 @@ import asyncio
 import gc
 import time
 import zlib
+from http import HTTPStatus
 from typing import cast
 
 import orjson
@@ -22,12 +27,55 @@ LATENCY_SECONDS = 0.004
 """How long an answer takes at least: about what DynamoDB takes for a request from its own region."""
 
 
+PUSH_SECONDS = 0.002
+"""How often the client that nobody counts asks, on average."""
+
+
+class Disturbance:
+    """What happens to the tables, and to who uses them, besides."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lost_part = self._pushed = 0.0
+        self._pushing: asyncio.Task[None] | None = None
+
+    def set(self, name: str, value: float) -> None:
+        """Set one of them, by its path."""
+        if name == "/refuse":
+            self._service.refused_part = value
+        elif name == "/fail":
+            self._service.failed_part = value
+        elif name == "/lose":
+            self._lost_part = value
+        elif name == "/push":
+            self._pushed = value
+            self._pushing = self._pushing or asyncio.get_running_loop().create_task(self._push())
+
+    def loses(self, head: bytes) -> bool:
+        """Tell whether the answer to a request gets lost; none to what only sets or counts something."""
+        if not self._lost_part or _header(head, b"x-amz-target") is None:
+            return False
+        return self._service.chance.random() < self._lost_part
+
+    async def _push(self) -> None:
+        """Ask for units without pause, at times that nobody foresees."""
+        owed, before = 0.0, time.monotonic()
+        while True:
+            await asyncio.sleep(self._service.chance.expovariate(1 / PUSH_SECONDS))
+            now = time.monotonic()
+            owed += (now - before) * self._pushed
+            before = now
+            self._service.push(int(owed))
+            owed -= int(owed)
+
+
 class Exchange(asyncio.Protocol):
     """One connection: HTTP/1.1, kept alive."""
 
-    def __init__(self, service: Service, latency: float) -> None:
+    def __init__(self, service: Service, latency: float, disturbance: Disturbance | None = None) -> None:
         self._service = service
         self._latency = latency
+        self._disturbance = disturbance or Disturbance(service)
         self._waiting = bytearray()
         self._transport: asyncio.Transport | None = None
 
@@ -46,7 +94,12 @@ class Exchange(asyncio.Protocol):
                 return
             body = bytes(waiting[end + 4 : size])
             del waiting[:size]
-            self._send(self._answer(head, body))
+            answer = self._answer(head, body)
+            if self._disturbance.loses(head):
+                assert self._transport is not None
+                self._transport.close()
+                return
+            self._send(answer)
 
     def _send(self, payload: bytes) -> None:
         if self._latency:
@@ -66,15 +119,16 @@ class Exchange(asyncio.Protocol):
         try:
             return http(orjson.dumps(self._service.answer(target.rpartition(b".")[2].decode(), orjson.loads(body))))
         except ServiceError as error:
-            return http(orjson.dumps(error.body), 400)
+            return http(orjson.dumps(error.body), error.status)
 
     def _controlled(self, path: str) -> object:
         if path == "/reset":
             self._service.counts.reset()
         elif path == "/spend":
             self._service.spend_burst()
-        elif path.startswith("/refuse?"):
-            self._service.refused_part = float(path.partition("?")[2])
+        elif "?" in path:
+            name, _, told = path.partition("?")
+            self._disturbance.set(name, float(told))
         return self._service.counts.told()
 
 
@@ -90,7 +144,7 @@ def _header(head: bytes, name: bytes) -> bytes | None:
 def http(body: bytes, status: int = 200) -> bytes:
     """Return a response with the checksum that DynamoDB sends."""
     head = (
-        f"HTTP/1.1 {status} {'OK' if status == 200 else 'Bad Request'}\r\nContent-Type: application/x-amz-json-1.0\r\n"
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/x-amz-json-1.0\r\n"
         f"x-amz-crc32: {zlib.crc32(body)}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
@@ -98,8 +152,9 @@ def http(body: bytes, status: int = 200) -> bytes:
 
 async def serve(service: Service, latency: float) -> None:
     """Listen on a free port of this machine, print it, and answer until the process is ended."""
+    disturbance = Disturbance(service)
     server = await asyncio.get_running_loop().create_server(
-        lambda: Exchange(service, latency), "127.0.0.1", 0, backlog=2048
+        lambda: Exchange(service, latency, disturbance), "127.0.0.1", 0, backlog=2048
     )
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()

@@ -12,9 +12,9 @@ from benchmarks.simulated.counts import Counts
 from benchmarks.simulated.expressions import holds, updated
 from benchmarks.simulated.faults import ServiceError, Throttled, invalid, unknown_table
 from benchmarks.simulated.keys import Key, group_of, place
-from benchmarks.simulated.pages import Asked, page
+from benchmarks.simulated.pages import Asked, Page, page, scanned
 from benchmarks.simulated.sizes import Wire, item_bytes
-from benchmarks.simulated.tables import Change, Table
+from benchmarks.simulated.tables import Change, Index, Table
 
 Body = dict[str, Any]
 Reasons = list[dict[str, str]]
@@ -28,6 +28,8 @@ class Service:
     burst_seconds: float = BURST_SECONDS
     refused_part: float = 0.0
     """The part of all requests for items that is refused whatever the rate, for reasons of the table's own."""
+    failed_part: float = 0.0
+    """The part of all requests for items that is answered with an internal error, and not carried out."""
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     tables: dict[str, Table] = field(default_factory=dict[str, Table])
     counts: Counts = field(init=False)
@@ -43,6 +45,7 @@ class Service:
             "GetItem": self._get,
             "BatchGetItem": self._batch_get,
             "Query": self._query,
+            "Scan": self._scan,
             "PutItem": lambda body: self._write("Put", body),
             "UpdateItem": lambda body: self._write("Update", body),
             "DeleteItem": lambda body: self._write("Delete", body),
@@ -60,9 +63,13 @@ class Service:
         if carry_out is None:
             raise ServiceError("UnknownOperationException", f"the simulated table has no {operation}")
         self.counts.requests[operation] += 1
-        if self.refused_part and "Table" not in operation and self.chance.random() < self.refused_part:
-            self.counts.refused += 1
-            raise Throttled([], on_demand=False)
+        if (self.refused_part or self.failed_part) and "Table" not in operation:
+            drawn = self.chance.random()
+            if drawn < self.refused_part:
+                self.counts.refused += 1
+                raise Throttled([], on_demand=False)
+            if drawn < self.refused_part + self.failed_part:
+                raise ServiceError("InternalServerError", "The request failed for an unknown reason.", status=500)
         try:
             return carry_out(body)
         except Throttled:
@@ -74,6 +81,12 @@ class Service:
         for table in self.tables.values():
             for capacity in table.capacities():
                 capacity.spend_burst(self.clock())
+
+    def push(self, requests: int) -> None:
+        """Let a client that nobody counts put so many items of one unit into each table, as far as there are units."""
+        for table in self.tables.values():
+            for _ in range(requests):
+                charge([Take(table.capacity, "Write", self.chance.getrandbits(30), 1.0)], self.clock())
 
     def table(self, name: str) -> Table:
         """Return a table."""
@@ -136,20 +149,30 @@ class Service:
     def _query(self, body: Body) -> Body:
         table = self.table(body["TableName"])
         asked = Asked.of(table, body)
-        capacity = (asked.index and asked.index.capacity) or table.capacity
-        group = group_of(asked.partition)
-        # A page's units are known when it is read: it is served while there is anything left, and may leave a debt.
-        least = Take(capacity, "Read", place(asked.partition), 0.5)
+        return self._page(table, asked.index, asked.partition, body, lambda: page(asked))
+
+    def _scan(self, body: Body) -> Body:
+        table = self.table(body["TableName"])
+        start = table.schema.key(body["ExclusiveStartKey"]) if "ExclusiveStartKey" in body else None
+        # Its pages are counted, and lie in a partition, as an item of a key that only they have.
+        of = (("S", f"scan-{body.get('Segment', 0)}-{start}"),)
+        return self._page(table, None, of, body, lambda: scanned(table, body, start))
+
+    def _page(self, table: Table, index: Index | None, partition: Key, body: Body, read: Callable[[], Page]) -> Body:
+        """Read a page if there are units; they are known when it is read, so that it may leave a debt."""
+        capacity = (index and index.capacity) or table.capacity
+        group = group_of(partition)
+        least = Take(capacity, "Read", place(partition), 0.5)
         reasons = charge([least], self.clock())
         if reasons:
             self.counts.attempt(group, reasons)
             raise Throttled(reasons, on_demand=table.on_demand)
-        items, size, last = page(asked)
+        items, size, last = read()
         taken = units.read(size, _how(body))
         least.lane.take(least.place, taken - least.units)
         self.counts.attempt(group, [], read=taken)
         consumed = Consumed()
-        consumed.add(table, asked.index.name if asked.index else None, taken)
+        consumed.add(table, index.name if index else None, taken)
         answer: Body = {"Items": items, "Count": len(items), "ScannedCount": len(items)}
         if last is not None:
             answer["LastEvaluatedKey"] = last

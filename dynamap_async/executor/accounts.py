@@ -95,6 +95,8 @@ class Tally:
     throttles: int = 0
     waiting_seconds: float = 0.0
     unreported_requests: int = 0
+    reported_requests: int = 0
+    """How many were answered with what they took; not those under way."""
     read_halves: int = 0
     """Read units of the table itself, in halves; those of its indexes are apart."""
     write_halves: int = 0

@@ -249,6 +249,8 @@ class Admission:
             policy.limits == "throttles" and policy.hot_partition_units_per_second is None
         )
         """Whether nothing is done about a request before any is refused, but to count what is delivered."""
+        self.looks_at_partitions: Final[bool] = policy.hot_partition_units_per_second is not None
+        """Whether it is told of partitions that take much, which is done item by item."""
         self._declared: Final = declared
         self._met: Final[set[str]] = set()
         self._most_tables = MOST_TABLES
@@ -292,11 +294,6 @@ class Admission:
             self._tell_of_changes(now)
         if governor.tables > self._most_tables:
             self._make_room(now)
-
-    @property
-    def looks_at_partitions(self) -> bool:
-        """Whether it is told of partitions that take much, which is done item by item."""
-        return self._policy.hot_partition_units_per_second is not None
 
     def is_free(self, request: Request, call: Call | None = None) -> bool:
         """Return whether a request needs no units. Of tables that never refused any, that is one look-up.

@@ -26,7 +26,7 @@ from dynamap_async.executor.batches import ReadRules, Rules, WriteRules
 from dynamap_async.executor.calls import Apart, Chunk, Measure, json_size
 from dynamap_async.executor.lanes import Lane
 from dynamap_async.executor.ledger import Ledger, Observers
-from dynamap_async.executor.retry import Retries
+from dynamap_async.executor.retry import Retries, attempts_in_turn
 from dynamap_async.executor.singles import Attempts, Singles
 from dynamap_async.executor.slots import Slots
 from dynamap_async.request import AnswerFilter, Positions, Request
@@ -70,7 +70,7 @@ class Executor:
             tell=observers.tell,
             observed=bool(observers),
             declared=declared,
-            backoff=lambda attempts: retry.longest_delay(attempts) * jitter(),
+            backoff=lambda attempts: retry.longest_delay(attempts_in_turn(retry, attempts)) * jitter(),
         )
         self.ledger: Final = Ledger(observers, self._admission, measure=measure)
         self._retries: Final = Retries(

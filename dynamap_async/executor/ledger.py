@@ -706,6 +706,8 @@ def _enter(
         for tally in tallies:
             tally.unreported_requests += unreported
     else:
+        for tally in tallies:
+            tally.reported_requests += 1
         for each in spent:
             book.spend(operation, each, each.halves)
     if not tables:

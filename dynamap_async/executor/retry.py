@@ -139,15 +139,20 @@ class Retries:
     def attempts_for_delay(self, calls: Sequence[Call]) -> int:
         """Return after how many attempts of calls that failed together the next one is put off.
 
-        What was refused for want of capacity, and waits for units then, is kept from them no longer than at first.
+        A refusal for want of capacity that uses up no attempt makes no later wait longer either: it is for the pace to
+        slow down whoever asks for too much. Beside clients that give up and begin anew, one whose waits only grew
+        would get nothing.
         """
-        if all(call.uncounted and self._holds(call.request) for call in calls):
-            return 1
-        return max([call.attempts for call in calls])
+        return max([max(1, call.attempts - call.uncounted) for call in calls])
 
     def delay(self, attempts: int) -> float:
         """Draw how long to wait, in seconds, after this many attempts."""
         return self.policy.longest_delay(attempts) * self._jitter()
+
+
+def attempts_in_turn(policy: RetryPolicy, attempts: int) -> int:
+    """Return after how many attempts the longest wait for units is, if refusals have used up none: it begins anew."""
+    return (attempts - 1) % policy.max_attempts + 1
 
 
 def _not_sent_again(call: Call, error: ServiceError | TransportError, retries: Retries, at: float) -> str | None:

@@ -109,7 +109,7 @@ def _unknown(call: Call, counts: Mapping[TableOperation, Tally]) -> Iterator[Spe
             tally = counts.get((operation, table))
             if tally is not None:
                 halves += tally.halves[writes]
-                answered += tally.requests - tally.unreported_requests if operation in _PAGES else tally.items
+                answered += tally.reported_requests if operation in _PAGES else tally.items
         number = 1 if request.operation in _PAGES else max(call.parts, len(request.targets) // len(tables))
         average = round(halves / answered * number) if answered > 0 else 0
         if (taken := max(average, fewest // len(tables))) > 0:

@@ -3,15 +3,59 @@
 Their folder comes last, so that `dynamap_async` stays the one that is installed.
 """
 
+import asyncio
+import random
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dynamap_async.errors import ConnectionFailedError, Outcome
+from dynamap_async.transport.translate import service_error
+
 ROOT = str(Path(__file__).parents[2])
 if ROOT not in sys.path:
     sys.path.append(ROOT)
+
+
+class Wire:
+    """The simulated service at the end of a line on which answers get lost, and requests too."""
+
+    max_connections = 64
+
+    def __init__(self, service, *, lost=0.0, unsent=0.0, seed=1):
+        self.service, self.lost, self.unsent = service, lost, unsent
+        self.chance = random.Random(seed)
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        from benchmarks.simulated.faults import ServiceError
+
+        if self.chance.random() < self.unsent:
+            raise broken(request, Outcome.NOT_SENT)
+        try:
+            answer = self.service.answer(request.operation, request.body)
+        except ServiceError as error:
+            code = error.code
+            await asyncio.sleep(0.005)
+            raise service_error(request, code=code, status=error.status, facts=error.body, request_id=None) from None
+        await asyncio.sleep(self.chance.uniform(0.002, 0.008))
+        if self.chance.random() < self.lost:
+            raise broken(request, Outcome.UNKNOWN)
+        return answer
+
+
+def broken(request, outcome):
+    return ConnectionFailedError("broken", outcome=outcome, operation=request.operation, table=request.table)
+
+
+@pytest.fixture
+def wire():
+    return Wire
 
 
 class StillClock:

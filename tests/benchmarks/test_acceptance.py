@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.acceptance import questions
+from benchmarks.acceptance import handlers, questions
 from benchmarks.acceptance.goals import GOALS, Goal
 from benchmarks.acceptance.items import plain_item, wire_item
 from benchmarks.acceptance.report import FIGURES
@@ -48,7 +48,7 @@ def test_latencies_are_medians_of_the_rounds_with_the_noise_of_those_that_were_i
         times = {"p50": 5.0, "p99": p99, "p100": 50.0}
         return {"get": times, "put": times, "lag": times}
 
-    figures = questions._latencies([told(6.0), told(9.0), told(7.0)], [told(10.0), told(8.0)])
+    figures = handlers.latencies([told(6.0), told(9.0), told(7.0)], [told(10.0), told(8.0)])
     assert (figures["get_p99_idle"], figures["get_p99"], figures["put_p50"]) == (7.0, 9.0, 5.0)
     assert figures["lag_noise"] == 1.5
     assert figures["get_p99_rounds"] == [10.0, 8.0]

@@ -6,8 +6,7 @@ import random
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Put, RetryPolicy, Session, SortKey, Update, attr
-from dynamap_async.errors import ConnectionFailedError, DynamapError, Outcome
-from dynamap_async.transport.translate import service_error
+from dynamap_async.errors import DynamapError
 
 
 class Page(Model, table="pages"):
@@ -15,40 +14,6 @@ class Page(Model, table="pages"):
     number: SortKey[int]
     reads: Attr[int] = attr(default=0)
     text: Attr[str] = attr(default="")
-
-
-class Wire:
-    """The simulated service at the end of a line on which answers get lost, and requests too."""
-
-    max_connections = 64
-
-    def __init__(self, service, *, lost=0.0, unsent=0.0, seed=1):
-        self.service, self.lost, self.unsent = service, lost, unsent
-        self.chance = random.Random(seed)
-
-    async def open(self): ...
-
-    async def close(self): ...
-
-    async def send(self, request):
-        from benchmarks.simulated.faults import ServiceError
-
-        if self.chance.random() < self.unsent:
-            raise broken(request, Outcome.NOT_SENT)
-        try:
-            answer = self.service.answer(request.operation, request.body)
-        except ServiceError as error:
-            code = error.code
-            await asyncio.sleep(0.005)
-            raise service_error(request, code=code, status=400, facts=error.body, request_id=None) from None
-        await asyncio.sleep(self.chance.uniform(0.002, 0.008))
-        if self.chance.random() < self.lost:
-            raise broken(request, Outcome.UNKNOWN)
-        return answer
-
-
-def broken(request, outcome):
-    return ConnectionFailedError("broken", outcome=outcome, operation=request.operation, table=request.table)
 
 
 @pytest.fixture
@@ -112,14 +77,14 @@ async def outcome(awaitable, cancel_after):
 
 
 @pytest.mark.parametrize(("cancelled", "lost", "unsent"), [(0.03, 0.0, 0.0), (0.0, 0.02, 0.02), (0.02, 0.01, 0.01)])
-def test_usage_is_within_half_a_percent_of_what_the_server_sold(virtual_clock, library, cancelled, lost, unsent):
+def test_usage_is_within_half_a_percent_of_what_the_server_sold(virtual_clock, library, wire, cancelled, lost, unsent):
     with asyncio.Runner(loop_factory=virtual_clock) as runner:  # without asyncio's debug mode: a thousand operations
-        runner.run(used(library, cancelled, Wire(library, lost=lost, unsent=unsent)))
+        runner.run(used(library, cancelled, wire(library, lost=lost, unsent=unsent)))
 
 
-async def used(library, cancelled, wire):
+async def used(library, cancelled, transport):
     chance = random.Random(7)
-    async with Session(transport=wire, retry=RetryPolicy(base_delay_seconds=0.001)) as session:
+    async with Session(transport=transport, retry=RetryPolicy(base_delay_seconds=0.001)) as session:
 
         async def work():
             for _ in range(100):
@@ -137,8 +102,8 @@ async def used(library, cancelled, wire):
 
 
 @pytest.mark.virtual_clock
-async def test_reads_that_were_cancelled_under_way_are_counted_as_an_estimate(library):
-    async with Session(transport=Wire(library)) as session, session.scope("handler") as scope:
+async def test_reads_that_were_cancelled_under_way_are_counted_as_an_estimate(library, wire):
+    async with Session(transport=wire(library)) as session, session.scope("handler") as scope:
         tasks = [asyncio.ensure_future(session.get(Page, "1", 0, coalesce=False)) for _ in range(50)]
         await asyncio.sleep(0.001)
         for task in tasks:
@@ -150,8 +115,24 @@ async def test_reads_that_were_cancelled_under_way_are_counted_as_an_estimate(li
 
 
 @pytest.mark.virtual_clock
-async def test_a_failed_condition_is_counted_as_the_larger_of_both_items(library):
-    async with Session(transport=Wire(library)) as session:
+async def test_queries_under_way_take_no_part_in_what_one_is_supposed_to_take(library, wire):
+    async with Session(transport=wire(library)) as session:
+        await session.query(Page).where(Page.book == "1")
+        tasks = [asyncio.ensure_future(_whole(session)) for _ in range(20)]
+        await asyncio.sleep(0.001)
+        tasks[0].cancel()
+        await asyncio.wait(tasks)
+    used = session.usage
+    assert used.read_units + used.estimated_read_units == library.counts.total.read_units
+
+
+async def _whole(session):
+    return await session.query(Page).where(Page.book == "1")
+
+
+@pytest.mark.virtual_clock
+async def test_a_failed_condition_is_counted_as_the_larger_of_both_items(library, wire):
+    async with Session(transport=wire(library)) as session:
         for text in ("", "x" * 12_000):
             with pytest.raises(DynamapError):
                 await session.create(Page(book="3", number=50, text=text))
@@ -160,13 +141,13 @@ async def test_a_failed_condition_is_counted_as_the_larger_of_both_items(library
 
 
 @pytest.mark.virtual_clock
-async def test_a_refusal_for_want_of_capacity_is_counted_as_nothing(library):
+async def test_a_refusal_for_want_of_capacity_is_counted_as_nothing(library, wire):
     library.answer(
         "UpdateTable",
         {"TableName": "pages", "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1}},
     )
     library.spend_burst()
-    async with Session(transport=Wire(library), retry=RetryPolicy(max_attempts=1)) as session:
+    async with Session(transport=wire(library), retry=RetryPolicy(max_attempts=1)) as session:
         with pytest.raises(DynamapError):
             await session.transact_write([Put(Page(book="9", number=each)) for each in range(20)])
     assert session.usage.estimated_write_units == library.counts.total.write_units == 0

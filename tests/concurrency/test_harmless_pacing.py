@@ -1,6 +1,7 @@
 """Pacing does no harm: where refusals have other reasons than the rate, where it knows too little, to whoever waits."""
 
 import asyncio
+import contextlib
 import random
 
 import pytest
@@ -34,6 +35,7 @@ class Table:
         self.rate, self.tokens, self.unrelated, self.outage = rate, kept, unrelated, outage
         self.most = max(kept, rate)
         self.chance = random.Random(seed)
+        random.seed(seed)  # of which sessions draw how long they wait
         self.at = None
         self.served, self.refused = [], 0
 
@@ -104,10 +106,12 @@ async def updated(table, policy, seconds, tasks=8):
 
 
 @pytest.mark.parametrize("limits", ["throttles", Throughput(read=50_000, write=50_000)], ids=["learned", "known"])
-@pytest.mark.parametrize("share", [0.003, 0.1])
+@pytest.mark.parametrize("share", [0.003, 0.1, 0.2])
 async def test_refusals_that_have_nothing_to_do_with_the_rate_cost_no_more_than_their_part(limits, share):
-    paced = await updated(Table(1e6, unrelated=share), CapacityPolicy(limits=limits), 3.0)
-    unpaced = await updated(Table(1e6, unrelated=share), CapacityPolicy(enabled=False), 3.0)
+    paced, unpaced = [
+        sum([await updated(Table(1e6, unrelated=share, seed=seed), policy, 3.0) for seed in range(1, 7)])
+        for policy in (CapacityPolicy(limits=limits), CapacityPolicy(enabled=False))
+    ]
     assert paced >= (1 - 2 * share) * unpaced
 
 
@@ -147,23 +151,41 @@ async def test_single_puts_beyond_a_small_table_wait_and_do_not_fail():
         assert now() - begin < 2 * 60 / 5
 
 
-async def test_a_load_goes_on_while_a_client_that_does_not_wait_takes_most():
-    async def push(table):
-        while True:
-            await asyncio.sleep(0.002 * table.chance.random())
-            table.take() and table.served.pop()
+async def push(table, requests_per_second):
+    """Ask without pause, whatever is answered; what that takes is nobody's."""
+    while True:
+        await asyncio.sleep(table.chance.expovariate(requests_per_second))
+        if table.take():
+            table.served.pop()
 
-    async def written(policy):
-        table = Table(25)
-        async with Session(transport=table, capacity=policy) as session:
-            pushing = asyncio.create_task(push(table))
-            tasks = [asyncio.create_task(work(session, now() + 10, number)) for number in range(8)]
-            await asyncio.wait(tasks)
-            pushing.cancel()
-            assert all(task.exception() is None or isinstance(task.exception(), ServiceError) for task in tasks)
-        return len(table.served)
 
-    assert await written(CapacityPolicy()) >= 0.8 * await written(CapacityPolicy(enabled=False))
+async def written_beside(rate, pushed, tasks, policy, seed):
+    """Return how often tasks have updated an item beside a client that pushes; whose call fails, calls again."""
+    table = Table(rate, seed=seed)
+
+    async def work_on(session, until, number):
+        while now() < until:
+            with contextlib.suppress(ServiceError):
+                await session.update(Counter, f"{number}").add(Counter.value, 1)
+
+    async with Session(transport=table, capacity=policy) as session:
+        pushing = asyncio.create_task(push(table, pushed))
+        await together(work_on(session, now() + 10, number) for number in range(tasks))
+        pushing.cancel()
+    return len(table.served)
+
+
+@pytest.mark.parametrize("limits", ["learned", "known"])
+@pytest.mark.parametrize(("rate", "pushed", "tasks"), [(5, 10, 4), (25, 100, 8)])
+async def test_beside_a_client_that_never_waits_a_session_gets_about_what_it_gets_without_pacing(
+    limits, rate, pushed, tasks
+):
+    policy = CapacityPolicy(limits="throttles" if limits == "learned" else Throughput(read=rate, write=rate))
+    paced, unpaced = [
+        sum([await written_beside(rate, pushed, tasks, each, seed) for seed in range(1, 5)])
+        for each in (policy, CapacityPolicy(enabled=False))
+    ]
+    assert paced >= 0.8 * unpaced
 
 
 async def test_a_table_that_serves_nothing_fails_a_request_after_its_attempts():

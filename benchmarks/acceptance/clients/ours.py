@@ -1,9 +1,10 @@
 """This library: one session, its bulk call, and its single calls."""
 
+from benchmarks.acceptance import counting
 from benchmarks.acceptance.clients.client import Client
-from benchmarks.acceptance.items import plain_item, sort_key
+from benchmarks.acceptance.items import SHELVED, plain_item, shelf_of, sort_key
 from benchmarks.subjects.ours import Post
-from dynamap_async import CapacityPolicy, Credentials, Priority, Session
+from dynamap_async import KEYS_ONLY, Attr, CapacityPolicy, Credentials, GlobalIndex, Priority, Session
 
 POLICIES = {
     "learned": CapacityPolicy(),
@@ -13,6 +14,14 @@ POLICIES = {
 }
 
 
+class Shelved(Post, table=SHELVED):
+    """The same item in a table with an index, in which it is if it has a shelf."""
+
+    shelf: Attr[str | None] = None
+
+    by_shelf = GlobalIndex(partition_key="shelf", projection=KEYS_ONLY)
+
+
 class Ours(Client):
     """One session."""
 
@@ -20,27 +29,51 @@ class Ours(Client):
 
     async def open(self) -> None:
         """Enter a session; it sends nothing yet."""
-        self._session = await Session(
+        self._session = await self._made().__aenter__()
+
+    def _made(self) -> Session:
+        return Session(
             endpoint_url=self._endpoint,
             region="eu-west-1",
             credentials=Credentials(access_key_id="AKIAEXAMPLE", secret_access_key="secret"),
             capacity=POLICIES[self._policy],
-        ).__aenter__()
+        )
 
     async def close(self) -> None:
         """Leave it."""
         await self._session.close()
 
+    def _post(self, name: str, shelf: str | None = None) -> Post:
+        return Shelved(**plain_item(name), shelf=shelf) if self._shelved else Post(**plain_item(name))
+
     async def load(self, names: list[str], *, background: bool) -> None:
         """`put_many`, in a scope of its own."""
         priority = Priority.BACKGROUND if background else Priority.INTERACTIVE
         async with self._session.scope("load", priority=priority):
-            await self._session.put_many(Post(**plain_item(name)) for name in names)
+            await self._session.put_many(self._post(name, shelf_of(name) if background else None) for name in names)
 
     async def get(self, name: str) -> object:
         """`find`."""
-        return await self._session.find(Post, name, sort_key())
+        return await self._session.find(Shelved if self._shelved else Post, name, sort_key())
 
     async def put(self, name: str) -> object:
         """`put`."""
-        return await self._session.put(Post(**plain_item(name)))
+        return await self._session.put(self._post(name))
+
+    async def count(self, name: str) -> object:
+        """`update`."""
+        return await self._session.update(Post, name, sort_key()).add(Post.likes, 1).returning("nothing")
+
+    async def scan(self, segments: int) -> None:
+        """A scan in a scope of its own."""
+        async with self._session.scope("scan", priority=Priority.BACKGROUND):
+            async for _ in self._session.scan(Post).segments(segments).page_size(100):
+                pass
+
+    async def usage(self, tasks: int, operations: int) -> dict[str, float]:
+        """`session.usage`, with what is estimated."""
+        return await counting.used(self._session, tasks, operations)
+
+    async def spend_budgets(self) -> None:
+        """A fresh session for each."""
+        await counting.spend_budgets(self._made)

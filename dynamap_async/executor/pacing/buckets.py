@@ -21,6 +21,10 @@ LENT_UNITS: Final = 25.0
 """What may be spent at once of a table whose limit is being asked for: so much that one call need not wait for it."""
 FIRST_UNITS: Final = 5.0
 """What may be spent at once after the first refusal, so that a few requests wait for nothing but their backoff."""
+_AT_ONCE_SECONDS: Final = 0.1
+"""So many seconds' worth of what was kept may be spent at once; the rest comes as fast again as the rate."""
+_AT_ONCE_UNITS: Final = 25.0
+"""And never fewer units than one call full of writes takes, as far as they were kept."""
 _LATE_SECONDS: Final = 30.0
 """So many seconds' worth is kept of what came while requests waited for it."""
 _CREDIT_SECONDS: Final = 10.0
@@ -30,7 +34,21 @@ _CREDIT_SECONDS: Final = 10.0
 class Bucket:
     """Units that come at a rate, and are kept up to so many seconds' worth."""
 
-    __slots__ = ("_at", "_credit", "_kept_seconds", "_lent", "_waited_for", "pace", "since", "state", "tokens")
+    __slots__ = (
+        "_at",
+        "_credit",
+        "_idle",
+        "_kept",
+        "_kept_seconds",
+        "_kept_spent_at",
+        "_lent",
+        "_lost_at",
+        "_waited_for",
+        "pace",
+        "since",
+        "state",
+        "tokens",
+    )
 
     def __init__(self, kept_seconds: float, now: float) -> None:
         """Create an empty bucket: what the service may have kept for others is not ours.
@@ -47,6 +65,12 @@ class Bucket:
         self.since: float = now
         """Since when."""
         self._kept_seconds: Final = kept_seconds
+        self._idle = 0.0
+        """How many of the ``tokens`` came while nobody waited for them; somebody else may have taken them."""
+        self._kept = 0.0
+        """Units besides the ``tokens`` that came so."""
+        self._kept_spent_at = self._lost_at = -math.inf
+        """When units were taken last that had been kept, and when it was found last that there are none."""
         self._at = now
         self._lent = 0.0
         self._credit = dict.fromkeys(Priority, 0.0)
@@ -103,16 +127,28 @@ class Bucket:
         self._at = now
         if waiting:
             self.pace.waited(seconds, now)
-        if self.pace.rate is None:
+        rate = self.pace.rate
+        if rate is None:
             self.tokens = 0.0
             return
-        # What came while requests waited, in an event loop that was late, they may still spend.
-        most = max(self.depth, self.tokens, _LATE_SECONDS * self.pace.rate) if waiting else self.depth
-        self.tokens = min(most, self.tokens + seconds * self.pace.rate)
+        came, depth = seconds * rate, rate * self._kept_seconds
+        if waiting:
+            # What came while requests waited, in an event loop that was late, they may still spend.
+            most = max(depth, self.tokens, _LATE_SECONDS * rate)
+            from_kept = min(self._kept, came, max(0.0, depth - self.tokens))
+            self._kept -= from_kept
+            self.tokens = min(most, self.tokens + came + from_kept)
+            if from_kept:
+                self._kept_spent_at = now
+        else:
+            at_once = min(depth, max(_AT_ONCE_SECONDS * rate, _AT_ONCE_UNITS))
+            over = max(0.0, self.tokens + came - at_once)
+            self.tokens = self._idle = self.tokens + came - over
+            self._kept = min(self._kept + over, depth - at_once)
         if waiting or self._waited_for:
             self._waited_for = bool(waiting)
             for priority in Priority:
-                credit = self._credit[priority] + seconds * self.pace.rate * GUARANTEED[priority]
+                credit = self._credit[priority] + came * GUARANTEED[priority]
                 self._credit[priority] = min(credit, self._most_credit(priority)) if priority in waiting else 0.0
 
     def is_due(self, units: float, priority: Priority) -> bool:
@@ -131,13 +167,17 @@ class Bucket:
 
     def take(self, units: float, priority: Priority) -> None:
         """Spend units."""
+        if self._idle > 0:
+            self._idle -= units
+            self._kept_spent_at = self._at
         self.tokens -= units
         self._credit[priority] = max(0.0, self._credit[priority] - units)
 
     def give(self, units: float) -> None:
         """Take back units that were not spent; a negative number for what was spent besides."""
-        if self.pace.rate is not None:
-            self.tokens = min(max(self.depth, self.tokens), self.tokens + units)
+        rate = self.pace.rate
+        if rate is not None:
+            self.tokens = min(max(rate * self._kept_seconds, self.tokens), self.tokens + units)
 
     def refuse(self, attempts: int, admitted_at: float | None, now: float) -> None:
         """Record refusals: where they say that the service has nothing left, neither has this.
@@ -148,9 +188,25 @@ class Bucket:
             now: the time.
         """
         first = self.open
+        if admitted_at is not None and self._came_of_kept(admitted_at, now):
+            self.tokens, self._idle, self._kept, self._lent = min(self.tokens, 0.0), 0.0, 0.0, 0.0
+            return
         if self.pace.refused(attempts, admitted_at, now):
             self.tokens = FIRST_UNITS if first else min(self.tokens, 0.0)
             self._lent = 0.0
+
+    def _came_of_kept(self, admitted_at: float, now: float) -> bool:
+        """Return whether a refusal says no more than that what was kept is gone: nothing about the rate.
+
+        Once in as long as it takes to keep as much again, for who was admitted in that belief.
+        """
+        if admitted_at > self._kept_spent_at:
+            return False
+        if admitted_at > self._lost_at:
+            if now - self._lost_at < self._kept_seconds:
+                return False
+            self._lost_at = now
+        return True
 
     def seconds_until(self, units: float) -> float:
         """Return how long it takes until so many units are there; not less than 0."""

@@ -87,7 +87,8 @@ class Delivered:
 
     def add(self, units: float, now: float) -> None:
         """Count units that an answer reported."""
-        self._weight = self.rate(now) + units / _MEMORY_SECONDS
+        kept = self._weight * math.exp((self.at - now) / _MEMORY_SECONDS) if self._weight else 0.0
+        self._weight = kept + units / _MEMORY_SECONDS
         self.at = now
 
     def rate(self, now: float) -> float:
@@ -261,7 +262,7 @@ class Pace:
         if now - self._began > _LONGEST_ROUND_SECONDS and self._suspected is None:
             self._end_round(now)
         # What waited for nothing was sent before the rate was lowered, if it is now.
-        return not self.lowered if sent_at is None else sent_at >= self._began
+        return self.rate == self.ceiling if sent_at is None else sent_at >= self._began
 
     def _count(self, attempts: int, refused: float) -> None:
         self._usual_of = min(_USUAL_ATTEMPTS, self._usual_of + attempts)

@@ -18,12 +18,46 @@ def test_a_bucket_begins_empty():
     assert bucket().tokens == 0
 
 
-def test_what_is_not_used_is_kept_up_to_the_burst():
-    kept = bucket(kept_seconds=10)
-    kept.fill(4.0)
-    assert kept.tokens == 400
+def test_of_what_nobody_used_a_little_may_be_spent_at_once_and_the_rest_as_fast_again_as_the_rate():
+    kept = bucket(kept_seconds=1)
     kept.fill(400.0)
-    assert kept.tokens == 1000
+    assert kept.tokens == 25
+    kept.fill(400.5, (BATCH,))
+    assert kept.tokens == 25 + 2 * 50
+    kept.fill(402.0, (BATCH,))
+    assert kept.tokens == 275  # what came while it was waited for; what is there is not made more than a second's worth
+
+
+@pytest.mark.parametrize("rate", [5.0, 300.0, 50_000.0])
+def test_a_refusal_of_what_was_kept_says_nothing_about_the_rate(rate):
+    spending = bucket(rate, kept_seconds=1)
+    spending.fill(60.0)
+    for _ in range(40):
+        spending.take(1.0, BATCH)
+        spending.refuse(1, 60.0, 60.01)
+    assert spending.tokens <= 0
+    assert (spending.pace.rate, spending.pace.state(60.01)) == (rate, "known")
+    spending.fill(60.51, (BATCH,))
+    assert spending.tokens <= 0.51 * rate  # what was kept is gone
+
+
+def test_a_limit_that_is_too_high_is_found_though_units_seem_to_be_kept():
+    wrong, served, refused = bucket(1000.0, kept_seconds=1), 0.0, 0
+    for step in range(3_000):
+        now = 60.0 + step / 1000
+        served = min(served + 0.3, 30.0)  # of a table of 300 units
+        wrong.fill(now)
+        if wrong.tokens < 1:
+            continue
+        wrong.take(1.0, BATCH)
+        if served >= 1:
+            served -= 1
+            wrong.pace.served(1.0, 1, now, now + 0.004)
+        else:
+            refused += 1
+            wrong.refuse(1, now, now + 0.004)
+    assert wrong.pace.rate < 400
+    assert refused < 600
 
 
 def test_a_debt_is_paid_off_before_anything_is_there():

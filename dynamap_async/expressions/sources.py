@@ -197,13 +197,13 @@ def _elements_of(made: Made, given: object) -> Elements:
         return list_at(given, []).list
     if isinstance(given, Start):
         return list_at(given.path, given.value).list
-    if not isinstance(given, list | tuple) or not given:
-        shown = str(given) if isinstance(given, Arithmetic | Longer) else repr(given)
+    elements: Any = given
+    if not isinstance(given, list | tuple) or not elements:
+        shown = str(given) if isinstance(given, Arithmetic | Longer) else repr(elements)
         raise ExpressionError(
             f"{made}: append() and prepend() take a list of one or more elements, such as [element], not {shown}"
         )
-    constants: list[object] | tuple[object, ...] = given
-    return tuple(constants)
+    return tuple(elements)
 
 
 def _joined(*several: Elements) -> tuple[Elements, ...]:

@@ -25,7 +25,16 @@ from dynamap_async.models.annotations import (
 )
 from dynamap_async.models.assigned import ABSENT, Assigned, Maker, assigned_of
 from dynamap_async.models.compiler import TypeCompiler
-from dynamap_async.models.markers import OURS, Role, StoredAs, declared_template, is_stored, stored_form, stored_name
+from dynamap_async.models.markers import (
+    OURS,
+    Role,
+    StoredAs,
+    declared_template,
+    is_stored,
+    set_metadata,
+    stored_form,
+    stored_name,
+)
 from dynamap_async.models.mutability import Mutability, mutability_of
 from dynamap_async.models.pydantic_types import Adapter, needs_values
 from dynamap_async.models.settings import SETTINGS, Settings, fault
@@ -154,7 +163,7 @@ def store_times(model: type[BaseModel]) -> None:
         kind = bare(without_none(bare(info.annotation)))
         told = Role.TIME_TO_LIVE in own or any(isinstance(each, StoredAs) and each.form is not None for each in own)
         if kind in _DATETIMES and not told:
-            info.metadata = [*own, StoredAs(form=form, of_class=True)]  # a list of its own: bases may share theirs
+            set_metadata(info, [*own, StoredAs(form=form, of_class=True)])
 
 
 def plan_fields(model: type[BaseModel], *, key_fields: frozenset[str]) -> dict[str, FieldPlan]:

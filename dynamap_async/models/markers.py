@@ -78,6 +78,16 @@ OURS: Final = (Role, StoredAs, Assigned, DeclaredTemplate, Shards)
 """What stands in a field's metadata for this library alone; Pydantic's part of it has no need of these."""
 
 
+def set_metadata(info: FieldInfo, metadata: list[Any]) -> None:
+    """Give a field other metadata: a list of its own, because base classes may have the same list.
+
+    Args:
+        info: Pydantic's description of the field.
+        metadata: all of it, from now on.
+    """
+    info.metadata = metadata
+
+
 def stored_name(name: str, info: FieldInfo) -> str:
     """Return the stored attribute's name of a field: ``attr(name=...)``, else the field's own."""
     for each in info.metadata:

@@ -90,7 +90,7 @@ def table_names(prefix: object, given: object) -> TableNames:
             f'table_names={given!r} is not a mapping; write table_names={{"users": "legacy_users"}}, with the name '
             "that the model declares first"
         )
-    names: dict[Any, Any] = dict(given)
+    names: dict[Any, Any] = {**given}
     for declared, full in names.items():
         if not isinstance(declared, str) or not isinstance(full, str) or not _TABLE_NAME.fullmatch(full):
             raise ConfigurationError(

@@ -15,7 +15,7 @@ SET_FROM_OUTSIDE = {
     ("executor", "request"): "a body learns that the answer is to report what it took",
     ("executor", "tally"): "a tally is a record of counts, which the ledger keeps",
     ("executor/pacing", "ticket"): "a ticket is a record of who waits, which the line keeps",
-    ("models/sharing", "info"): "Pydantic's own way to give a field more metadata",
+    ("models", "info"): "Pydantic's own way to give a field more metadata",
     ("operations", "own"): "an error, of one action of a transaction, is told what it lacks",
     ("session/bulk", "part"): "a part of a bulk call learns its place when it is accepted",
 }

@@ -11,7 +11,7 @@ from dynamap_async.models.annotations import bare
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.items import ItemCodec
 from dynamap_async.models.keys.shards import ShardedKeys
-from dynamap_async.models.markers import Role, StoredAs, stored_name
+from dynamap_async.models.markers import Role, StoredAs, set_metadata, stored_name
 from dynamap_async.models.own_table import check_hiding, index_key_attribute, key_attribute, only
 from dynamap_async.models.settings import SETTINGS, Settings, bases_with_items, fault
 from dynamap_async.models.sharing.table import BY_KEYS, ByKeys, Kind, Prefix, Table, Unmarked
@@ -137,8 +137,7 @@ def name_keys(model: type[BaseModel]) -> None:
     for name, info in model.__pydantic_fields__.items():
         role = next((each for each in info.metadata if isinstance(each, Role)), None)
         if role in names and stored_name(name, info) == name:
-            # Not in place: a base class may have the same list.
-            info.metadata = [*info.metadata, StoredAs(name=names[role])]
+            set_metadata(info, [*info.metadata, StoredAs(name=names[role])])
 
 
 def names_in_shared_keys(model: type[BaseModel]) -> frozenset[str]:

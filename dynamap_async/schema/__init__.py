@@ -14,6 +14,7 @@ from dynamap_async.schema.table_settings import (
     StreamView,
     TableClass,
     TableSettings,
+    check_tag_names,
     check_tags,
 )
 
@@ -34,6 +35,7 @@ __all__ = [
     "TableSchema",
     "TableSettings",
     "Throughput",
+    "check_tag_names",
     "check_tags",
     "include",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dynamap_async.dataclass import dataclass
@@ -127,9 +127,18 @@ def check_tags(tags: Mapping[str, str]) -> None:
     given: object = tags
     if not isinstance(given, Mapping) or any(not isinstance(each, str) for pair in tags.items() for each in pair):
         raise ValueError(f'tags={given!r} is not texts by name; write {{"team": "shop"}}')
-    if len(tags) > TAGS_PER_TABLE:
-        raise ValueError(f"{len(tags)} tags; DynamoDB allows {TAGS_PER_TABLE}")
-    if own := sorted(name for name in tags if name.startswith("aws:")):
+    check_tag_names(tags)
+
+
+def check_tag_names(names: Collection[str]) -> None:
+    """Raise ValueError for names of tags that DynamoDB refuses; see ``check_tags``.
+
+    Args:
+        names: the names of tags.
+    """
+    if len(names) > TAGS_PER_TABLE:
+        raise ValueError(f"{len(names)} tags; DynamoDB allows {TAGS_PER_TABLE}")
+    if own := sorted(name for name in names if name.startswith("aws:")):
         raise ValueError(f"the tag {own[0]!r} begins with aws:, which AWS keeps for itself; choose another name")
 
 

@@ -1,4 +1,4 @@
-"""The settings of tables that have calls of their own: continuous backups and tags."""
+"""What DescribeTable does not tell of tables: time to live, continuous backups and tags."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import Any, Final, Literal
 
 import anyio
 
-from dynamap_async.errors import AccessDeniedError, RecoveryUnavailableError, RequestRejectedError
+from dynamap_async.errors import (
+    AccessDeniedError,
+    RecoveryUnavailableError,
+    RequestRejectedError,
+    ResourceNotFoundError,
+)
 from dynamap_async.executor import Executor
 from dynamap_async.request import Request
 from dynamap_async.schema import Recovery, TableSchema
-from dynamap_async.tables.requests import TableDescription, table_request
+from dynamap_async.tables.requests import TableDescription, description_of, table_request
 from dynamap_async.tables.setting_requests import is_own_tag, read_recovery, recovery_request
+from dynamap_async.tables.time_to_live import describe_time_to_live
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
@@ -37,6 +43,28 @@ async def with_asked_settings(executor: Executor, found: TableDescription, names
     return replace(found, settings=replace(found.settings, **told)) if told else found
 
 
+async def full_description(executor: Executor, name: str, settings: Collection[str]) -> TableDescription | None:
+    """Return the description of a table with its time to live; None where there is none, or not much longer.
+
+    Args:
+        executor: sends the requests.
+        name: the full table name.
+        settings: ``recovery`` and ``tags`` where they are asked for too.
+    """
+    request = table_request("DescribeTable", name)
+    try:
+        answer = await executor.send(request)
+        if description_of(request, answer).status == "DELETING":
+            return None
+        try:
+            ttl = await describe_time_to_live(executor, name)
+        except AccessDeniedError:
+            ttl = None  # what nobody may know is not compared
+        return await with_asked_settings(executor, description_of(request, answer, ttl), settings)
+    except ResourceNotFoundError:
+        return None
+
+
 async def describe_recovery(executor: Executor, table: str) -> Recovery | Literal[False] | None:
     """Return what DynamoDB says of the continuous backups of a table; None where nobody knows."""
     try:
@@ -57,19 +85,27 @@ async def describe_tags(executor: Executor, table: str, arn: str) -> dict[str, s
         table: the full table name.
         arn: its Amazon Resource Name.
     """
+    try:
+        return await list_tags(executor, table, arn)
+    except AccessDeniedError:
+        return None
+    except RequestRejectedError as error:
+        if _is_unknown(error):
+            return None
+        raise
+
+
+async def list_tags(executor: Executor, table: str, arn: str) -> dict[str, str]:
+    """Return the tags of a table but those of AWS; arguments are those of ``describe_tags``.
+
+    Raises:
+        AccessDeniedError: the policy does not allow to ask.
+    """
     tags: dict[str, str] = {}
     after: str | None = None
     while True:
         body = {"ResourceArn": arn} if after is None else {"ResourceArn": arn, "NextToken": after}
-        request = Request(operation="ListTagsOfResource", body=body, table=table, resendable=True)
-        try:
-            page = await executor.send(request)
-        except AccessDeniedError:
-            return None
-        except RequestRejectedError as error:
-            if _is_unknown(error):
-                return None
-            raise
+        page = await executor.send(Request(operation="ListTagsOfResource", body=body, table=table, resendable=True))
         tags |= {each["Key"]: each["Value"] for each in page.get("Tags") or () if is_own_tag(each["Key"])}
         after = page.get("NextToken")
         if after is None:

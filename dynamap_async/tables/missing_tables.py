@@ -7,7 +7,7 @@ killed is continued by the next. Nothing is asked for twice: what was asked for 
 from __future__ import annotations
 
 from dynamap_async.errors import RequestRejectedError, TableMismatchError
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
 from dynamap_async.tables.asked_settings import ensure_recovery
@@ -77,3 +77,22 @@ class MissingParts:
             return found is not None and what in found.index_statuses
 
         await self._requests.send(what, request, passes)
+
+
+async def make_missing(
+    executor: Executor, wanted: list[tuple[TableSchema, Request]], timeout_seconds: float, *, with_indexes: bool
+) -> None:
+    """Make what is missing of several tables, all at once.
+
+    Args:
+        executor: sends the requests.
+        wanted: each table as models declare it, with the request that creates it.
+        timeout_seconds: how long each may take.
+        with_indexes: whether indexes are made that a table lacks.
+    """
+
+    async def make(schema: TableSchema, request: Request) -> None:
+        parts = MissingParts(executor, schema, request, with_indexes=with_indexes)
+        await parts.make(timeout_seconds)
+
+    await gather_all([make(schema, request) for schema, request in wanted])

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal
-
-import anyio
-import anyio.lowlevel
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from dynamap_async.errors import (
-    AccessDeniedError,
     OperationError,
     RequestRejectedError,
     ResourceInUseError,
-    ResourceNotFoundError,
     TableMismatchError,
     TableProtectedError,
 )
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import Index, KeyValue, Model, Table
-from dynamap_async.native import plain
 from dynamap_async.operations import own_table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
-from dynamap_async.schema import TableSchema, Throughput
+from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_plan
-from dynamap_async.tables.asked_settings import begin_recovery, with_asked_settings
-from dynamap_async.tables.build_samples import BuildSample, BuildSamples, estimated
+from dynamap_async.tables.asked_settings import begin_recovery, full_description, list_tags
+from dynamap_async.tables.build_samples import estimated
 from dynamap_async.tables.comparison import difference_of, plan_of
 from dynamap_async.tables.declared import (
     all_tables,
@@ -39,9 +34,10 @@ from dynamap_async.tables.declared import (
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.estimates import PlanPrices
 from dynamap_async.tables.index_reports import IndexCheck, IndexReport
-from dynamap_async.tables.missing_tables import MissingParts
+from dynamap_async.tables.missing_tables import make_missing
 from dynamap_async.tables.periods import check_period
 from dynamap_async.tables.plan_run import PlanRun
+from dynamap_async.tables.protection import set_protection
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
@@ -49,18 +45,14 @@ from dynamap_async.tables.requests import (
     has_throughput,
     is_made,
     list_request,
-    protection_request,
     table_request,
     throughput_request,
 )
+from dynamap_async.tables.sampled_items import samples_of
+from dynamap_async.tables.setting_requests import tag_request, untag_request
 from dynamap_async.tables.setting_steps import asked_settings, settings_to_ask
-from dynamap_async.tables.table_changes import ChangeRequests
 from dynamap_async.tables.table_plan import HazardCode, TablePlan
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
-from dynamap_async.wire import WireItem
-
-_ITEMS_AT_A_TIME: Final = 128
-"""After so many items of a sample other tasks have their turn."""
 
 
 class Tables:
@@ -118,7 +110,7 @@ class Tables:
         if not wait:
             _check_not_waiting([schema for schema, _ in wanted])
         if if_missing and wait:
-            await self._make_missing([*wanted, *own], timeout_seconds, with_indexes=False)
+            await make_missing(self._executor, [*wanted, *own], timeout_seconds, with_indexes=False)
             return
         waiting = await self._create(wanted, tolerate_existing=if_missing)
         # The library's own table was made by another model, or another process, where it exists.
@@ -165,7 +157,7 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
         """
         wanted = [*self._wanted(models, throughput, tags, period), *self._own_table(models, tags)]
-        await self._make_missing(wanted, timeout_seconds, with_indexes=True)
+        await make_missing(self._executor, wanted, timeout_seconds, with_indexes=True)
 
     async def plan(
         self,
@@ -209,12 +201,12 @@ class Tables:
         else:
             raise OperationError(f"period={period!r} and all_periods=True are given; give one of them")
         asked = {schema.name: asked_settings(schema.settings) for schema in schemas}
-        found = await gather_all([self._full(name, names) for name, names in asked.items()])
+        found = await gather_all([full_description(self._executor, name, names) for name, names in asked.items()])
         plan = plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
         if not sample_pages:
             return plan
         there = {each.schema.name: each for each in found if each is not None}
-        sampled = await gather_all([self._samples(plan, schema, sample_pages) for schema in schemas])
+        sampled = await gather_all([samples_of(self._executor, plan, schema, sample_pages) for schema in schemas])
         return estimated(plan, {name: each for of_table in sampled for name, each in of_table.items()}, there, prices)
 
     def apply(
@@ -258,7 +250,7 @@ class Tables:
         """
 
         async def full(name: str) -> TableDescription | None:
-            return await self._full(name, settings_to_ask(plan, name))
+            return await full_description(self._executor, name, settings_to_ask(plan, name))
 
         async def carry_out(tell: Watch) -> AppliedPlan:
             check_plan(plan, allow, wait_for_backfill=wait_for_backfill)
@@ -526,7 +518,7 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html
         """
         for schema in self._schemas(models, period):
-            await self._set_protection(schema.name, timeout_seconds, protected=True)
+            await set_protection(self._executor, schema.name, timeout_seconds, protected=True)
 
     async def unprotect(
         self, *models: type[Model] | Table, timeout_seconds: float = 300.0, period: KeyValue | None = None
@@ -542,7 +534,74 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithTables.Basics.html
         """
         for schema in self._schemas(models, period):
-            await self._set_protection(schema.name, timeout_seconds, protected=False)
+            await set_protection(self._executor, schema.name, timeout_seconds, protected=False)
+
+    async def tags(self, model: type[Model] | Table, /, *, period: KeyValue | None = None) -> dict[str, str]:
+        """Return the tags of the model's table but those of AWS, which begin with ``aws:``.
+
+        They are eventually consistent: for a moment after a change they may be what they were.
+
+        Args:
+            model: the model, or the shared table.
+            period: as for ``create``.
+
+        Raises:
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: one DescribeTable and one ListTagsOfResource; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html
+        """
+        found = await self._descriptions.get(self._name(model, period))
+        return await list_tags(self._executor, found.schema.name, found.arn)
+
+    async def tag(
+        self, model: type[Model] | Table, tags: Mapping[str, str], /, *, period: KeyValue | None = None
+    ) -> None:
+        """Add tags to the model's table, or give those that it has other values; the others stay.
+
+        Args:
+            model: the model, or the shared table.
+            tags: name -> value; without any, nothing is sent. A table has 50 at most.
+            period: as for ``create``.
+
+        Raises:
+            OperationError: there are too many, they are no texts, or a name begins with ``aws:``.
+            ResourceNotFoundError: the table does not exist.
+            ServiceError: with those that it has they would be too many.
+
+        Cost: one DescribeTable and one TagResource; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html
+        """
+        name = self._name(model, period)
+        with _about_tags_of(name):
+            check_tags(tags)
+        if tags:
+            found = await self._descriptions.get(name)
+            await self._executor.send(tag_request(name, found.arn, tags))
+
+    async def untag(
+        self, model: type[Model] | Table, names: Collection[str], /, *, period: KeyValue | None = None
+    ) -> None:
+        """Take tags away from the model's table; one that it does not have is no error.
+
+        Args:
+            model: the model, or the shared table.
+            names: the names of the tags; without any, nothing is sent.
+            period: as for ``create``.
+
+        Raises:
+            OperationError: there are more than 50, they are no texts, or a name begins with ``aws:``.
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: one DescribeTable and one UntagResource; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html
+        """
+        name, given = self._name(model, period), _checked_names(names)
+        with _about_tags_of(name):
+            check_tag_names(given)
+        if given:
+            found = await self._descriptions.get(name)
+            await self._executor.send(untag_request(name, found.arn, given))
 
     async def names(self, *, prefix: str = "") -> tuple[str, ...]:
         """Return the full names of all tables that begin with the session's prefix, or that ``table_names`` gives.
@@ -564,68 +623,6 @@ class Tables:
             if last is None:
                 known = ((name, self._names.declared(name)) for name in names)
                 return tuple(sorted(name for name, own in known if own is not None and own.startswith(prefix)))
-
-    async def _set_protection(self, name: str, timeout_seconds: float, *, protected: bool) -> None:
-        if (await self._descriptions.get(name)).is_protected is protected:
-            return
-        requests = ChangeRequests(self._executor)
-
-        async def passes(_: RequestRejectedError) -> bool:
-            return False
-
-        async def is_done(found: TableDescription | None) -> bool:
-            if found is None:
-                return False
-            if found.is_protected is not protected:
-                await requests.send("protection", protection_request(name, protected=protected), passes)
-                return False
-            return found.status == "ACTIVE"
-
-        what = "protected" if protected else "without protection"
-        await self._descriptions.until(name, is_done, what=what, timeout_seconds=timeout_seconds)
-
-    async def _samples(self, plan: TablePlan, schema: TableSchema, pages: int) -> BuildSamples:
-        """Return what each index that a plan builds makes of the first items of its table."""
-        built = [step.index for step in plan.steps if step.table == schema.name and step.kind == "create-index"]
-        samples = {(schema.name, name): BuildSample(schema, schema.index(name)) for name in built if name is not None}
-        start: Any = None
-        for _ in range(pages if samples else 0):
-            body = {"TableName": schema.name} | ({} if start is None else {"ExclusiveStartKey": start})
-            try:
-                answer = await self._executor.send(Request(operation="Scan", body=body, table=schema.name))
-            except (AccessDeniedError, ResourceNotFoundError):
-                return {}
-            items: list[WireItem] = [plain(item) for item in answer.get("Items") or ()]
-            for first in range(0, len(items), _ITEMS_AT_A_TIME):
-                for sample in samples.values():
-                    sample.take(items[first : first + _ITEMS_AT_A_TIME])
-                await anyio.lowlevel.checkpoint()  # a page of small items takes long
-            start = answer.get("LastEvaluatedKey")
-            if start is None:
-                for sample in samples.values():
-                    sample.end()
-                break
-        return samples
-
-    async def _full(self, name: str, settings: Collection[str]) -> TableDescription | None:
-        """Return the description of a table with its time to live; None where there is none, or not much longer.
-
-        Args:
-            name: the full table name.
-            settings: ``recovery`` and ``tags`` where they are asked for too.
-        """
-        request = table_request("DescribeTable", name)
-        try:
-            answer = await self._executor.send(request)
-            if description_of(request, answer).status == "DELETING":
-                return None
-            try:
-                ttl = await describe_time_to_live(self._executor, name)
-            except AccessDeniedError:
-                ttl = None  # what nobody may know is not compared
-            return await with_asked_settings(self._executor, description_of(request, answer, ttl), settings)
-        except ResourceNotFoundError:
-            return None
 
     def _wanted(
         self,
@@ -664,15 +661,6 @@ class Tables:
                 waiting.append(schema.name)
         return waiting
 
-    async def _make_missing(
-        self, wanted: list[tuple[TableSchema, Request]], timeout_seconds: float, *, with_indexes: bool
-    ) -> None:
-        async def make(schema: TableSchema, request: Request) -> None:
-            parts = MissingParts(self._executor, schema, request, with_indexes=with_indexes)
-            await parts.make(timeout_seconds)
-
-        await gather_all([make(schema, request) for schema, request in wanted])
-
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
         check_models((model,))
         check_period((model,), period)
@@ -680,6 +668,25 @@ class Tables:
 
     def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
         return merged_tables(models, self._names, period)
+
+
+@contextmanager
+def _about_tags_of(table: str) -> Generator[None]:
+    """Let an error about tags name their table."""
+    try:
+        yield
+    except ValueError as error:
+        raise OperationError(f"tags of {table}: {error}") from None
+
+
+def _checked_names(names: object) -> list[str]:
+    """Return the names of tags as a list, each once."""
+    if isinstance(names, str | Mapping) or not isinstance(names, Collection):
+        raise OperationError(f'untag(..., {names!r}) takes the names of tags; write ["team"]')
+    given: list[Any] = list(dict.fromkeys(names))
+    if any(not isinstance(each, str) for each in given):
+        raise OperationError(f'untag(..., {names!r}) takes the names of tags, which are texts; write ["team"]')
+    return given
 
 
 def _check_not_waiting(schemas: list[TableSchema]) -> None:

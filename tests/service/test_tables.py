@@ -266,3 +266,55 @@ async def test_a_setting_is_made_with_the_table_and_added_to_it_later(session, s
     await session.tables.apply(plan, allow={"class-changed"}, timeout_seconds=5)
     assert (await session.tables.plan(made, after)).is_empty
     await session.tables.delete(made, before, force=True)
+
+
+async def test_tags_are_added_changed_and_taken_away_and_others_stay(session):
+    table = Table("tagged", partition_key="pk", settings=TableSettings(tags={"team": "shop"}))
+    await session.tables.create(table)
+    await session.tables.tag(table, {"stage": "test", "owner": "ann"})
+    await session.tables.tag(table, {"stage": "live"})
+    await session.tables.untag(table, ["owner", "never-there"])
+    assert await session.tables.tags(table) == {"team": "shop", "stage": "live"}
+    await session.tables.delete(table)
+
+
+async def test_no_tags_need_no_request(session):
+    before = session.statistics().requests
+    await session.tables.tag(Plain, {})
+    await session.tables.untag(Plain, [])
+    assert session.statistics().requests == before
+
+
+async def test_tags_of_a_table_that_is_not_there_are_refused_by_its_name(session):
+    for call in (session.tables.tags(Plain), session.tables.tag(Plain, {"a": "b"}), session.tables.untag(Plain, ["a"])):
+        with pytest.raises(ResourceNotFoundError, match="plain"):
+            await call
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ({"aws:cost": "a"}, "plain: the tag 'aws:cost' begins with aws:"),
+        ({str(n): "" for n in range(51)}, "plain: 51 tags; DynamoDB allows 50"),
+        ({"a": 1}, "plain: tags={'a': 1} is not texts by name"),
+        (["a"], "is not texts by name"),
+    ],
+)
+async def test_tags_that_dynamodb_refuses_are_refused_with_the_table_and_the_tag(session, tags, words):
+    with pytest.raises(OperationError, match=words):
+        await session.tables.tag(Plain, tags)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["aws:cost"], "plain: the tag 'aws:cost' begins with aws:"),
+        ([str(n) for n in range(51)], "plain: 51 tags; DynamoDB allows 50"),
+        ("team", "takes the names of tags; write"),
+        ({"team": "shop"}, "takes the names of tags; write"),
+        ([1], "which are texts"),
+    ],
+)
+async def test_names_of_tags_that_cannot_be_taken_away_are_refused(session, names, words):
+    with pytest.raises(OperationError, match=words):
+        await session.tables.untag(Plain, names)

@@ -269,6 +269,10 @@ async def executes(session: Session, tweet: Tweet) -> None:
     Query(Tweet).page(size="3")  # error
     await session.tables.create("tweets")  # error
     await session.tables.create(tweet)  # error
+    await session.tables.tags("tweets")  # error
+    await session.tables.tag(Tweet, {"team": 1})  # error
+    await session.tables.tag(Tweet)  # error
+    await session.tables.untag(Tweet, 1)  # error
 
 
 async def results(session: Session) -> None:

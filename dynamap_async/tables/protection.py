@@ -1,0 +1,42 @@
+"""Protection of tables against deletion: turned on and off."""
+
+from __future__ import annotations
+
+from dynamap_async.errors import RequestRejectedError
+from dynamap_async.executor import Executor
+from dynamap_async.tables.descriptions import Descriptions
+from dynamap_async.tables.requests import TableDescription, protection_request
+from dynamap_async.tables.table_changes import ChangeRequests
+
+
+async def set_protection(executor: Executor, name: str, timeout_seconds: float, *, protected: bool) -> None:
+    """Turn protection on or off, and wait until it is; nothing is sent where it is so already.
+
+    Args:
+        executor: sends the requests.
+        name: the full table name.
+        timeout_seconds: how long to wait.
+        protected: whether the table is to be protected.
+
+    Raises:
+        ResourceNotFoundError: there is no such table.
+        TableWaitTimeoutError: it was not changed in time.
+    """
+    descriptions = Descriptions(executor)
+    if (await descriptions.get(name)).is_protected is protected:
+        return
+    requests = ChangeRequests(executor)
+
+    async def passes(_: RequestRejectedError) -> bool:
+        return False
+
+    async def is_done(found: TableDescription | None) -> bool:
+        if found is None:
+            return False
+        if found.is_protected is not protected:
+            await requests.send("protection", protection_request(name, protected=protected), passes)
+            return False
+        return found.status == "ACTIVE"
+
+    what = "protected" if protected else "without protection"
+    await descriptions.until(name, is_done, what=what, timeout_seconds=timeout_seconds)

@@ -75,7 +75,7 @@ class TableMismatchError(TableError):
 
 
 class TableProtectedError(TableError):
-    """A table is protected against deletion, so it was not deleted."""
+    """A table is protected against deletion, so neither it nor its items were deleted."""
 
     def __init__(self, *, table: str) -> None:
         """Record the facts of the error.
@@ -84,8 +84,8 @@ class TableProtectedError(TableError):
             table: the full table name.
         """
         super().__init__(
-            f"{table} is protected against deletion; if it is to go with all its items, use "
-            "`await session.tables.unprotect(...)` first, or delete(..., force=True)"
+            f"{table} is protected against deletion; if all its items are to go, use "
+            "`await session.tables.unprotect(...)` first, or give force=True"
         )
         self.table = table
         """The full table name."""

@@ -13,6 +13,7 @@ from dynamap_async.tables.plan_run import PlanRun
 from dynamap_async.tables.requests import TableDescription, read_description
 from dynamap_async.tables.table_plan import Hazard, TablePlan, TableStep
 from dynamap_async.tables.tables import Tables
+from dynamap_async.tables.truncation import Truncation
 
 __all__ = [
     "AppliedPlan",
@@ -26,6 +27,7 @@ __all__ = [
     "TablePlan",
     "TableStep",
     "Tables",
+    "Truncation",
     "check_period",
     "declared_tables",
     "plan_of",

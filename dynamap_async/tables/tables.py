@@ -53,6 +53,7 @@ from dynamap_async.tables.setting_requests import tag_request, untag_request
 from dynamap_async.tables.setting_steps import asked_settings, settings_to_ask
 from dynamap_async.tables.table_plan import HazardCode, TablePlan
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
+from dynamap_async.tables.truncation import Truncation, check_truncation, truncate
 
 
 class Tables:
@@ -498,6 +499,33 @@ class Tables:
         if wait:
             for name in names:
                 await self._descriptions.until_gone(name, timeout_seconds)
+
+    async def truncate(
+        self, model: type[Model] | Table, /, *, force: bool = False, period: KeyValue | None = None
+    ) -> Truncation:
+        """Delete all items of the model's table, of whatever model and writer; the table and its settings stay.
+
+        It reads the keys and deletes 25 items with each call, paced as all that the session does. In a scope of low
+        priority it waits for other requests. Cancelled or failed, it ends at once; called again, it goes on with the
+        rest. Items that are written meanwhile may stay. Hooks are not called, and a stream tells of each deletion.
+
+        Args:
+            model: the model, or the shared table.
+            force: whether items of a table that is protected against deletion are deleted too; it stays protected.
+            period: as for ``create``.
+
+        Raises:
+            TableProtectedError: the table is protected against deletion, and ``force`` is not given.
+            OperationError: the model has unique fields: their values would stay taken.
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: one read unit for each 4 KB of the table, write units as one ``Delete`` for each item. Deleting the table
+            and making it again takes none.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-query-scan.html
+        """
+        found = await self._descriptions.get(self._name(model, period))
+        check_truncation(model, found, force=force)
+        return await truncate(self._executor, found.schema)
 
     async def protect(
         self, *models: type[Model] | Table, timeout_seconds: float = 300.0, period: KeyValue | None = None

@@ -56,6 +56,7 @@ from dynamap_async import (
     Condition,
     Create,
     Delete,
+    Encryption,
     Event,
     Expr,
     Find,
@@ -83,6 +84,7 @@ from dynamap_async import (
     Priority,
     Put,
     Query,
+    Recovery,
     RequestAnswered,
     RequestEnded,
     RequestSent,
@@ -98,6 +100,7 @@ from dynamap_async import (
     Statistics,
     StoredForm,
     Table,
+    TableSettings,
     Throughput,
     TimeToLive,
     TransactFind,
@@ -135,7 +138,7 @@ from dynamap_async.integrations.disconnects import CancelOnDisconnect
 from dynamap_async.integrations.otel import OpenTelemetryObserver
 from dynamap_async.integrations.scopes import ScopeRequests
 from dynamap_async.migrations import DeclaredMigration, Migration, Migrations, MigrationStatus, migrate, migration
-from dynamap_async.tables import AppliedPlan, BuildEstimate, PlanPrices
+from dynamap_async.tables import AppliedPlan, BuildEstimate, PlanPrices, Truncation
 
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -379,6 +382,8 @@ async def items(session: Session, tweet: Tweet) -> None:
     assert_type(await session.tables.tags(Tweet), dict[str, str])
     await session.tables.tag(SHOP, {"team": "shop"})
     await session.tables.untag(Tweet, ["team"], period=None)
+    assert_type(await session.tables.truncate(SHOP, force=True), Truncation)
+    assert_type((await session.tables.truncate(Tweet)).write_units, float)
     plan = await session.tables.plan(Tweet, prices=PlanPrices(write_million=0.7))
     assert_type(plan.estimate, BuildEstimate | None)
     assert_type(await session.tables.apply(plan, allow={"index-replaced"}), AppliedPlan)
@@ -1056,3 +1061,21 @@ async def run_migrations(session: Session) -> None:
     assert_type(likes, DeclaredMigration)
     assert_type(await migrate(session, likes), tuple[MigrationStatus, ...])
     assert_type(await Migrations(session, [likes], wait=False).redo("2026-01-likes"), MigrationStatus)
+
+
+class KeptOrder(
+    Model,
+    table="kept-orders",
+    settings=TableSettings(
+        stream="new-and-old",
+        recovery=Recovery(days=7),
+        deletion_protection=True,
+        table_class="infrequent-access",
+        encryption=Encryption(kms_key="alias/shop"),
+        tags={"team": "shop"},
+    ),
+):
+    id: PartitionKey[str]
+
+
+KEPT = Table("kept", partition_key="pk", settings=TableSettings(recovery=False, stream="off", autoscaled=True))

@@ -47,6 +47,7 @@ from dynamap_async import (
     Parts,
     Put,
     Query,
+    Recovery,
     Scan,
     Session,
     Shards,
@@ -55,6 +56,7 @@ from dynamap_async import (
     StoredForm,
     StoredItem,
     Table,
+    TableSettings,
     Throughput,
     Unique,
     Update,
@@ -273,6 +275,8 @@ async def executes(session: Session, tweet: Tweet) -> None:
     await session.tables.tag(Tweet, {"team": 1})  # error
     await session.tables.tag(Tweet)  # error
     await session.tables.untag(Tweet, 1)  # error
+    await session.tables.truncate("tweets")  # error
+    await session.tables.truncate(Tweet, Tweet)  # error
 
 
 async def results(session: Session) -> None:
@@ -808,3 +812,10 @@ def shouted(item: HasTitle) -> str:
 
 def a_protocol_with_a_plain_attribute(ticket: Ticket) -> str:
     return shouted(ticket)  # error pyright: type-check.md says why, and what to write
+
+
+TableSettings(stream="both")  # error
+TableSettings(recovery=7)  # error
+TableSettings(tags=["team"])  # error
+Recovery("7")  # error
+Table("orders", partition_key="id", settings={"stream": "keys"})  # error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dynamap_async.generate.design import Design, design_of
 from dynamap_async.generate.item_checks import Difference, check_items, models_in
+from dynamap_async.generate.module_merge import ModuleMerge, merge_models
 from dynamap_async.generate.sample import Sample
 from dynamap_async.generate.sampling import infer, take_sample
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign
@@ -19,10 +20,12 @@ __all__ = [
     "Difference",
     "FieldDesign",
     "ModelDesign",
+    "ModuleMerge",
     "Sample",
     "check_items",
     "design_of",
     "infer",
+    "merge_models",
     "models_in",
     "samples_in",
     "take_sample",

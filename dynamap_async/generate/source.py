@@ -19,12 +19,13 @@ _FORMS: Final = {
     SECONDS: ("ISO 8601, seconds", "seconds"),
     MILLISECONDS: ("ISO 8601, milliseconds", "milliseconds"),
 }
-_HOMES: Final = (
+HOMES: Final = (
     ("datetime", ("UTC", "date", "datetime")),
     ("decimal", ("Decimal",)),
     ("typing", ("Any", "Literal")),
     ("uuid", ("UUID",)),
 )
+"""Module of the standard library -> what a generated module may import from it."""
 
 
 def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
@@ -36,10 +37,10 @@ def source_of(design: TableDesign, *, values: bool, enums: bool) -> str:
         enums: whether attributes of a few values become a ``Literal``.
     """
     parts = [
-        *_forms(design),
-        *_table(design),
-        *("\n".join(_nested(each)) for each in design.nested),
-        *("\n".join(_model(design, each, values=values, enums=enums)) for each in design.models),
+        *form_texts(design),
+        *table_texts(design),
+        *("\n".join(nested_lines(each)) for each in design.nested),
+        *("\n".join(model_lines(design, each, values=values, enums=enums)) for each in design.models),
     ]
     body = "\n\n\n".join(parts)
     return f"{_head(design)}\n\n{_imports(body)}\n\n\n{body}\n\n\n{_accesses(design)}\n"
@@ -58,7 +59,7 @@ def _imports(body: str) -> str:
     used = {*re.findall(r"[A-Za-z_]\w*", re.sub(r'"""[^"]*"""|"(?:[^"\\]|\\.)*"|#.*', "", body))}
     standard = [
         f"from {module} import {', '.join(name for name in names if name in used)}"
-        for module, names in _HOMES
+        for module, names in HOMES
         if used.intersection(names)
     ]
     other = [name for name in ("NotRequired", "TypedDict") if name in used]
@@ -70,7 +71,12 @@ def _imports(body: str) -> str:
     return "\n\n".join("\n".join(group) for group in (standard, third) if group)
 
 
-def _forms(design: TableDesign) -> Iterator[str]:
+def form_texts(design: TableDesign) -> Iterator[str]:
+    """Give the stored forms that a module defines itself, each as an assignment.
+
+    Args:
+        design: the table, whose fields say which forms are used.
+    """
     used = {field.guessed.stored_as for model in design.models for field in model.fields}
     for name, (label, unit) in _FORMS.items():
         if name in used:
@@ -87,7 +93,12 @@ def _forms(design: TableDesign) -> Iterator[str]:
 # Tables
 
 
-def _table(design: TableDesign) -> Iterator[str]:
+def table_texts(design: TableDesign) -> Iterator[str]:
+    """Give the ``Table`` of a table with kinds; nothing for a table of one model.
+
+    Args:
+        design: the table.
+    """
     if design.discriminator is None:
         return
     lines = [_comment(f"check: {each}") for each in design.checks]
@@ -165,7 +176,12 @@ def _throughput(throughput: Throughput) -> str:
 # Classes
 
 
-def _nested(nested: NestedDesign) -> Iterator[str]:
+def nested_lines(nested: NestedDesign) -> Iterator[str]:
+    """Give the lines of the class of a map.
+
+    Args:
+        nested: its members.
+    """
     if nested.is_model:
         yield f"class {nested.name}(Model):"
         taken: set[str] = set()
@@ -189,7 +205,15 @@ def _nested(nested: NestedDesign) -> Iterator[str]:
     yield ")"
 
 
-def _model(design: TableDesign, model: ModelDesign, *, values: bool, enums: bool) -> Iterator[str]:
+def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums: bool) -> Iterator[str]:
+    """Give the lines of a model.
+
+    Args:
+        design: its table.
+        model: it.
+        values: whether comments may show values.
+        enums: whether attributes of a few values become a ``Literal``.
+    """
     schema = design.schema
     for check in (*(design.checks if design.discriminator is None else ()), *model.checks):
         yield _comment(f"check: {check}")
@@ -204,7 +228,7 @@ def _model(design: TableDesign, model: ModelDesign, *, values: bool, enums: bool
     yield ""
     shared = schema.keys.names if design.discriminator is not None else ()
     for field in model.fields:
-        yield from (f"    {line}" for line in _field(field, values=values, enums=enums, named=shared))
+        yield from (f"    {line}" for line in field_lines(field, values=values, enums=enums, named=shared))
     if design.discriminator is None and schema.indexes:
         yield ""
         names = {field.attribute: field.name for field in model.fields if field.attribute is not None}
@@ -216,7 +240,15 @@ def _model(design: TableDesign, model: ModelDesign, *, values: bool, enums: bool
             yield from (f"    {line}" for line in _wrapped((f"{name} = {first}", *given), 4))
 
 
-def _field(field: FieldDesign, *, values: bool, enums: bool, named: Sequence[str]) -> Iterator[str]:
+def field_lines(field: FieldDesign, *, values: bool, enums: bool, named: Sequence[str]) -> Iterator[str]:
+    """Give the lines of a field, comments first, without the indent of the class.
+
+    Args:
+        field: it.
+        values: whether a comment may show values.
+        enums: whether a field of a few values becomes a ``Literal``.
+        named: stored names that the table says itself.
+    """
     guessed = field.guessed
     yield from (_comment(f"check: {check}") for check in dict.fromkeys(field.checks))
     yield from map(_comment, guessed.notes)

@@ -11,7 +11,7 @@ from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
 if TYPE_CHECKING:
-    from dynamap_async.generate import Difference, Sample
+    from dynamap_async.generate import Design, Difference, Sample
     from dynamap_async.session import Session
 
 generate: typer.Typer = typer.Typer(name="generate", no_args_is_help=True, help="Make code from what exists.")
@@ -43,25 +43,32 @@ def models(
     check: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check the models of this module against the items instead.")
     ] = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Print what the file lacks as a patch, and change nothing else; see --force."),
+    ] = False,
     enums: Annotated[
         bool,
         typer.Option("--enums", help="Make a Literal of texts that have only a few values; others are refused then."),
     ] = False,
     no_values: _NoValues = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file; with --merge, apply the patch to it.")
+    ] = False,
 ) -> None:
     """Write a module of models for a table that exists, from a sample of its items.
 
     What the sample leaves in doubt is marked in the text with "check:".
 
     [dim]dynamap generate models --table shop --out shop/models.py[/dim]
+
+    [dim]dynamap generate models --table shop --out shop/models.py --merge | git apply[/dim]
     """
     from dynamap_async.cli.catalog import load_file
 
     if out is not None and check is not None:
         _refuse("--out", "with --check nothing is written; drop one of them")
-    if out is not None and out.exists() and not force:
-        _refuse("--out", f"{out} exists; name another file, or replace it with --force")
+    existing = _existing(out, merge=merge, force=force)
     module = None if check is None else load_file(check)
     if from_workbench is not None:
         found = _in_workbench(from_workbench, table)
@@ -78,7 +85,14 @@ def models(
         return
     from dynamap_async.generate import design_of
 
-    text = design_of(found).source(values=not no_values, enums=enums and not no_values)
+    design = design_of(found)
+    if out is not None and existing is not None:
+        result = _merge(
+            design, existing, out, place.names.declared(table) or table, no_values=no_values, enums=enums, force=force
+        )
+        _tell(found, result)
+        return
+    text = design.source(values=not no_values, enums=enums and not no_values)
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -130,6 +144,45 @@ def _in_workbench(file: Path, table: str) -> "Sample":
     if table not in samples:
         _refuse("--table", f"{file} has no table {table!r}; it has {', '.join(samples) or 'none'}")
     return samples[table]
+
+
+def _existing(out: Path | None, *, merge: bool, force: bool) -> str | None:
+    """Return the text of the module to merge into; None where there is none."""
+    if merge and out is None:
+        _refuse("--merge", "name the module that exists with --out")
+    if out is None or not out.exists():
+        return None
+    if not (merge or force):
+        _refuse("--out", f"{out} exists; add what it lacks with --merge, or replace it with --force")
+    return _text_of(out) if merge else None
+
+
+def _text_of(file: Path) -> str:
+    """Return the text of a module, with the line ends that it has."""
+    try:
+        return file.read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        _refuse("--out", f"{file} cannot be read: {error}")
+
+
+def _merge(design: "Design", existing: str, out: Path, table: str, *, no_values: bool, enums: bool, force: bool) -> str:
+    """Print what a module lacks, and add it with force; return what is to be told of it."""
+    from dynamap_async.generate import merge_models
+
+    try:
+        merged = merge_models(design, existing, table=table, values=not no_values, enums=enums and not no_values)
+    except ValueError as error:
+        _refuse("--merge", f"{out}: {error}")
+    file = out.resolve()
+    inside = file.is_relative_to(Path.cwd())
+    typer.echo(merged.patch((file.relative_to(Path.cwd() if inside else file.anchor)).as_posix()), nl=False)
+    for each in merged.left:
+        typer.echo(each, err=True)
+    if force and merged.added:
+        out.write_bytes(merged.after.encode("utf-8"))
+    count = len(merged.added)
+    lacking = f"{count:,} {'field or model' if count == 1 else 'fields and models'} lacking"
+    return f"{lacking}, {'added' if force else 'nothing written'}" if count else lacking
 
 
 def _report(differences: "tuple[Difference, ...]", sample: "Sample", *, no_values: bool) -> None:

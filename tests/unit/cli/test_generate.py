@@ -65,8 +65,47 @@ def test_file_is_written_once_and_replaced_by_force_only(ask, table, tmp_path):
     assert ask("generate", "models", "--table", table, "--out", out).exit_code == 0
     again = ask("generate", "models", "--table", table, "--out", out)
     assert again.exit_code == 2
-    assert "replace it with --force" in again.stderr
+    assert "or replace it with --force" in again.stderr
     assert ask("generate", "models", "--table", table, "--out", out, "--force").exit_code == 0
+
+
+def test_merge_prints_what_the_file_lacks_and_writes_it_by_force_only(ask, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "models.py"
+    merge = ("generate", "models", "--table", table, "--out", out, "--merge")
+    assert ask(*merge).exit_code == 0
+    whole = out.read_text("utf-8")
+    lacking = whole.replace("    secret: Attr[str]\n", "") + "\n\nOURS = 1\n"
+    out.write_text(lacking, "utf-8")
+    shown = ask(*merge)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith("--- a/models.py\n+++ b/models.py\n@@ ")
+    assert [line for line in shown.stdout.splitlines()[2:] if line[0] in "+-"] == ["+    secret: Attr[str]"]
+    assert "1 field or model lacking, nothing written" in shown.stderr
+    assert out.read_text("utf-8") == lacking
+    assert ask(*merge, "--force").stdout == shown.stdout
+    assert "\n    secret: Attr[str]\n" in out.read_text("utf-8")
+    assert out.read_text("utf-8").endswith("\n\nOURS = 1\n")
+    applied = out.read_bytes()
+    again = ask(*merge, "--force")
+    assert (again.exit_code, again.stdout, out.read_bytes()) == (0, "", applied)
+
+
+def test_module_that_does_not_parse_is_refused_and_stays(ask, table, tmp_path):
+    out = tmp_path / "models.py"
+    out.write_text("class Order(:\n", "utf-8")
+    result = ask("generate", "models", "--table", table, "--out", out, "--merge", "--force")
+    assert result.exit_code == 2
+    assert "the module does not parse, line 1" in result.stderr
+    assert out.read_text("utf-8") == "class Order(:\n"
+
+
+def test_no_value_is_in_a_patch_with_no_values(ask, table, tmp_path):
+    out = tmp_path / "models.py"
+    out.touch()
+    result = ask("generate", "models", "--table", table, "--out", out, "--merge", "--no-values")
+    assert "+    secret: Attr[str]" in result.stdout
+    assert "hidden" not in result.output
 
 
 def test_generated_module_has_no_difference_from_its_table(ask, table, tmp_path):
@@ -111,6 +150,7 @@ def test_prefix_of_the_configuration_is_part_of_the_table_and_not_of_the_models(
         (["check-items", "Nothing", "--models", "{empty}"], "has no model with a table"),
         (["generate", "models", "--table", "x", "--check", "missing.py"], "missing.py cannot be imported"),
         (["generate", "models", "--table", "x", "--check", "a.py", "--out", "b.py"], "with --check nothing is written"),
+        (["generate", "models", "--table", "x", "--merge"], "name the module that exists with --out"),
     ],
 )
 def test_wrong_usage_is_told(ask, command, problem, tmp_path):

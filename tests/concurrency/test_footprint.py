@@ -134,7 +134,7 @@ async def test_nothing_is_found_out_twice_about_a_request(answered, open_session
     async with open_session(batching=UNSHARED) as session:
         operations = {"get": lambda: session.get(model, "s", 1, coalesce=False), "put": lambda: session.put(item)}
         calls = await calls_of(operations[name])
-    once = ("request.identity_of", "ledger.queued", "ledger.sent", "ledger.answered", "consumed.metered")
+    once = ("key.identity_of_any", "ledger.queued", "ledger.sent", "ledger.answered", "consumed.metered")
     assert {each: calls[each] for each in once} == dict.fromkeys(once, 1)
     assert not calls.keys() & {
         "ledger.tell",

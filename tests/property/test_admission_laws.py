@@ -182,8 +182,9 @@ def test_in_the_end_every_unit_is_there_that_was_not_reported_as_spent(virtual_c
     for place in PLACES:
         bucket = governor.bucket(place, now)
         bucket.fill(now)
+        there = bucket.tokens + bucket._kept
         left = rate * seconds - service.reported[place] / 2
         if place.writes:
-            assert bucket.tokens == pytest.approx(left, abs=1e-6), place
+            assert there == pytest.approx(left, abs=1e-6), place
         else:  # a read that is broken off took units that nobody knows; it counts as what was expected of it
-            assert bucket.tokens <= left + 1e-6, place
+            assert there <= left + 1e-6, place

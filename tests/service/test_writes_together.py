@@ -358,12 +358,15 @@ CHOOSE = "Nothing was written; choose another value."
 AGAIN = "Nothing was written; read the item again"
 DECIDE = f"{AGAIN} before deciding what to do."
 RETRY = f"{AGAIN}, decide, and write then (session.retry_on_conflict does so)."
-FOUND = f"its condition does not hold; `item` of this error is the stored one. {DECIDE}"
+EXISTS = (
+    "the item exists already; `item` of this error is the stored one. Nothing was written; update() changes an item, "
+    "put() replaces it."
+)
 ABSENT = f"its condition does not hold; {NOTHING}. {DECIDE}"
 REFUSALS = {
     "create": (
         lambda session: session.create(Order(shop="ada", number=1, reference="r2")),
-        f"PutItem of {ADA} on table 'orders': {FOUND}",
+        f"PutItem of {ADA} on table 'orders': {EXISTS}",
     ),
     "version of nothing": (
         lambda session: session.put(Frozen(id="a", version=4)),

@@ -239,18 +239,18 @@ def _identity(attributes: Sequence[KeyAttribute]) -> Identity:
     if [each.type for each in attributes] == ["S", "S"]:
         first, second = names
 
-        def of_texts(table: str, item: Any) -> str:
+        def identity_of_texts(table: str, item: Any) -> str:
             partition, sort = item[first]["S"], item[second]["S"]
             return f"{table}\0{len(partition) + 1}:S{partition}\0{len(sort) + 1}:S{sort}"
 
-        return of_texts
+        return identity_of_texts
     parts = [(each.name, each.type) for each in attributes]
 
-    def of_any(table: str, item: Any) -> str:
+    def identity_of_any(table: str, item: Any) -> str:
         identity = table
         for name, kind in parts:
             part = canonical(kind, item[name][kind])
             identity += f"\0{len(part)}:{part}"
         return identity
 
-    return of_any
+    return identity_of_any

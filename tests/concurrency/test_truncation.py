@@ -24,9 +24,10 @@ class Stored:
 
     max_connections = 4
 
-    def __init__(self, count, seconds=0.01):
+    def __init__(self, count, seconds=0.01, page=PAGE):
         self.items = {f"{number:06}": None for number in range(count)}
         self.seconds = seconds
+        self.page = page
         self.requests = Counter()
         self.scans = []
         self.under_way = 0
@@ -67,8 +68,8 @@ class Stored:
         self.scans.append(body)
         after = body.get("ExclusiveStartKey", {"id": {"S": ""}})["id"]["S"]
         names = [name for name in sorted(self.items) if name > after]
-        page = names[:PAGE]
-        more = {"LastEvaluatedKey": {"id": {"S": page[-1]}}} if len(names) > PAGE else {}
+        page = names[: self.page]
+        more = {"LastEvaluatedKey": {"id": {"S": page[-1]}}} if len(names) > self.page else {}
         return {"Items": [{"id": {"S": name}} for name in page], "Count": len(page), **more, **consumed(2.0)}
 
     def BatchWriteItem(self, body):  # noqa: N802 - the API's name
@@ -147,7 +148,7 @@ async def test_stopped_five_times_it_ends_with_two_calls_in_a_hundred_more():
 
 
 async def test_stopped_it_reads_and_submits_nothing_more():
-    stored = Stored(5_000, seconds=0.1)
+    stored = Stored(5_000, seconds=0.1, page=1_000)
     async with Session(transport=stored) as session:
         before = asyncio.all_tasks()
         task = asyncio.create_task(session.tables.truncate(Order))

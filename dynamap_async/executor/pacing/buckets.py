@@ -192,7 +192,8 @@ class Bucket:
             self.tokens, self._idle, self._kept, self._lent = min(self.tokens, 0.0), 0.0, 0.0, 0.0
             return
         if self.pace.refused(attempts, admitted_at, now):
-            self.tokens = FIRST_UNITS if first else min(self.tokens, 0.0)
+            # A debt is forgotten while everything is refused: what comes after would wait for it to be paid back.
+            self.tokens = FIRST_UNITS if first else 0.0 if self.pace.out else min(self.tokens, 0.0)
             self._lent = 0.0
 
     def _came_of_kept(self, admitted_at: float, now: float) -> bool:

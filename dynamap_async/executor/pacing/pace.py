@@ -36,7 +36,7 @@ _LONGEST_ROUND_SECONDS: Final = 2.0
 _FLOOD: Final = 25
 """After so many attempts of which most were refused the rate is lowered before anything was measured."""
 _GRACE_SECONDS: Final = 0.1
-"""For so long after that, what was sent before is still on its way, and takes what comes in the meantime."""
+"""For so long after that, or after an outage, what was sent before is on its way, and takes what comes meanwhile."""
 _CUT: Final = 0.97
 """To which part of what was delivered the rate is lowered."""
 _FEWER: Final = 8.0
@@ -157,6 +157,11 @@ class Pace:
         """Whether refusals have made it less than what is known, or than any number."""
         return self.rate != self.ceiling
 
+    @property
+    def out(self) -> bool:
+        """Whether everything was refused lately."""
+        return self._out
+
     def state(self, now: float) -> PaceState:
         """Return what is believed."""
         if self._out:
@@ -197,7 +202,7 @@ class Pace:
             self._out, self._seeking = False, True
             if self.rate is not None:
                 self.rate = max(self.rate, self._steady * _BACK)
-            self._begin_round(now)
+            self._begin_round(now + _GRACE_SECONDS)  # a table that is just back refuses a few of the first requests
         self._served += attempts
         self._units += units
         self._count(attempts, 0.0)

@@ -118,3 +118,12 @@ def test_after_a_flood_of_refusals_a_few_units_are_there_and_after_others_none()
     refused.fill(3.0)
     refused.refuse(1, 2.9, 3.0)
     assert refused.tokens == 0
+
+
+def test_nothing_is_owed_after_an_outage():
+    indebted = bucket()
+    indebted.take(500.0, INTERACTIVE)
+    for step in range(30):
+        indebted.refuse(1, step / 50, step / 50)
+    assert indebted.pace.state(0.6) == "out"
+    assert indebted.tokens == 0

@@ -105,6 +105,17 @@ def test_after_an_outage_the_rate_comes_back_within_a_second():
     assert pace.rate is None or pace.rate > 800
 
 
+def test_a_few_refusals_of_a_table_that_is_just_back_do_not_lower_the_rate():
+    pace = known(1000.0)
+    drive(pace, 1000, 0.0, begin=0.0, seconds=4.0)
+    drive(pace, 400, 1.0, begin=4.0, seconds=2.0)
+    pace.served(1.0, 1, 6.0, 6.0)
+    back = pace.rate
+    for step in range(1, 20):
+        pace.refused(1, 6.0 + step / 1000, 6.0 + step / 1000)
+    assert pace.rate == back
+
+
 @pytest.mark.parametrize("rate", [1.0, 100.0, 4000.0])
 def test_the_rate_never_rises_past_what_is_known(rate):
     pace = known(rate)

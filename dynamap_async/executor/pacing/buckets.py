@@ -2,6 +2,7 @@
 
 Invariant: what was taken since the beginning is never more than what the rate gave since then, except for a debt that
 an answer revealed, that one request larger than the bucket left, or that those left who waited for as long as they may.
+Such a debt is forgotten while everything is refused.
 """
 
 from __future__ import annotations

@@ -64,9 +64,8 @@ def lifespan(
     Args:
         make: makes the session; called at each start, for a session is used once.
         freeze_gc: whether, once the session is open, ``gc.collect()`` and ``gc.freeze()`` keep all that was loaded by
-            then from the garbage collector, which otherwise stops the application for some 50 ms now and again. What
-            calls would load when they are made first is loaded before. When the application ends, it is given back. It
-            holds for the whole process.
+            then from the garbage collector, which otherwise stops the application for some 50 ms now and again. When
+            the application ends, it is given back. It holds for the whole process.
         on_start: is awaited with the open session before the application serves, such as
             ``lambda session: session.tables.verify(Tweet)``; what it raises ends the start.
 

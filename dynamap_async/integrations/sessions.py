@@ -4,6 +4,7 @@ import gc
 import pkgutil
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from importlib import import_module
 
 from dynamap_async import codec, executor, expressions, models, operations, planning, session
@@ -34,11 +35,13 @@ def checked_make(make: Callable[[], Session], where: str) -> Callable[[], Sessio
 async def opened_session(make: Callable[[], Session], *, freeze_gc: bool) -> AsyncGenerator[Session]:
     """Open a session for the life of an application.
 
+    What calls load when they are made first is loaded before: later it would hold up the event loop in a handler.
+
     Args:
         make: makes the session.
-        freeze_gc: whether what the application has loaded is kept from the garbage collector meanwhile, and with it
-            what calls would load when they are made first.
+        freeze_gc: whether what the application has loaded is kept from the garbage collector meanwhile.
     """
+    load_calls()
     async with make() as opened:
         if freeze_gc:
             with _frozen():
@@ -47,6 +50,7 @@ async def opened_session(make: Callable[[], Session], *, freeze_gc: bool) -> Asy
             yield opened
 
 
+@cache
 def load_calls() -> None:
     """Load what the calls of a session need, so that no request waits while the first call of a kind loads it."""
     for room in (codec, expressions, models, planning, operations, executor, session):
@@ -56,7 +60,6 @@ def load_calls() -> None:
 
 @contextmanager
 def _frozen() -> Generator[None]:
-    load_calls()
     gc.collect()  # what is garbage now would otherwise stay for good
     gc.freeze()
     try:

@@ -709,9 +709,10 @@ def _about_tags_of(table: str) -> Generator[None]:
 
 def _checked_names(names: object) -> list[str]:
     """Return the names of tags as a list, each once."""
+    several: Any = names
     if isinstance(names, str | Mapping) or not isinstance(names, Collection):
         raise OperationError(f'untag(..., {names!r}) takes the names of tags; write ["team"]')
-    given: list[Any] = list(dict.fromkeys(names))
+    given: list[Any] = list(dict.fromkeys(several))
     if any(not isinstance(each, str) for each in given):
         raise OperationError(f'untag(..., {names!r}) takes the names of tags, which are texts; write ["team"]')
     return given

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -86,9 +87,18 @@ def read_item() -> Callable[[type[Model], Wire], Model]:
 
     def read(model: type[Model], wire: Wire) -> Model:
         given = {_paths(model)[name][0]: deserialize(value) for name, value in wire.items()}
-        return model(**given, **_parts(model, given))
+        values = {**given, **_parts(model, given)}
+        return model(**{name: _with_zone(model, name, value) for name, value in values.items()})
 
     return read
+
+
+def _with_zone(model: type[Model], name: str, value: Any) -> Any:
+    """Return a value, as a moment in UTC where its field is a time and its text names no zone."""
+    if isinstance(value, str) and model.model_fields[name].annotation is datetime:
+        moment = datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return value
 
 
 def _parts(model: type[Model], given: Mapping[str, Any]) -> dict[str, str]:

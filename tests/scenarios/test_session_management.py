@@ -6,6 +6,7 @@ Nothing is stored that says what an item is but its keys, so those tell the mode
 from datetime import datetime
 
 import pytest
+from pydantic import NaiveDatetime
 
 from dynamap_async import (
     Attr,
@@ -47,7 +48,7 @@ class Login(Model, table=SESSIONS):
     customer: Attr[str] = attr(stored=False)
     access_token: Attr[str]
     state: Attr[str] = attr(name="session_state")
-    last_login: Attr[datetime] = attr(name="last_login_time", stored_as=LOCAL_SECONDS)
+    last_login: Attr[NaiveDatetime] = attr(name="last_login_time", stored_as=LOCAL_SECONDS)
 
     pk: PartitionKey[str] = template("suuid#{session}")
     sk: SortKey[str] = template("c#{customer}")

@@ -193,7 +193,7 @@ def simulate(
 
 
 def lines() -> list[tuple[str, ...]]:
-    """Return the table of docs/explanation/capacity.md."""
+    """Return the table of docs/explanation/pacing.md."""
     cases = {
         "one, learning": (1, CapacityPolicy(), None),
         "eight, learning": (8, CapacityPolicy(), None),

@@ -7,17 +7,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks import questions
+from benchmarks.acceptance import report
+from benchmarks.acceptance.goals import GOALS, Goal
+from benchmarks.acceptance.questions import QUESTIONS
 from benchmarks.budgets import BUDGETS, judge, unjudged
 from benchmarks.processes import ENTRY
 from benchmarks.subjects import FLOOR, NAMES, OURS, PEERS
 
 _ROOT = Path(__file__).resolve().parents[1]
 _RESULTS = _ROOT / "benchmarks" / "results"
-PAGES = (_ROOT / "README.md", _ROOT / "docs" / "explanation" / "performance.md")
+PAGES = (
+    _ROOT / "README.md",
+    _ROOT / "docs" / "explanation" / "pacing.md",
+    _ROOT / "docs" / "explanation" / "performance.md",
+    _ROOT / "docs" / "explanation" / "performance-figures.md",
+)
 _BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
 Content = Mapping[str, Any]
@@ -44,6 +53,7 @@ def _runs(day: str) -> Iterator[list[str]]:
     yield ["--json", f"{results}-full.json", "--svg", f"{charts}.svg"]
     yield ["growth", "--json", f"{results}-growth.json", "--svg", f"{charts}-growth.svg"]
     yield ["web", "--json", f"{results}-web.json"]
+    yield ["acceptance", "--json", f"{results}-acceptance.json"]
 
 
 def _fails(run: Sequence[str]) -> bool:
@@ -51,14 +61,19 @@ def _fails(run: Sequence[str]) -> bool:
 
 
 def newest(kind: str) -> tuple[str, Content] | None:
-    """Return the name and content of the latest file of a kind of run: ``full``, ``growth`` or ``web``."""
+    """Return the name and content of the latest file of a kind: ``full``, ``growth``, ``web`` or ``acceptance``."""
     files = sorted(_RESULTS.glob(f"*-{kind}.json"))
     return (files[-1].name, json.loads(files[-1].read_bytes())) if files else None
 
 
 def filled(text: str) -> str:
-    """Return a page with the figures of the newest results in its blocks."""
-    return _BLOCK.sub(lambda found: f"{found[1]}\n{_WRITERS[found[2]]()}\n\n{found[3]}", text)
+    """Return a page with the figures of the newest results in its blocks; one without results stays as it is."""
+
+    def write(found: re.Match[str]) -> str:
+        written = _WRITERS[found[2]]()
+        return found[0] if written is None else f"{found[1]}\n{written}\n\n{found[3]}"
+
+    return _BLOCK.sub(write, text)
 
 
 def _full() -> Content:
@@ -88,9 +103,11 @@ def _about(kind: str) -> str:
         )
     if "pythons" in content:
         lines.append(f"- Python {', '.join(content['pythons'])}")
-    versions = content["versions"]
-    of_libraries = [versions] if kind == "web" else versions.values()
-    pairs = {f"{name} {number}" for each in of_libraries for name, number in each.items()}
+    if kind == "acceptance":
+        told = [figures.get("versions", {}) for each in content["answers"].values() for figures in each.values()]
+    else:
+        told = [content["versions"]] if kind == "web" else content["versions"].values()
+    pairs = {f"{name} {number}" for each in told for name, number in each.items()}
     lines.append(f"- versions: {', '.join(sorted(pairs))}")
     return "\n".join(lines)
 
@@ -190,6 +207,59 @@ def _web() -> str:
     return f"{_table([*rows, ['objects tracked', *tracked]])}\n\n{_table(judged)}"
 
 
+def _acceptance() -> str | None:
+    """Each goal, what this library reached, and what the others did, if they were asked."""
+    found = newest("acceptance")
+    if found is None:
+        return None
+    answers: report.Answers = found[1]["answers"]
+    asked = [goal for goal in GOALS if goal.measured(answers) is not None]
+    alike: dict[tuple[str, str, str], list[Goal]] = {}
+    for goal in sorted(asked, key=lambda goal: list(QUESTIONS).index(goal.question)):
+        alike.setdefault((goal.question, goal.figure, goal.beside), []).append(goal)
+    head = ["question", "asked", OURS, "peers", "goal", "reached"]
+    rows = [head, *(_reached(goals, answers) for goals in alike.values())]
+    met = sum(goal.met(goal.measured(answers) or 0.0) for goal in asked)
+    left = [name for name in QUESTIONS if name not in answers]
+    told = f"{met} of {len(asked)} goals are reached."
+    if left:
+        told += f" Without figures in this run: {', '.join(left)}."
+    return f"{told}\n\n{_table(rows, texts=len(head))}\n\n{_about('acceptance')}"
+
+
+def _reached(goals: Sequence[Goal], answers: report.Answers) -> list[str]:
+    """Return the row of the goals for one figure: there is one goal for each way in which this library is used."""
+    first = goals[0]
+    titles = report.FIGURES[first.question]
+    what = " / ".join(titles[each] for each in (first.figure, first.beside) if each)
+
+    def told(value: float) -> str:
+        return f"{value:.2f}" if first.beside else report.cell(first.figure, value)
+
+    peers = {
+        label: value
+        for label in answers[first.question]
+        if not label.startswith(OURS)
+        and (value := replace(first, variant=label, bound=0).measured(answers)) is not None
+    }
+    ours = {_way(goal): (goal, goal.measured(answers) or 0.0) for goal in goals}
+    missed = [way for way, (goal, value) in ours.items() if not goal.met(value)]
+    bounds = dict.fromkeys(told(goal.bound) for goal in goals)
+    return [
+        f"`{first.question}`",
+        f"{QUESTIONS[first.question].asks}: {what}",
+        ", ".join(f"{way} {told(value)}" for way, (_, value) in ours.items()),
+        ", ".join(f"{label.replace(',', '')} {told(value)}" for label, value in peers.items()),
+        f"at {'least' if first.at_least else 'most'} {' and '.join(bounds)}",
+        f"**missed**: {', '.join(missed)}" if missed else "met",
+    ]
+
+
+def _way(goal: Goal) -> str:
+    """Return how this library is used in a goal: ``known``, ``learned`` or ``an eighth each``."""
+    return goal.variant.removeprefix(f"{OURS}, ").removeprefix("limit ")
+
+
 def _summary() -> str:
     """README's: plain times of a few questions, beside the best peer and the AWS client."""
     found = newest("full")
@@ -222,7 +292,7 @@ _SUMMARY = {
     "transaction_10": "a transaction of 10",
     "cold_start": "a process, from its start to the first get",
 }
-_WRITERS: Mapping[str, Callable[[], str]] = {
+_WRITERS: Mapping[str, Callable[[], str | None]] = {
     "run": lambda: _about("full"),
     "web_run": lambda: _about("web"),
     "growth_run": lambda: _about("growth"),
@@ -232,9 +302,10 @@ _WRITERS: Mapping[str, Callable[[], str]] = {
     "cheaper": _cheaper,
     "growth": _growth,
     "web": _web,
+    "acceptance": _acceptance,
     "summary": _summary,
 }
-"""Name of a block -> what writes it."""
+"""Name of a block -> what writes it; None where there are no results for it."""
 
 
 def _asked(medians: Mapping[str, Any]) -> list[str]:
@@ -258,7 +329,8 @@ def _ratio(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 10 else f"{value:.2f}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def _table(rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
+    """Return a table, of which so many columns are texts, and the others numbers."""
     head, *rest = (f"| {' | '.join(row)} |" for row in rows)
-    line = f"| --- |{' ---: |' * (len(rows[0]) - 1)}"
+    line = f"|{' --- |' * texts}{' ---: |' * (len(rows[0]) - texts)}"
     return "\n".join([head, line, *rest])

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 Medians = dict[str, dict[str, dict[str, float]]]
 """Question -> library -> figure -> median of the runs."""
@@ -31,6 +31,30 @@ class Results:
     pythons: set[str] = field(default_factory=set)
     quick: bool = False
     """Whether the runs were those of a quick run, with little work in each."""
+
+    @classmethod
+    def of_file(cls, path: Path, *, quick: bool) -> Self:
+        """Return what a file has, to add further rounds to it.
+
+        Args:
+            path: the file.
+            quick: whether the further runs are those of a quick run.
+
+        Raises:
+            ValueError: its runs are not those of the code as it is now, or had more or less work in each.
+        """
+        content = json.loads(path.read_bytes())
+        if content["changed_since"] or changed_since(content["commit"]):
+            raise ValueError(f"{path} is of other code than this: its commit is {content['commit'][:12]}")
+        if content["quick"] != quick:
+            raise ValueError(f"{path} is of {'a quick' if content['quick'] else 'a full'} run: add rounds of its kind")
+        names = ("runs", "absent", "versions", "returns", "quick")
+        return cls(**{name: content[name] for name in names}, pythons=set(content["pythons"]))
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there are; some questions are asked in the first alone."""
+        return max((len(runs) for each in self.runs.values() for runs in each.values()), default=0)
 
     @property
     def failed(self) -> bool:
@@ -100,10 +124,16 @@ def about(command: str) -> dict[str, Any]:
     return {
         "command": command,
         "commit": git("rev-parse", "HEAD"),
-        "changed_since": bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks")),
+        "changed_since": changed_since(),
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": machine(),
     }
+
+
+def changed_since(commit: str = "HEAD") -> bool:
+    """Return whether the code is not that of a commit; files of results are no code."""
+    code = ("--", "dynamap_async", "benchmarks", ":!benchmarks/results")
+    return bool(git("status", "--porcelain", *code) or git("diff", "--name-only", commit, *code))
 
 
 def machine() -> dict[str, Any]:

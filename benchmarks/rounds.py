@@ -27,6 +27,8 @@ class Plan:
     """Whether all questions are asked on uvloop."""
     minutes: float | None = None
     """No round begins that would probably end later; the first always does."""
+    earlier: int = 0
+    """How many rounds were measured before, which these are added to."""
 
     def jobs(self, number: int) -> Iterator[tuple[str, list[str]]]:
         """Yield library and questions of each process of a round, so that neighbours in time are what is compared."""
@@ -65,7 +67,7 @@ def measure(plan: Plan, results: Results) -> int:
     programs = Programs.found()
     with programs.server(scanned=(QUICK if plan.quick else FULL).scanned) as server:
         while rounds < plan.rounds and plan.has_time(began, rounds):
-            for subject, group in plan.jobs(rounds):
+            for subject, group in plan.jobs(plan.earlier + rounds):
                 _work(plan, programs, results, server, subject, group)
             rounds += 1
             print(f"{rounds} of {total} rounds after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)

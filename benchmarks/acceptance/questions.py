@@ -71,14 +71,14 @@ async def _processes(table: Simulated, variant: Variant, effort: Effort) -> Figu
     number = 8
     items = int(effort.items * 0.6)
     tasks = [Task(effort.seconds, items=items, group=f"load{each}") for each in range(number)]
-    kept: list[Figures] = []
+    counted: list[Figures] = []
 
     async def count() -> None:
         await asyncio.sleep(effort.seconds)
-        kept.append(await table.control("/counts"))
+        counted.append(await table.control("/counts"))
 
     told = await work(table, variant, tasks, count)
-    (counts,) = kept
+    (counts,) = counted
     window = {**counts["total"], "seconds": counts["seconds"]}
     fair = window["write_units"] / number
     parts = [counts["groups"].get(task.group, {"write_units": 0.0})["write_units"] for task in tasks]
@@ -114,7 +114,7 @@ QUESTIONS = {
     ),
     "unrelated": Question("a part refused for other reasons than the rate", (*OWN, AIOBOTOCORE), situations.unrelated),
     "counters": Question(
-        "2,000 counters while a fifth of the requests fails", (*OWN, AIOBOTOCORE), situations.counters
+        "5,000 counters while a fifth of the requests fails", (*OWN, AIOBOTOCORE), situations.counters
     ),
     "saved": Question("a load after another program took what was saved", (*OWN, AIOBOTOCORE), situations.saved),
     "stranger": Question(

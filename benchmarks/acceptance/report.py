@@ -11,7 +11,7 @@ from rich.table import Table
 from benchmarks.acceptance.goals import GOALS
 from benchmarks.acceptance.questions import QUESTIONS, Figures
 from benchmarks.acceptance.situations import PUSHED, SHARES
-from benchmarks.results import git, machine
+from benchmarks.results import changed_since, git, machine
 
 Answers = dict[str, dict[str, Figures]]
 """Question -> library and how it was used -> figures."""
@@ -105,7 +105,7 @@ def _figures(question: str, variants: dict[str, Figures], setting: str) -> Table
     for label in variants:
         table.add_column(label, justify="right")
     for name, title in FIGURES[question].items():
-        table.add_row(title, *(_cell(name, figures.get(name)) for figures in variants.values()))
+        table.add_row(title, *(cell(name, figures.get(name)) for figures in variants.values()))
     return table
 
 
@@ -137,7 +137,8 @@ def _goals(answers: Answers) -> Table:
     return table
 
 
-def _cell(name: str, value: Any) -> str:
+def cell(name: str, value: Any) -> str:
+    """Return a figure as it is told; nothing where there is none."""
     if value is None:
         return ""
     if name.endswith("_off"):
@@ -151,7 +152,7 @@ def write(path: Path, answers: Answers, **settings: Any) -> None:
     """Write everything as JSON; what other questions were answered in that file stays, so that a run has slices."""
     before = json.loads(path.read_bytes()) if path.exists() else {}
     commit, when = git("rev-parse", "HEAD"), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    changed = bool(git("status", "--porcelain", "--", "dynamap_async", "benchmarks"))
+    changed = changed_since()
     asked = before.get("asked", {}) | {
         name: {"commit": commit, "changed_since": changed, "when": when, **settings} for name in answers
     }

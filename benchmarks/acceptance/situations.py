@@ -15,7 +15,7 @@ SHARES = (0.003, 0.03, 0.2)
 """The parts of all requests that a table refuses, for reasons that have nothing to do with the rate."""
 FAULTS = {"/refuse": 0.033, "/fail": 0.167}
 """Path -> part of the requests: a fifth of them fails, a sixth of that because capacity is short."""
-COUNTERS = 2_000
+COUNTERS = 5_000
 AMPLE_UNITS = 50_000
 OUTAGE_SECONDS = 2.0
 SMALL_UNITS = 5
@@ -42,7 +42,7 @@ async def unrelated(table: Simulated, variant: Variant, effort: Effort) -> Figur
 
 
 async def counters(table: Simulated, variant: Variant, effort: Effort) -> Figures:
-    """Add to 2,000 counters, 64 at a time, while a fifth of the requests fails."""
+    """Add to 5,000 counters, 64 at a time, while a fifth of the requests fails."""
     await table.provision(AMPLE_UNITS)
     await table.fill([wire_item(name) for name in names("counter", COUNTERS)])
     for path, share in FAULTS.items():
@@ -55,8 +55,11 @@ def _rate(told: Figures, _counts: Figures) -> float:
     return float(told["served"] / told["seconds"])
 
 
-def _stored(_told: Figures, counts: Figures) -> float:
-    return float(counts["total"]["write_units"])
+def _stored_within(seconds: float) -> Callable[[Figures, Figures], float]:
+    """Return a judge of what was stored in so many seconds: the last calls of a client that waits end long after."""
+    return lambda _told, counts: sum(
+        slot["write_units"] for slot in counts["slots"][: round(seconds / counts["slot_seconds"])]
+    )
 
 
 async def stranger(table: Simulated, variant: Variant, effort: Effort) -> Figures:
@@ -69,7 +72,7 @@ async def stranger(table: Simulated, variant: Variant, effort: Effort) -> Figure
             ("puts", Task(effort.seconds, job="push", tasks=32)),
             ("load", Task(effort.seconds, items=has * int(effort.seconds))),
         ):
-            figures[f"{name}_{job}"] = await _of_unpaced(table, variant, task, _stored)
+            figures[f"{name}_{job}"] = await _of_unpaced(table, variant, task, _stored_within(effort.seconds))
     await table.control("/push?0")
     return figures
 

@@ -13,7 +13,7 @@ from benchmarks.acceptance.task import Task
 Figures = dict[str, Any]
 """What was measured, by name."""
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 """How long a worker may take beyond the time that it was given."""
 
 
@@ -53,8 +53,9 @@ async def work(
     """
     processes = [await _started(table, variant, task) for task in tasks]
     try:
-        for process in processes:
-            await _line(process, PATIENCE_SECONDS)
+        ready = [await _line(process, PATIENCE_SECONDS) for process in processes]
+        if "" in ready:
+            raise SilentWorkerError(f"{variant.label}: a worker did not start within {PATIENCE_SECONDS:g} s")
         if burst_spent:
             await table.begin()
         else:

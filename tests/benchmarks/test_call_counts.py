@@ -136,8 +136,8 @@ BOUNDS = {
     "transaction-of-10": 51,
     "400-gets": 59,
     "400-puts": 79.5,
-    "batch-get-of-400": 13.5,
-    "batch-write-of-400": 40,
+    "batch-get-of-400": 10.3,
+    "batch-write-of-400": 28.7,
 }
 """Question -> Python calls for each item, get or put."""
 

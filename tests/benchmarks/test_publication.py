@@ -64,7 +64,7 @@ def test_pages_are_written_once_every_run_went_well(tmp_path, monkeypatch, code,
     monkeypatch.setattr("sys.argv", ["benchmarks", "publish"])
     assert publication.main() == code
     assert page.read_text("utf-8") == left
-    kinds = ["full", "growth", "web"]
+    kinds = ["full", "growth", "web", "acceptance"]
     assert [arguments[arguments.index("--json") + 1].split("-")[-1] for arguments in ran] == [
         f"{k}.json" for k in kinds
     ]
@@ -90,3 +90,52 @@ def test_multiples_are_of_the_floor_and_leave_out_what_was_not_asked(full):
 
 def test_a_missed_budget_says_by_how_much(full):
     assert "cost at most 0.55 x floor | 1.50 | floor | **missed by 173%** |" in publication._budgets()
+
+
+VERSIONS = {"dynamap_async": "1.2", "aiobotocore": "3.4"}
+ACCEPTANCE = {
+    "command": "nox -s bench -- acceptance",
+    "commit": "0123456789abcdef",
+    "changed_since": False,
+    "when": "2026-11-30T00:00:00Z",
+    "machine": {"cores": 2, "processor": "a processor", "system": "a system", "load": [0.5, 0.5, 0.5]},
+    "answers": {
+        "scan": {
+            "dynamap_async, limit known": {"get_p99": 9.0, "get_p99_idle": 8.0, "versions": VERSIONS},
+            "dynamap_async, limit learned": {"get_p99": 20.0, "get_p99_idle": 8.0},
+            "aiobotocore": {"get_p99": 160.0, "get_p99_idle": 16.0},
+        },
+        "bulk": {
+            "dynamap_async, limit known": {"rate": 0.995},
+            "dynamap_async, limit learned": {"rate": 0.97},
+            "aiobotocore, 8 writers": {"rate": 0.5},
+            "PynamoDB": {"error": "failed: it hung"},
+        },
+    },
+}
+
+
+def test_goals_are_told_with_what_was_reached_beside_peers(monkeypatch):
+    monkeypatch.setattr(publication, "newest", lambda kind: ("an-acceptance.json", ACCEPTANCE))
+    text = publication._acceptance()
+    lines = text.splitlines()
+    assert lines[0].startswith("3 of 4 goals are reached. Without figures in this run: beside, index,")
+    assert lines[2:6] == [
+        "| question | asked | dynamap_async | peers | goal | reached |",
+        "| --- | --- | --- | --- | --- | --- |",
+        (
+            "| `bulk` | a bulk load: rate used | known 99.5%, learned 97.0% | aiobotocore 8 writers 50.0% "
+            "| at least 99.0% and 95.0% | met |"
+        ),
+        (
+            "| `scan` | 50 handlers beside a scan in the background: get p99, beside / get p99, idle "
+            "| known 1.12, learned 2.50 | aiobotocore 10.00 | at most 1.50 | **missed**: learned |"
+        ),
+    ]
+    assert "- versions: aiobotocore 3.4, dynamap_async 1.2" in lines
+
+
+def test_a_block_stays_as_it_is_while_there_are_no_results_for_it(monkeypatch):
+    monkeypatch.setattr(publication, "newest", lambda kind: None)
+    page = "before\n<!-- figures: acceptance -->\n\nas it was\n\n<!-- end of figures -->\nafter\n"
+    assert publication.filled(page) == page

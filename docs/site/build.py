@@ -167,12 +167,17 @@ def directive(entry: Entry) -> str:
 
 def codes() -> str:
     """Return the table of error classes: their codes, with the section about each, and what they are a kind of."""
+    pages = {
+        heading.lstrip("# "): page.name
+        for page in sorted((DOCS / "reference").glob("*errors.md"))
+        for heading in HEADING.findall(page.read_text("utf-8"))
+    }
     rows = []
     for name in dynamap_async.errors.__all__:
         kind = getattr(dynamap_async.errors, name)
         if isinstance(kind, type) and issubclass(kind, dynamap_async.errors.DynamapError):
             bases = ", ".join(f"`{each.__name__}`" for each in kind.__bases__ if each is not Exception)
-            rows.append(f"| `{name}` | [{kind.code}](../errors.md#{kind.code}) | {bases} |")
+            rows.append(f"| `{name}` | [{kind.code}](../{pages[kind.code]}#{kind.code}) | {bases} |")
     return "\n".join(["| class | code | is a |", "| --- | --- | --- |", *rows])
 
 
@@ -356,12 +361,17 @@ QUIET = re.compile(r"decisions/|reference/(names|modules)/|changelog\.html")
 REPEATED = re.compile(r"coming-from/")
 """Pages whose sections have the same titles, those of tasks: they are found as wholes."""
 FIRST = re.compile(r"^\s*(<p>.*?</p>)?", re.DOTALL)
+ATTRIBUTE = "-attribute</code>"
+"""What stands in the titles of attributes on these pages: their class is found instead."""
+BOUND = re.compile(r"#dynamap_async\.Bound\w+\.(\w+)$")
+"""Methods of what a session makes: many of these classes have the same ones, of which the first is found."""
 
 
 def with_keywords(index: dict[str, Any]) -> dict[str, Any]:
     """Return the index of the search with the words of keywords.toml behind titles, and without what hides pages."""
     keywords: dict[str, str] = tomllib.loads((HERE / "keywords.toml").read_text("utf-8"))["pages"]
     items: list[dict[str, Any]] = []
+    methods: set[str] = set()
     for item in index["items"]:
         page, _, anchor = item["location"].partition("#")
         if anchor and REPEATED.match(page):
@@ -369,6 +379,11 @@ def with_keywords(index: dict[str, Any]) -> dict[str, Any]:
         words = "" if anchor else keywords.get(page.replace(".html", ".md"), "")
         text = item["text"]
         if QUIET.match(page):
+            method = BOUND.search(item["location"])
+            if ATTRIBUTE in item["title"] or (method and method[1] in methods):
+                continue
+            if method:
+                methods.add(method[1])
             text = FIRST.match(text)[0]  # type: ignore[index]  # it matches the empty text
         items.append({**item, "title": f"{item['title']} ({words})" if words else item["title"], "text": text})
     items.sort(key=lambda item: bool(QUIET.match(item["location"])))

@@ -14,6 +14,7 @@ from shop import api, graph, pages
 from shop.error_pages import add_error_pages
 from shop.orders import UnavailableError
 
+REQUEST_SECONDS: Final = 10
 PAGE_SECONDS: Final = 8
 """A page gives up a little before the middleware does: it then answers with a page, the middleware with JSON."""
 
@@ -32,7 +33,7 @@ def make_app(
         openapi_url=None,
         dependencies=[Depends(scoped(timeout=PAGE_SECONDS))],
     )
-    app.add_middleware(ScopeRequests, timeout=10, max_read_units=500, server_timing=True)
+    app.add_middleware(ScopeRequests, timeout=REQUEST_SECONDS, max_read_units=500, server_timing=True)
     app.add_middleware(CancelOnDisconnect)
     add_error_pages(app)
     app.include_router(pages.router)

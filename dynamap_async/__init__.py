@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         ALL,
         KEYS_ONLY,
         Encryption,
+        OnDemand,
         Projection,
         Recovery,
         TableSettings,
@@ -177,6 +178,7 @@ __all__ = [
     "Model",
     "Observer",
     "Old",
+    "OnDemand",
     "Operation",
     "OperationStatistics",
     "OperationUsage",
@@ -266,7 +268,7 @@ _NAMES: Final = {
         "Page Put Query Refresh Replace Reserve Save Scan Statement TransactFind TransactGet TransactWrite Update"
     ),
     "planning": "Grouped InvalidItem Plan UnknownItem",
-    "schema": "ALL KEYS_ONLY Encryption Projection Recovery TableSettings Throughput include",
+    "schema": "ALL KEYS_ONLY Encryption OnDemand Projection Recovery TableSettings Throughput include",
     "session": (
         "Answers Batch BoundCollection BoundCollectionScan BoundExactlyOnce BoundQuery BoundScan BoundStatement "
         "BoundUpdate ItemStream Loader Scope SequentialRead SequentialReads SequentialReadsWarning Session "

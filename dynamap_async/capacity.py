@@ -129,7 +129,10 @@ def page_charge(
     schema = _schema(table)
     found = schema.index(index)
     if (consistent or fetched) and not found.kind.reads_like_table:
-        raise ValueError(f"{index!r} is a global index: it is never read consistently, and fetches nothing")
+        raise ValueError(
+            f"{index!r} is a global index, which cannot be read consistently and fetches nothing from the table; drop "
+            "the argument"
+        )
     # What lacks the index's key is not in it, and so a page through the index never meets it.
     entries = {position: entry for position, wire in enumerate(wires) if (entry := _entry(schema, found, wire))}
     whole = [codec.item_size(wires[position]) for position in entries] if fetched else []

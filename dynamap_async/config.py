@@ -63,13 +63,13 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         if self.max_attempts < 1:
-            raise ValueError(f"RetryPolicy(max_attempts={self.max_attempts}): at least 1 attempt is needed")
+            raise ValueError(f"RetryPolicy(max_attempts={self.max_attempts}): give at least 1")
         if self.base_delay_seconds < 0 or self.max_delay_seconds < 0:
-            raise ValueError("RetryPolicy: delays are seconds and cannot be negative")
+            raise ValueError("RetryPolicy: delays are in seconds and cannot be negative")
         if not self.attempt_timeout_seconds > 0:
             raise ValueError(
-                f"RetryPolicy(attempt_timeout_seconds={self.attempt_timeout_seconds}): an attempt takes time; write "
-                "seconds above 0, or math.inf for no limit"
+                f"RetryPolicy(attempt_timeout_seconds={self.attempt_timeout_seconds}): give seconds above 0, or "
+                "math.inf for no limit"
             )
 
     def longest_delay(self, attempts: int) -> float:
@@ -97,7 +97,7 @@ class BatchPolicy:
 
     def __post_init__(self) -> None:
         if self.window_seconds < 0 or self.max_keys < 1:
-            raise ValueError("BatchPolicy: window_seconds cannot be negative, and max_keys is at least 1")
+            raise ValueError("BatchPolicy: window_seconds cannot be negative, and max_keys must be at least 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,4 +157,4 @@ class CapacityPolicy:
                 f"CapacityPolicy(limits={self.limits!r}): give {names}, or Throughput(read=..., write=...)"
             )
         if not 0 < self.share <= 1:
-            raise ValueError(f"CapacityPolicy(share={self.share}): a share is above 0 and at most 1")
+            raise ValueError(f"CapacityPolicy(share={self.share}): give a share above 0 and up to 1")

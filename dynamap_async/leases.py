@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import math
 import os
 import platform
 import secrets
@@ -104,7 +105,7 @@ class Lease:
         name: str,
         *,
         seconds: float = LEASE_SECONDS,
-        wait: bool = True,
+        wait: bool | float = True,
         waiting_for: Callable[[str], object] = lambda holder: None,
     ) -> None:
         """Describe the lease; nothing is sent yet.
@@ -114,14 +115,14 @@ class Lease:
             context: what the session adds to each operation.
             name: what may be done, as text: the same for all who may do it.
             seconds: how long it is held without having been renewed.
-            wait: whether to wait while another process has it.
+            wait: whether to wait while another process has it, or for how many seconds at most.
             waiting_for: called with who has it, when waiting begins, and when another one got it.
         """
         self.name: Final = name
         self._executor: Final = executor
         self._context: Final = context
         self._seconds: Final = seconds
-        self._wait: Final = wait
+        self._longest_wait: Final = math.inf if wait is True else float(wait)
         self._waiting_for: Final = waiting_for
         self._owner: Final = f"{_here()} {secrets.token_hex(4)}"
         self._fence = 0
@@ -164,7 +165,7 @@ class Lease:
         """Take it.
 
         Raises:
-            LeaseTakenError: another process has it, and nobody wants to wait.
+            LeaseTakenError: another process has it, and nobody wants to wait, or not any longer.
             ResourceNotFoundError: the library's own table does not exist.
             ServiceError: DynamoDB refused the request.
             TransportError: no answer came.
@@ -207,16 +208,18 @@ class Lease:
         seen: tuple[int, int] | None = None
         told: int | None = None
         since = 0.0
+        until = asyncio.get_running_loop().time() + self._longest_wait
         while True:
             found = await self._carry_out(Find(LeaseItem, _key(self.name), consistent_read=True, coalesce=False))
             if found is None or found.owner is None or self._has_gone(found, seen, since):
                 if await self._takes(found):
                     return
                 continue
-            if not self._wait:
+            left = until - asyncio.get_running_loop().time()
+            if left <= 0:
                 raise LeaseTakenError(
-                    f"{found.owner} has the lease {self.name!r}; wait for it. If that process is gone, the lease is "
-                    f"free {found.seconds * _PATIENCE:g} s after",
+                    f"{found.owner} holds the lease {self.name!r}; wait until it is done. If that process is gone, "
+                    f"the lease becomes free {found.seconds * _PATIENCE:g} s after",
                     lease=self.name,
                     holder=found.owner,
                 )
@@ -225,7 +228,7 @@ class Lease:
                 told = found.fence
             if seen != (found.fence, found.beat):
                 seen, since = (found.fence, found.beat), asyncio.get_running_loop().time()
-            await asyncio.sleep(min(found.seconds, self._seconds) / _RENEWALS)
+            await asyncio.sleep(min(left, min(found.seconds, self._seconds) / _RENEWALS))
 
     def _has_gone(self, found: LeaseItem, seen: tuple[int, int] | None, since: float) -> bool:
         """Return whether a holder was seen not to renew its lease for too long."""

@@ -133,6 +133,14 @@ BATCH_STATEMENTS: Final = 25
 """Most PartiQL statements of one BatchExecuteStatement call.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html (Statements)"""
 
+WARM_READ_UNITS: Final = 12_000
+"""Read units a second that every new on-demand table, and each of its global indexes, can serve at once.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput-scenarios.html"""
+
+WARM_WRITE_UNITS: Final = 4_000
+"""Write units a second that every new on-demand table, and each of its global indexes, can serve at once.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/warm-throughput-scenarios.html"""
+
 TAGS_PER_TABLE: Final = 50
 """Most tags of a table."""
 

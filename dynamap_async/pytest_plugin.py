@@ -12,9 +12,9 @@ outside of ``dynamap_async.testing``, and what the fixtures need is imported whe
 from __future__ import annotations  # they name what is not imported here
 
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -84,16 +84,17 @@ def _dynamap_place(pytestconfig: pytest.Config, dynamodb_endpoint: str) -> Engin
     return EngineEndpoint(dynamodb_endpoint, pytestconfig.stash.get(_STARTED, None))
 
 
-@pytest.fixture
+# Setting up a fixture takes about as long as a request: so those that never change are there for the whole run.
+@pytest.fixture(scope="session")
 def dynamap_models() -> Sequence[type[Model]]:
     """Models whose tables dynamap_session creates, besides those of the markers: none. Override it with yours."""
     return ()
 
 
-@pytest.fixture
-def dynamap_settings() -> dict[str, Any]:
+@pytest.fixture(scope="session")
+def dynamap_settings() -> Mapping[str, Any]:
     """Further arguments of dynamap_session's ``Session``, such as ``retry``: none. Override it with yours."""
-    return {}
+    return MappingProxyType({})  # of all tests
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def dynamap_clock(_dynamap_clock: FrozenClock) -> FrozenClock:
 def _dynamap_prepared(
     request: pytest.FixtureRequest,
     _dynamap_place: EngineEndpoint,
-    dynamap_settings: dict[str, Any],
+    dynamap_settings: Mapping[str, Any],
     dynamap_models: Sequence[type[Model]],
     dynamap_faults: Faults,
     dynamap_requests: RequestLog,

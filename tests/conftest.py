@@ -47,11 +47,12 @@ settings.load_profile("dynamap")
 # tests that ran before in the same worker, so that neither CI nor a seed would try the same examples twice.
 providers._get_local_constants = lambda: providers._local_constants  # none, since nothing collects them
 
-# In debug mode, each task, future and callback records where it was made: a walk through the whole stack and its files,
-# which takes most of the time. Only a reader needs that, who sets PYTHONASYNCIODEBUG=1; what fails a test is the rest
-# of the mode, its checks of threads, callbacks and sockets.
+# In debug mode, each task, future, callback and coroutine records where it was made: a walk through the stack and its
+# files, which takes most of the time. Only a reader needs that, who sets PYTHONASYNCIODEBUG=1; what fails a test is the
+# rest of the mode, its checks of threads, callbacks and sockets.
 if not os.environ.get("PYTHONASYNCIODEBUG"):
     asyncio.BaseEventLoop.get_debug = lambda loop: False
+    asyncio.constants.DEBUG_STACK_DEPTH = 0  # of coroutines
 
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at the option; xdist hands it to its workers

@@ -1,43 +1,78 @@
-"""The commands of ``dynamap``. A command imports what it needs when it runs."""
+"""The commands of ``dynamap`` as Typer runs them. Each is loaded when it is asked for."""
 
+import os
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 import dynamap_async
-from dynamap_async.cli.capacity.command import capacity
-from dynamap_async.cli.endings import CommandError, ending, first_of, line_of
-from dynamap_async.cli.engine_install import engine as engine_commands
-from dynamap_async.cli.extras import MissingExtraError
-from dynamap_async.cli.generate.command import check_items, generate
-from dynamap_async.cli.guide import guide
-from dynamap_async.cli.migrate import migrate
-from dynamap_async.cli.served_engine import local
-from dynamap_async.cli.tables.changes import apply, diff, plan, verify
-from dynamap_async.cli.tables.index_check import check_index
-from dynamap_async.cli.tables.listing import describe, tables
-from dynamap_async.cli.tables.schema import schema
-from dynamap_async.cli.upgrade import upgrade
-from dynamap_async.cli.what_holds import config
-from dynamap_async.errors import TransportError
+from dynamap_async.cli.commands import COMMANDS, overview, unknown
+from dynamap_async.cli.endings import Status, end
+from dynamap_async.cli.help import Command, CommandGroup
 
-if TYPE_CHECKING:
-    from dynamap_async.cli.demo.screen import Screen
+_SETTINGS: Final = {"help_option_names": ["--help", "-h"], "max_content_width": 100}
+
+
+def command_of(name: str) -> Any:
+    """Return a command as Typer runs it: one, or a group of them.
+
+    Args:
+        name: its name, one of ``COMMANDS``.
+    """
+    module, _, own = COMMANDS[name].home.partition(":")
+    found = getattr(import_module(f"dynamap_async.cli.{module}"), own)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name, cls=Command)(found)
+    return typer.main.get_command(alone)
+
+
+class _Commands(CommandGroup):
+    """All commands, loaded by name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name, or end with what is wrong with the name."""
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        if cmd_name in COMMANDS:
+            return command_of(cmd_name)
+        return None if ctx.resilient_parsing else end(unknown(cmd_name).rstrip("\n"), Status.USAGE)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return what a name can become, without loading the commands."""
+        self.commands = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
+        return super().shell_complete(ctx, incomplete)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is asked for; a reader who has enough of its output is no error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # What the buffer still holds would fail once more at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(Status.DONE) from None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by what they are for."""
+        formatter.write(overview())
+
 
 app: typer.Typer = typer.Typer(
-    name="dynamap", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
+    name="dynamap",
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings=_SETTINGS,
 )
-
-
-class ScenarioName(StrEnum):
-    """The scenarios of the demo."""
-
-    FORUM = "forum"
-    DEVICES = "devices"
-    SESSIONS = "sessions"
-    CHAT = "chat"
 
 
 def _print_version(wanted: bool) -> None:
@@ -53,86 +88,4 @@ def dynamap(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Async data access for Amazon DynamoDB: Pydantic models, typed expressions, a query planner."""
-
-
-@app.command()
-def demo(
-    *,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show published designs of tables instead, with 28 questions and their costs.")
-    ] = False,
-    scenario: Annotated[
-        ScenarioName | None, typer.Option(metavar="NAME", help=f"Of these, show only {', '.join(ScenarioName)}.")
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Use the DynamoDB at this address, not the embedded one. The tables get names of their own there, and "
-            "are deleted at the end.",
-        ),
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the plan of each of the questions in full, with its request.")
-    ] = False,
-) -> None:
-    """Show in five steps what one writes and what it does, live on an embedded DynamoDB.
-
-    It needs no AWS account and leaves nothing behind.
-    """
-    with ending("Interrupted: everything is stopped, nothing is left running."):
-        try:
-            if everything or scenario or explain:
-                _tour(scenario, engine=engine, explain=explain)
-            else:
-                _story(engine)
-        except ModuleNotFoundError as error:
-            raise MissingExtraError.of(error) from error
-        except (TransportError, ExceptionGroup) as error:
-            first = first_of(error)
-            if engine is None or not isinstance(first, TransportError):
-                raise
-            raise CommandError(f"{line_of(first)}, or leave out --engine to use the embedded engine") from error
-
-
-app.command()(guide)
-app.command()(local)
-app.command()(config)
-app.command()(plan)
-app.command()(apply)
-app.command()(diff)
-app.command()(verify)
-app.command()(tables)
-app.command()(describe)
-app.command("check-index")(check_index)
-app.command()(schema)
-app.command()(capacity)
-app.add_typer(engine_commands)
-app.add_typer(generate)
-app.command("check-items")(check_items)
-app.command()(upgrade)
-app.command()(migrate)
-
-
-def _tour(only: ScenarioName | None, *, engine: str | None, explain: bool) -> None:
-    from dynamap_async.cli.demo.run import run_demo
-    from dynamap_async.cli.demo.scenarios import SCENARIOS
-
-    run_demo([SCENARIOS[only]] if only else list(SCENARIOS.values()), _screen(), engine=engine, explain=explain)
-
-
-def _story(engine: str | None) -> None:
-    from dynamap_async.cli.demo.run import run_story
-
-    run_story(_screen(), engine=engine)
-
-
-def _screen() -> "Screen":
-    from rich.console import Console
-
-    from dynamap_async.cli.demo.screen import Screen
-
-    # A terminal may lack the characters that lines are drawn with. What stands in for stdout may lack the method.
-    getattr(sys.stdout, "reconfigure", dict)(errors="replace")
-    return Screen(Console(highlight=False, markup=False))
+    """Declare the options that are given without a command."""

@@ -75,9 +75,9 @@ class Catalog:
             return found[0]
         if found:
             several = " or ".join(f"{self._names[each][0]}:{short}" for each in found)
-            raise CommandError(f"{name!r} is declared more than once: say which, as in {several}", Status.USAGE)
+            raise CommandError(f"{name!r} is declared more than once; name one of them: {several}", Status.USAGE)
         known = ", ".join(sorted(own for _, own in self._names.values()))
-        raise CommandError(f"there is no model or table {name!r}; there is {known or 'none'}", Status.USAGE)
+        raise CommandError(f"there is no model or table {name!r}; known models: {known or 'none'}", Status.USAGE)
 
     def sharing(self, chosen: Iterable[Declared]) -> tuple[Declared, ...]:
         """Return everything that shares a table with what is chosen: a table is compared with all its models.
@@ -117,7 +117,7 @@ def load_catalog(modules: Sequence[str], folder: Path) -> Catalog:
     """
     if not modules:
         raise CommandError(
-            "no module of models is named: write models = ['shop.models'] into dynamap.toml, or under [tool.dynamap] "
+            "no module with models is given; write models = ['shop.models'] in dynamap.toml, or under [tool.dynamap] "
             "in pyproject.toml, or add --models shop.models",
             Status.USAGE,
         )
@@ -151,7 +151,7 @@ def load_file(file: Path) -> ModuleType:
     """
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None or not file.is_file():
-        raise CommandError(f"{file} cannot be imported: there is no such file", Status.USAGE)
+        raise CommandError(f"{file} cannot be imported: the file does not exist", Status.USAGE)
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(file.stem)
     sys.modules[file.stem] = module  # annotations are evaluated in the module that a class names
@@ -172,7 +172,7 @@ def _import(name: str, folder: Path) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise CommandError(
-                f"there is no module {name!r}: it is looked for in {folder}, and where packages are installed",
+                f"there is no module {name!r} in {folder}, nor among the installed packages",
                 Status.USAGE,
             ) from error
         refuse(name, error)

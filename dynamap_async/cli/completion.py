@@ -51,8 +51,9 @@ def keep_names(modules: Sequence[str], folder: Path, names: Iterable[str]) -> No
         folder: where imports begin.
         names: the names of models and tables, and of their indexes, each after its model and a dot.
     """
-    file, text = _file(modules, folder), json.dumps(sorted(names))
-    with suppress(OSError, ValueError):
+    text = json.dumps(sorted(names))
+    with suppress(OSError, ValueError, RuntimeError):  # the last one where nobody knows a home folder
+        file = _file(modules, folder)
         if not file.exists() or file.read_text("utf-8") != text:
             file.parent.mkdir(parents=True, exist_ok=True)
             beside = file.with_name(f"{file.name}.{os.getpid()}")
@@ -61,7 +62,7 @@ def keep_names(modules: Sequence[str], folder: Path, names: Iterable[str]) -> No
 
 
 def _known() -> list[str]:
-    with suppress(CommandError, OSError, ValueError):
+    with suppress(CommandError, OSError, ValueError, RuntimeError):
         configuration = find_configuration(Path.cwd())
         found = json.loads(_file(configuration.models, configuration.folder).read_text("utf-8"))
         return [name for name in found if isinstance(name, str)]

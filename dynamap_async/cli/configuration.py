@@ -14,6 +14,8 @@ FILE: Final = "dynamap.toml"
 PYPROJECT: Final = "pyproject.toml"
 _PLACE: Final = ("region", "profile", "endpoint_url", "table_prefix")
 """What the file says for all environments, and each environment for itself."""
+_UNITS: Final = "max_read_units"
+"""The same, but a number."""
 _NAMES: Final = "table_names"
 """The same, but a table of texts and no text."""
 
@@ -70,26 +72,27 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path, given: Any) -> Configuration:
-    _check_names(file, "", given, ("models", "migrations", "default", "env", *_PLACE, _NAMES))
+    _check_names(file, "", given, ("models", "migrations", "default", "env", *_PLACE, _UNITS, _NAMES))
     models, default, environments = given.get("models", []), given.get("default"), given.get("env", {})
     if not _is_texts(models):
-        _refuse(file, "models is a list of modules, as in models = ['shop.models']")
+        _refuse(file, "models must be a list of modules, such as models = ['shop.models']")
     migrations = given.get("migrations")
     if migrations is not None and not isinstance(migrations, str):
-        _refuse(file, "migrations is the name of a package, as in migrations = 'shop.migrations'")
+        _refuse(file, "migrations must be the name of a package, such as migrations = 'shop.migrations'")
     if not isinstance(environments, dict):
-        _refuse(file, "env holds a table for each environment, as in [env.local]")
+        _refuse(file, "env must have a table for each environment, such as [env.local]")
     known: dict[str, Mapping[str, str]] = {}
     names: dict[str | None, Mapping[str, str]] = {None: _table_names(file, "", given)}
     for name, settings in cast("dict[str, Any]", environments).items():
-        _check_names(file, f"env.{name}", settings, (*_PLACE, _NAMES, "guard"))
+        _check_names(file, f"env.{name}", settings, (*_PLACE, _UNITS, _NAMES, "guard"))
         names[name] = _table_names(file, f"env.{name}.", settings)
-        known[name] = _texts(file, f"env.{name}.", {key: each for key, each in settings.items() if key != _NAMES})
+        texts = {key: each for key, each in settings.items() if key not in (_UNITS, _NAMES)}
+        known[name] = _texts(file, f"env.{name}.", texts) | _units(file, f"env.{name}.", settings)
         if known[name].get("guard", "name") != "name":
-            _refuse(file, f"env.{name}.guard = {known[name]['guard']!r}: a guard asks for the name: guard = 'name'")
+            _refuse(file, f"env.{name}.guard = {known[name]['guard']!r}: the only guard is guard = 'name'")
     if default is not None and default not in known:
-        _refuse(file, f"default = {default!r} is no environment; there is {_listed(known)}")
-    common = _texts(file, "", {name: given[name] for name in _PLACE if name in given})
+        _refuse(file, f"default = {default!r} is not an environment; known environments: {_listed(known)}")
+    common = _texts(file, "", {name: given[name] for name in _PLACE if name in given}) | _units(file, "", given)
     # A file is named from the folder of the configuration, wherever the command is run.
     named = tuple(_from(file, each) for each in models)
     package = None if migrations is None else _from(file, migrations)
@@ -110,12 +113,12 @@ def _from(file: Path, module: str) -> str:
 
 def _check_names(file: Path, where: str, given: Any, known: tuple[str, ...]) -> None:
     if not isinstance(given, dict):
-        _refuse(file, f"{where or 'tool.dynamap'} is a table of settings")
+        _refuse(file, f"{where or 'tool.dynamap'} must be a table of settings")
     for name in cast("dict[str, Any]", given):
         if name not in known:
             near = get_close_matches(name, known, 1)
-            meant = f"did you mean {near[0]}?" if near else f"there is {', '.join(known)}"
-            _refuse(file, f"{where + '.' if where else ''}{name} is no setting; {meant}")
+            meant = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(known)}"
+            _refuse(file, f"{where + '.' if where else ''}{name} is not a setting; {meant}")
 
 
 def _is_texts(given: Any) -> TypeGuard[list[str]]:
@@ -125,14 +128,24 @@ def _is_texts(given: Any) -> TypeGuard[list[str]]:
 def _table_names(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:
     given: object = settings.get(_NAMES, {})
     if not isinstance(given, dict):
-        _refuse(file, f"{where}{_NAMES} holds a line for each table, as in users = 'legacy_users'")
+        _refuse(file, f"{where}{_NAMES} must have a line for each table, such as users = 'legacy_users'")
     return _texts(file, f"{where}{_NAMES}.", cast("dict[str, Any]", given))
+
+
+def _units(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return how many read units a command may take, as text, where that is said."""
+    if _UNITS not in settings:
+        return {}
+    units: object = settings[_UNITS]
+    if isinstance(units, bool) or not isinstance(units, int | float) or not 1 <= units < float("inf"):
+        _refuse(file, f"{where}{_UNITS} = {units!r} is not a number of units, 1 or more")
+    return {_UNITS: str(units)}
 
 
 def _texts(file: Path, where: str, given: Mapping[str, Any]) -> dict[str, str]:
     for name, value in given.items():
         if not isinstance(value, str):
-            _refuse(file, f"{where}{name} = {value!r} is no text")
+            _refuse(file, f"{where}{name} = {value!r} is not a string")
     return dict(given)
 
 

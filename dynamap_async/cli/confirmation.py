@@ -1,14 +1,45 @@
-"""Asking before something is changed, and who may go on without."""
+"""Asking before something is changed or takes much, and who may go on without."""
+
+from typing import Final
 
 import typer
 
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import can_ask
+from dynamap_async.cli.loop import run
+from dynamap_async.cli.output import can_ask, tell
 from dynamap_async.cli.place import Place
+
+ASKED_READ_UNITS: Final = 1_000.0
+"""Who reads a table that takes so many read units is asked before."""
+
+
+def confirm_reading(table: str, items: int, read_units: float) -> None:
+    """Ask whether a whole table is to be read, if that takes many units.
+
+    Args:
+        table: the full table name.
+        items: about how many items it has.
+        read_units: about how many read units it takes.
+
+    Raises:
+        CommandError: nobody agreed.
+    """
+    if read_units < ASKED_READ_UNITS:
+        return
+    told = f"{table} has about {items:,} items; to read them takes about {read_units:,.0f} read units"
+    if not can_ask():
+        raise CommandError(
+            f"Nothing was read: {told}, and there is no terminal to ask at; add --yes, or --max-read-units",
+            Status.REFUSED,
+        )
+    if not typer.confirm(f"{told}. Go on?", err=True):
+        raise CommandError("Nothing was read.", Status.REFUSED)
 
 
 def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> None:
     """Ask whether to go on, unless an option has said so; in a guarded environment its name is typed.
+
+    Before a change of a guarded environment in AWS, it tells whose credentials are used.
 
     Args:
         place: where something is to be changed.
@@ -20,6 +51,8 @@ def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> No
         CommandError: nobody agreed.
     """
     name = place.environment.value
+    if place.is_guarded and place.settings["endpoint_url"].value is None:
+        tell(f"You are {run(_identity(place)) or 'unknown: AWS did not tell whose credentials these are'}")
     if yes_in is not None:
         if yes_in != name:
             here = f"this is {name}" if name else "no environment is meant here"
@@ -29,7 +62,7 @@ def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> No
         return
     if not can_ask():
         wanted = f"--yes-in {name}" if place.is_guarded else "--yes"
-        raise CommandError(f"Nothing was changed: there is no terminal to ask on, so add {wanted}", Status.REFUSED)
+        raise CommandError(f"Nothing was changed: there is no terminal to ask at; add {wanted}", Status.REFUSED)
     if place.is_guarded:
         answer: str = typer.prompt(f"{question} Type its name to go on", default="", err=True)
         agreed = answer.strip() == name
@@ -37,3 +70,10 @@ def confirm(place: Place, question: str, *, yes: bool, yes_in: str | None) -> No
         agreed = typer.confirm(question, err=True)
     if not agreed:
         raise CommandError("Nothing was changed.", Status.REFUSED)
+
+
+async def _identity(place: Place) -> str | None:
+    from dynamap_async.transport import caller_identity
+
+    region, profile = (place.settings[name].value for name in ("region", "profile"))
+    return await caller_identity(region=region, profile=profile)

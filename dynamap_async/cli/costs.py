@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import typer
 
-from dynamap_async.cli.output import number_of, tell
+from dynamap_async.cli.output import number_of, tell, units_of
 from dynamap_async.cli.place import Place
 
 
@@ -33,6 +33,6 @@ def _tell(place: Place, seconds: float, *, quiet: bool) -> None:
         return
     read = sum(session.usage.read_units for session in place.sessions)
     written = sum(session.usage.write_units for session in place.sessions)
-    units = [f"{count:,g} {kind} units" for count, kind in ((read, "read"), (written, "write")) if count]
+    units = [units_of(count, kind) for count, kind in ((read, "read"), (written, "write")) if count]
     took = f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
     tell(", ".join([*(units or ["no units"]), number_of(requests, "request"), took]))

@@ -1,7 +1,5 @@
 """How commands end: their exit statuses, and the one line that says why."""
 
-import os
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -59,10 +57,6 @@ def ending(interrupted: str) -> Generator[None]:
         end(str(error), Status.USAGE)
     except (KeyboardInterrupt, typer.Abort):  # Typer makes the second of the first while it asks a question
         end(interrupted, Status.INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read the output has enough. What the buffer still holds would fail once more at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(Status.DONE) from None
     except (DynamapError, ExceptionGroup) as error:
         first = first_of(error)
         if not isinstance(first, DynamapError):

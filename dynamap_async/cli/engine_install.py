@@ -6,26 +6,25 @@ from typing import Annotated
 import typer
 
 from dynamap_async.cli.endings import ending
+from dynamap_async.cli.help import Command, group
 from dynamap_async.cli.output import show
 
-engine: typer.Typer = typer.Typer(
-    name="engine", no_args_is_help=True, help="Get the native engine, for tests and trials."
-)
+engine: typer.Typer = group("engine")
 
 
 @engine.callback()
 def _engine() -> None:
-    """Keep ``install`` a command of its own, though it is the only one."""
+    """Install the native engine, a fast local DynamoDB."""
 
 
-@engine.command()
+@engine.command(cls=Command)
 def install(
-    *, force: Annotated[bool, typer.Option("--force", help="Download it again where it is there already.")] = False
+    *, force: Annotated[bool, typer.Option("--force", help="Download it again even if it is installed.")] = False
 ) -> None:
-    """Download the native engine, dynoxide, from the npm registry: over HTTPS, without Node, checked against a hash.
+    """Download the native engine, dynoxide, from the npm registry.
 
-    It goes into your cache folder, where tests and `dynamap local` find it. It is faster than the embedded engine, and
-    closer to DynamoDB. Its licence is MIT OR Apache-2.0.
+    The download is checked against a known hash, and needs no Node. Tests and `dynamap local` find it in your cache
+    folder. It is faster than the embedded engine, and closer to DynamoDB. Its licence is MIT OR Apache-2.0.
     """
     from dynamap_async.testing.native_program import VERSION, install_program, installed_program
 

@@ -6,5 +6,5 @@ from dynamap_async.cli.output import show
 
 
 def guide() -> None:
-    """Print a short guide: ten rules, and a whole program for each common task, as Markdown."""
+    """Print ten rules and a program for each common task, as Markdown."""
     show((files("dynamap_async.cli") / "guide.md").read_text("utf-8").rstrip("\n"))

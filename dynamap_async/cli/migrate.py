@@ -1,23 +1,20 @@
 """The command ``dynamap migrate``: what is to run once, run by one process at a time."""
 
 import json
-import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import number_of, show, table_of, tell
+from dynamap_async.cli.output import TimedLines, number_of, plain_number, show, table_of, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Yes, YesIn, goes_to_tables
 from dynamap_async.errors import LeaseLostError, LeaseTakenError, OperationError
 
 if TYPE_CHECKING:
-    from dynamap_async.migrations import DeclaredMigration, Migration, Migrations, MigrationStatus
-
-_TELL_SECONDS: Final = 1.0
+    from dynamap_async.migrations import DeclaredMigration, Migrations, MigrationStatus
 
 
 @goes_to_tables(without=("models",), interrupted="Interrupted: run it again, and it goes on where it has come to.")
@@ -27,44 +24,46 @@ async def migrate(
     migrations: Annotated[
         str | None,
         typer.Option(
-            metavar="MODULE", help="The package of migrations, or a file. Otherwise that of the configuration file."
+            metavar="MODULE", help="The package of migrations, or a file. Default: that of the configuration file."
         ),
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Print what is known of each, and run nothing.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Print the state of each migration, and run nothing.")
+    ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print what would run, and run nothing; status 3 if anything would.")
+        bool,
+        typer.Option("--plan", help="Print what would run, and run nothing. Exit with status 3 if anything would."),
     ] = False,
     redo: Annotated[
-        str | None, typer.Option(metavar="ID", help="Run this one from its beginning, also if it ran before.")
+        str | None, typer.Option(metavar="ID", help="Run this one from its beginning, even if it ran before.")
     ] = None,
     mark: Annotated[str | None, typer.Option(metavar="ID", help="Record that this one need not run.")] = None,
-    undo: Annotated[
-        str | None, typer.Option(metavar="ID", help="Take this one back, with the function that it names for that.")
-    ] = None,
+    undo: Annotated[str | None, typer.Option(metavar="ID", help="Undo this one with its undo function.")] = None,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Say who runs migrations now, and end with status 4.")
+        bool, typer.Option("--no-wait", help="If another process runs migrations, say so and exit with status 4.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    yes_in: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+    yes: Yes = False,
+    yes_in: YesIn = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Run the migrations that did not run yet, in the order of their ids, one process at a time.
+    """Run the migrations that have not run yet, each once.
 
-    [dim]dynamap migrate --plan[/dim]
+    They run in the order of their ids. While another process runs migrations, this one waits.
+
+    $ dynamap migrate --plan
     """
     _check_one(status=status, plan=plan, redo=redo, mark=mark, undo=undo)
     declared = _declared(place, migrations)
     from dynamap_async.migrations import Migrations
 
+    lines = TimedLines()
     async with place.session() as session:
         runner = Migrations(
             session,
             declared,
             wait=not no_wait,
             waiting_for=lambda holder: tell(f"Waiting: {holder} runs migrations."),
-            progress=_Progress().tell,
+            progress=lambda run: lines.tell(f"{run.id}: {run.items:,} items"),
         )
         known = await runner.status()
         _warn_of_changed(known)
@@ -103,23 +102,10 @@ def _warn_of_changed(known: "Sequence[MigrationStatus]") -> None:
             tell(f"Warning: the source of {each.id} has changed since it ran.")
 
 
-class _Progress:
-    """Tells now and then how far a migration is."""
-
-    def __init__(self) -> None:
-        self._told = time.monotonic()
-
-    def tell(self, run: "Migration") -> None:
-        """Tell it, unless that was done just now."""
-        if time.monotonic() - self._told > _TELL_SECONDS:
-            self._told = time.monotonic()
-            tell(f"{run.id}: {run.items:,} items")
-
-
 def _check_one(**given: Any) -> None:
     named = [f"--{name}" for name, value in given.items() if value]
     if len(named) > 1:
-        raise CommandError(f"{' and '.join(named)} do not go together; give one of them", Status.USAGE)
+        raise CommandError(f"{' and '.join(named)} cannot be combined; give one of them", Status.USAGE)
 
 
 def _declared(place: Place, given: str | None) -> "tuple[DeclaredMigration, ...]":
@@ -129,7 +115,7 @@ def _declared(place: Place, given: str | None) -> "tuple[DeclaredMigration, ...]
     name = given or place.configuration.migrations
     if name is None:
         raise CommandError(
-            "no package of migrations is named: write migrations = 'shop.migrations' into dynamap.toml, or under "
+            "no package with migrations is given; write migrations = 'shop.migrations' in dynamap.toml, or under "
             "[tool.dynamap] in pyproject.toml, or add --migrations shop.migrations",
             Status.USAGE,
         )
@@ -144,7 +130,7 @@ def _declared(place: Place, given: str | None) -> "tuple[DeclaredMigration, ...]
         refuse(name, error)
     if not found:
         raise CommandError(
-            f"{name} has no migration: a function async def f(session, run) that is marked @migration('2026-11-...')",
+            f"{name} has no migration; declare one as async def f(session, run), marked @migration('2026-11-...')",
             Status.USAGE,
         )
     return found
@@ -176,7 +162,7 @@ def _show(given: "Sequence[MigrationStatus]", *, as_json: bool) -> None:
 
 def _line(status: "MigrationStatus") -> tuple[str, ...]:
     ended = "" if status.ended is None else f"{status.ended:%Y-%m-%d %H:%M}"
-    units = (f"{status.read_units:,.0f}", f"{status.write_units:,.0f}") if status.begun else ("", "")
+    units = (plain_number(status.read_units), plain_number(status.write_units)) if status.begun else ("", "")
     items = f"{sum(status.items.values()):,}" if status.items else ""
     return (status.id, f"{status.state}{' (changed)' if status.changed else ''}", ended, items, *units, status.by or "")
 

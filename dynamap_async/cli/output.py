@@ -2,12 +2,15 @@
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TextIO
 
 import typer
 
 _GAP: Final = "  "
+_CONTINUED: Final = " " * 10
+"""How a line of changes begins that goes on with the one above."""
 _COLOURS: Final = {"+": "green", "-": "red", "~": "yellow", "!": "red", "h": "yellow"}
 """First character of a line -> its colour, where lines tell of changes."""
 
@@ -29,15 +32,35 @@ def show(text: str) -> None:
 
 def show_changes(text: str) -> None:
     """Print lines that begin with a sign of what they change; on a terminal, each sign has its colour."""
-    colour = has_colour(sys.stdout)
+    colour, sign = has_colour(sys.stdout), None
     for line in text.splitlines():
-        sign = _COLOURS.get(line.lstrip()[:1]) if line.startswith(" ") else None
+        if not line.startswith(_CONTINUED):
+            sign = _COLOURS.get(line.lstrip()[:1]) if line.startswith(" ") else None
         typer.echo(typer.style(line, fg=sign) if colour and sign else line, color=colour)
 
 
 def tell(text: str) -> None:
     """Print what is no result: what is done, and what it took."""
     typer.echo(text, err=True)
+
+
+class TimedLines:
+    """Lines on standard error that say how far something is, some seconds apart."""
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        """Begin now.
+
+        Args:
+            seconds: how long to print nothing after a line.
+        """
+        self._seconds = seconds
+        self._told = time.monotonic()
+
+    def tell(self, text: object) -> None:
+        """Print a line, unless the last one was printed just now."""
+        if time.monotonic() - self._told > self._seconds:
+            self._told = time.monotonic()
+            tell(str(text))
 
 
 def table_of(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -57,6 +80,16 @@ def table_of(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 def number_of(count: int, thing: str, things: str | None = None) -> str:
     """Return a number with what it counts: ``1 table``, ``2 tables``."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def plain_number(value: float) -> str:
+    """Return a number with all digits before the point, and one behind it where that is not zero."""
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def units_of(count: float, kind: str) -> str:
+    """Return capacity units as people say them: ``1 read unit``, ``1,234,567.5 write units``."""
+    return f"{plain_number(count)} {kind} unit{'' if count == 1 else 's'}"
 
 
 def compact(value: Any) -> str:

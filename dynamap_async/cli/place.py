@@ -28,6 +28,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "endpoint_url": ("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"),
     "table_prefix": (),
 }
+_UNITS: Final = "max_read_units"
 _NO_PROFILE: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 
@@ -53,7 +54,7 @@ class Place:
     environment: Setting
     """The environment's name; None where the file has none."""
     settings: Mapping[str, Setting]
-    """``region``, ``profile``, ``endpoint_url``, ``table_prefix`` -> what holds."""
+    """``region``, ``profile``, ``endpoint_url``, ``table_prefix`` -> what holds; ``max_read_units`` where it is set."""
     models: tuple[str, ...]
     """The modules that declare models: their names, or files."""
     models_source: str
@@ -69,6 +70,12 @@ class Place:
     def prefix(self) -> str:
         """What stands before every table's name."""
         return self.settings["table_prefix"].value or ""
+
+    @property
+    def max_read_units(self) -> float | None:
+        """How many read units a command may take that names no other bound; None for no bound."""
+        setting = self.settings.get(_UNITS)
+        return None if setting is None else float(setting.value or 0)
 
     @property
     def names(self) -> "TableNames":
@@ -153,7 +160,8 @@ def place_of(
     own = configuration.environments.get(chosen.value or "", {})
     file = configuration.file.name if configuration.file else ""
     settings: dict[str, Setting] = {}
-    for name, variables in _VARIABLES.items():
+    named = dict(_VARIABLES) | ({_UNITS: ()} if _UNITS in {**configuration.common, **own} else {})
+    for name, variables in named.items():
         variable = next((each for each in variables if os.environ.get(each)), None)
         if (option := given.get(name)) is not None:
             settings[name] = Setting(option, f"--{name.replace('_', '-')}")
@@ -189,7 +197,7 @@ def _environment(configuration: Configuration, given: str | None) -> Setting:
         return Setting(configuration.default, file)
     elif known:
         raise CommandError(
-            f"{configuration.file} has several environments: say which with --env {' | '.join(known)}, or write "
+            f"{configuration.file} has several environments; choose one with --env {' | '.join(known)}, or write "
             "default = '...' there",
             Status.USAGE,
         )

@@ -16,7 +16,7 @@ import typer
 
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
-from dynamap_async.cli.output import show
+from dynamap_async.cli.output import number_of, show
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 from dynamap_async.errors import ConfigurationError
@@ -61,30 +61,30 @@ def local(
             metavar="PORT",
             min=0,
             max=65535,
-            help="The port to listen on, 0 for any that is free; otherwise that of the environment's endpoint_url, "
-            "where it is on this machine, or 8000.",
+            help="The port to listen on; 0 for a free one. Default: that of the environment's endpoint_url if it is on "
+            "this machine, else 8000.",
         ),
     ] = None,
     seed: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SEED",
-            help="What the tables hold: a file in JSON or JSON lines, or module:function; once for each.",
+            help="Items to store: a file in JSON or JSON lines, or module:function. Repeatable.",
         ),
     ] = None,
     engine: Annotated[
         EngineKind | None,
         typer.Option(
             metavar="ENGINE",
-            help="native or embedded; otherwise the native one where it is installed, else the embedded one.",
+            help="native or embedded. Default: native if it is installed, else embedded.",
         ),
     ] = None,
 ) -> None:
-    """Run a DynamoDB on this machine, with the tables of your models, until Ctrl-C.
+    """Run a DynamoDB on this machine, with your tables, until Ctrl-C.
 
-    Nothing goes to AWS, no account is needed, and what was stored is gone when it ends.
+    It makes the tables of your models. It needs no AWS account, and what was stored is gone when it ends.
 
-    [dim]dynamap local --models shop.models --seed seeds.jsonl[/dim]
+    $ dynamap local --models shop.models --seed seeds.jsonl
     """
     from dynamap_async.cli.catalog import load_catalog
 
@@ -183,8 +183,7 @@ def _seed_of_items(source: str, items: Callable[[], Any]) -> _Fill:
     async def fill(session: "Session") -> str:
         from dynamap_async.testing import seed
 
-        count = len(await seed(session, items))
-        return f"{source} ({count:,} {'item' if count == 1 else 'items'})"
+        return f"{source} ({number_of(len(await seed(session, items)), 'item')})"
 
     return fill
 

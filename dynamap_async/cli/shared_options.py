@@ -1,11 +1,11 @@
-"""The options that every command has which goes to tables, and how such a command runs."""
+"""The options that commands share, and how a command runs that sends requests to tables."""
 
 import inspect
 import shlex
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -17,7 +17,21 @@ from dynamap_async.cli.loop import run
 from dynamap_async.cli.place import Place, place_of
 from dynamap_async.errors import ConfigurationError, TransportError
 
-_WHERE: Final = "Where"
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, unless the environment has a guard.")]
+YesIn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Do not ask in the environment of this name, with or without a guard."),
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Period: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="Any value in the period, for models with one table per period."),
+]
+MaxWriteUnits: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="UNITS", min=1, help="Stop after this many write units.")
+]
+
+_WHERE: Final = "Common options"
 _PLACE: Final = "place"
 _LOGGED_OUT: Final = ("SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError")
 """The names of botocore's errors of a login that is missing or over; its module is loaded when a session opens."""
@@ -31,7 +45,7 @@ def _options(
             "--models",
             metavar="MODULE",
             rich_help_panel=_WHERE,
-            help="A module of models, or its file; once for each. Otherwise those of the configuration file.",
+            help="A module of models, or its file. Repeatable. Default: those of the configuration file.",
         ),
     ] = None,
     env: Annotated[
@@ -40,7 +54,7 @@ def _options(
             metavar="NAME",
             rich_help_panel=_WHERE,
             autocompletion=complete_environments,
-            help="The environment of the configuration file.",
+            help="An environment of the configuration file.",
         ),
     ] = None,
     region: Annotated[
@@ -48,21 +62,29 @@ def _options(
     ] = None,
     profile: Annotated[
         str | None,
-        typer.Option(metavar="PROFILE", rich_help_panel=_WHERE, help="The profile of AWS's configuration."),
+        typer.Option(metavar="PROFILE", rich_help_panel=_WHERE, help="A profile of the AWS configuration."),
     ] = None,
     endpoint_url: Annotated[
         str | None,
-        typer.Option(metavar="URL", rich_help_panel=_WHERE, help="Where to send to, such as an engine."),
+        typer.Option(
+            metavar="URL", rich_help_panel=_WHERE, help="The address to send to, such as that of a local engine."
+        ),
     ] = None,
     table_prefix: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", rich_help_panel=_WHERE, help="What stands before the name of every table."),
+        typer.Option(metavar="TEXT", rich_help_panel=_WHERE, help="The prefix of all table names."),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", rich_help_panel=_WHERE, help="Do not tell at the end what it took.")
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            rich_help_panel=_WHERE,
+            help="Do not print the line of units, requests and time at the end.",
+        ),
     ] = False,
 ) -> None:
-    """Have the options that every command has."""
+    """Declare the options that every command has."""
 
 
 def _remedy(place: Place, error: ConfigurationError) -> str:

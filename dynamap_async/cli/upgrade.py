@@ -1,10 +1,8 @@
 """The command ``dynamap upgrade``: all stored items of a model brought to its present version."""
 
 import json
-import time
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,48 +10,56 @@ from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
-from dynamap_async.cli.output import show, tell
+from dynamap_async.cli.output import TimedLines, show, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Yes, YesIn, goes_to_tables
 
 if TYPE_CHECKING:
     from dynamap_async.models import Model
     from dynamap_async.session import UpgradePass, UpgradeReport
 
-_TELL_SECONDS: Final = 1.0
-
 
 @goes_to_tables(interrupted="Interrupted: what is upgraded stays so. Run it again, and it goes on with the rest.")
-def upgrade(
+def upgrade(  # noqa: PLR0913 - each is an option
     place: Place,
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", autocompletion=complete_models, help="The model's name.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing, and tell what would be written.")] = False,
-    segments: Annotated[int, typer.Option(metavar="N", min=1, help="Parts of the table to read at a time.")] = 8,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
+    segments: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many parts of the table to read at a time.")
+    ] = 8,
     page_size: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Items to read with one request; by default 1 MB.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="How many items to read with one request. Default: up to 1 MB."),
     ] = None,
     max_failures: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop after so many items that cannot be upgraded.")
+        int | None, typer.Option(metavar="N", min=1, help="Stop after this many items that cannot be upgraded.")
     ] = None,
-    max_write_units: Annotated[
-        float | None, typer.Option(metavar="UNITS", min=1, help="Stop when so many write units are spent.")
-    ] = None,
+    max_write_units: MaxWriteUnits = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep there how far it came, and go on from that.")
+        Path | None, typer.Option(metavar="FILE", help="Save the progress in this file, and continue from it.")
     ] = None,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not count at the end what is left.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    yes_in: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Save the progress in the library's table under this name, and continue from it."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+    skip_expired: Annotated[
+        bool, typer.Option("--skip-expired", help="Leave items as they are whose time to live has passed.")
+    ] = False,
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Do not count the items that are left at the end.")
+    ] = False,
+    yes: Yes = False,
+    yes_in: YesIn = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Bring all stored items of a model to its present version.
+    """Upgrade all stored items of a model to its present version.
 
-    It may run beside everything else, be stopped at any time, and run again: what is done costs no writes.
+    It can run while the table is in use, and be stopped at any time. Run it again, and it writes only the rest.
 
-    [dim]dynamap upgrade Customer --dry-run[/dim]
+    $ dynamap upgrade Customer --dry-run
     """
     chosen = _model(place, model)
     if not dry_run:
@@ -69,20 +75,20 @@ def upgrade(
                 segments=segments,
                 page_size=page_size,
                 max_failures=max_failures,
+                max_write_units=max_write_units,
+                skip_expired=skip_expired,
                 verify=not no_verify,
                 checkpoint=_kept(checkpoint),
+                name=name,
             )
-            budget = (
-                None if max_write_units is None else session.scope("dynamap upgrade", max_write_units=max_write_units)
-            )
-            async with budget or nullcontext(), run:
+            async with run:
                 await _to_the_end(run, checkpoint)
             return run.report
 
     report = run(go_over())
     show(json.dumps(_as_json(report), indent=1) if as_json else _as_text(report))
     if report.failed or report.remaining:
-        tell("Nothing was lost: mend that, and run it again.")
+        tell("Nothing was lost: fix that, and run it again.")
         raise typer.Exit(Status.FAILED)
 
 
@@ -90,21 +96,24 @@ async def _to_the_end(run: "UpgradePass", file: Path | None) -> None:
     """Go through a pass, keep how far it came, and tell of it now and then."""
     from dynamap_async.errors import CapacityBudgetExceededError, ItemsNotUpgradedError
 
-    told = time.monotonic()
+    lines = TimedLines()
     try:
         async for report in run:
             if file is not None:
                 _keep(file, report.checkpoint)
-            if time.monotonic() - told > _TELL_SECONDS:
-                told = time.monotonic()
-                tell(str(report))
+            lines.tell(_so_far(report))
     except ItemsNotUpgradedError:
         pass  # the report has each of them; it is begun anew then, as they lie behind the checkpoint
     except CapacityBudgetExceededError as error:
         again = "run it again for the rest" if file is None else f"run it again, and it goes on from {file}"
-        raise CommandError(f"{run.report}: the write units are spent; {again}", Status.UNFINISHED) from error
+        raise CommandError(f"{run.report}: the write units are used up; {again}", Status.UNFINISHED) from error
     if file is not None:
         _drop(file)
+
+
+def _so_far(report: "UpgradeReport") -> str:
+    about = "" if report.table_items is None else f", of about {report.table_items:,} items"
+    return f"{report}{about}"
 
 
 def _drop(file: Path) -> None:
@@ -138,7 +147,7 @@ def _keep(file: Path, checkpoint: str) -> None:
 
 
 def _as_text(report: "UpgradeReport") -> str:
-    units = f"{report.write_units:,.0f} write units" + (" would be taken" if report.dry_run else "")
+    units = units_of(report.write_units, "write") + (" would be taken" if report.dry_run else "")
     still = "is" if report.dry_run else "was"
     versions = ", ".join(
         f"{number:,} {still if number == 1 else {'is': 'are', 'was': 'were'}[still]} of version {version}"

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         date,
         decimal,
         duration,
+        encode_text,
         fits_keys,
         floating,
         instant,
@@ -104,6 +105,7 @@ __all__ = [
     "deepest",
     "duration",
     "encode_any",
+    "encode_text",
     "enum_of",
     "fits_keys",
     "floating",
@@ -166,8 +168,8 @@ _HOMES: Final = {
     "numbers": "number_text parse_number",
     "plain": "decode_any encode_any order_key readable readable_key",
     "scalars": (
-        "STORED_NUMBER binary boolean date decimal duration fits_keys floating instant integer null secret text time "
-        "uuid"
+        "STORED_NUMBER binary boolean date decimal duration encode_text fits_keys floating instant integer null secret "
+        "text time uuid"
     ),
     "several_forms": "SeveralForms in_type",
     "sizes": "KeyRole binary_size check_item check_key_value item_json item_size number_size value_size",

@@ -308,7 +308,7 @@ def _tuple_decoder(decoders: Sequence[Decode]) -> Decode:
     def decode(value: Any) -> tuple[Any, ...]:
         stored = value["L"]
         if len(stored) != len(decoders):
-            raise ValueError(f"{len(decoders)} elements expected, got {len(stored)}")
+            raise ValueError(f"expected {len(decoders)} elements, got {len(stored)}")
         return tuple([decode(element) for decode, element in zip(decoders, stored, strict=True)])
 
     return decode
@@ -327,7 +327,7 @@ def _map_encoder(
         except EncodeError:
             members = _encode_each(mapping, key_text, encode_member)
         if len(members) != len(mapping):
-            raise EncodeError("two keys of the map are stored as the same text; use keys with different texts")
+            raise EncodeError("two keys of the map would be stored as the same text; use keys whose texts differ")
         return {"M": members}
 
     return encode

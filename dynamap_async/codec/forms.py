@@ -74,7 +74,7 @@ def time_text(pattern: str, /, *, zone: tzinfo = UTC) -> TimeText:
         raise ModelDefinitionError(f"time_text: {error}", model="time_text") from None
     if "year" not in parts:
         raise ModelDefinitionError(
-            f"time_text({pattern!r}) has no year, so that no time could be read back; write %Y too", model="time_text"
+            f"time_text({pattern!r}) has no year, so no time could be read back; add %Y", model="time_text"
         )
     return TimeText(
         name=f"text like {made.picture}",
@@ -104,7 +104,9 @@ def stored_as(form: StoredForm, *, label: str | None = None, to_plain: Callable[
         except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
             raise refusal(form.name, value, str(error)) from error
         if tag not in stored:
-            raise EncodeError(f"stored form {form.name} promises type {tag}, but made {'/'.join(stored)}")
+            raise EncodeError(
+                f"stored form {form.name} declares type {tag}, but its encode() returned {'/'.join(stored)}"
+            )
         return stored
 
     def decode(value: Any) -> Any:
@@ -126,7 +128,7 @@ def _aware(value: Any) -> datetime:
     if not isinstance(value, datetime):
         raise refusal("datetime", value)
     if is_naive(value):
-        raise refusal("datetime with a time zone", value, "an epoch counts from a fixed instant: add tzinfo=UTC")
+        raise refusal("datetime with a time zone", value, "epoch time needs a time zone: add tzinfo=UTC")
     return value
 
 

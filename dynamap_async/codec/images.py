@@ -23,9 +23,7 @@ def wire_item(image: object) -> WireItem:
         DecodeError: it is something else; ``path`` says where.
     """
     if not isinstance(image, Mapping):
-        raise DecodeError(
-            f'an item in DynamoDB\'s JSON expected, such as {{"id": {{"S": "a"}}}}, got {abbreviate(image)}'
-        )
+        raise DecodeError(f'expected an item in DynamoDB JSON, such as {{"id": {{"S": "a"}}}}, got {abbreviate(image)}')
     return _members(cast("Mapping[Any, object]", image))
 
 
@@ -33,7 +31,7 @@ def _members(members: Mapping[Any, object]) -> WireItem:
     made: WireItem = {}
     for name, member in members.items():
         if not isinstance(name, str):
-            raise DecodeError(f"the name of an attribute is text, not {abbreviate(name)}")
+            raise DecodeError(f"the name of an attribute must be a string, not {abbreviate(name)}")
         try:
             made[name] = _value(member)
         except DecodeError as error:
@@ -47,12 +45,12 @@ def _value(value: object) -> AttributeValue:
         make = _CONTENTS.get(tag)
         if make is not None and len(whole) == 1:
             return cast("AttributeValue", {tag: make(content)})
-    raise DecodeError(f'an attribute value in DynamoDB\'s JSON expected, such as {{"S": "a"}}, got {abbreviate(whole)}')
+    raise DecodeError(f'expected an attribute value in DynamoDB JSON, such as {{"S": "a"}}, got {abbreviate(whole)}')
 
 
 def _text(content: object) -> str:
     if not isinstance(content, str):
-        raise DecodeError(f"text expected in it, got {abbreviate(content)}")
+        raise DecodeError(f"expected a string in it, got {abbreviate(content)}")
     return content
 
 
@@ -62,14 +60,14 @@ def _binary(content: object) -> str:
 
 def _truth(content: object) -> bool:
     if not isinstance(content, bool):
-        raise DecodeError(f"true or false expected in it, got {abbreviate(content)}")
+        raise DecodeError(f"expected true or false in it, got {abbreviate(content)}")
     return content
 
 
 def _each(make: Callable[[object], Any]) -> Callable[[object], list[Any]]:
     def elements(content: object) -> list[Any]:
         if isinstance(content, str) or not isinstance(content, Sequence | AbstractSet):
-            raise DecodeError(f"a list expected in it, got {abbreviate(content)}")
+            raise DecodeError(f"expected a list in it, got {abbreviate(content)}")
         made: list[Any] = []
         try:
             made.extend(map(make, cast("Sequence[object]", content)))
@@ -82,7 +80,7 @@ def _each(make: Callable[[object], Any]) -> Callable[[object], list[Any]]:
 
 def _map(content: object) -> WireItem:
     if not isinstance(content, Mapping):
-        raise DecodeError(f"a map expected in it, got {abbreviate(content)}")
+        raise DecodeError(f"expected a map in it, got {abbreviate(content)}")
     return _members(cast("Mapping[Any, object]", content))
 
 

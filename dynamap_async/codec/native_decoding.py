@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
+
+import orjson
 
 from dynamap_async.codec.decoder_forms import OTHER, form_of
 from dynamap_async.codec.deferred import Deferred
 from dynamap_async.native import NATIVE
+from dynamap_async.wire import AttributeValue
 
-NativeDecode: TypeAlias = Callable[[Sequence[Any]], tuple[list[dict[str, Any] | None], int]]
-"""Items that are still their JSON -> of each name -> value, and how many members of nested values were left out."""
+NativeDecode: TypeAlias = Callable[[Sequence[Any]], tuple[list[dict[str, Any] | None], int, int]]
+"""Items that are still their JSON -> of each name -> value; how many members of nested values were left out; and how
+many items have the mark, those left to the decoders aside."""
+
+Mark: TypeAlias = tuple[str, Collection[AttributeValue]]
+"""A stored name, and the values by which items with such an attribute are told from others; it is no other member."""
 
 _DEEPEST: Final = 16
 """How many forms stand inside each other; what is deeper is decoded by a call."""
@@ -22,9 +29,11 @@ _WITH_NULL: Final = ("optional", "other")
 
 def native_decoder(
     members: Mapping[str, tuple[str, Callable[[Any], Any], Callable[[], Any]]],
+    kept: Collection[str],
     absent: Iterable[tuple[str, Callable[[], Any]]],
     *,
     drops: bool,
+    mark: Mark | None = None,
 ) -> NativeDecode | None:
     """Return what decodes the items of a model from their JSON; None where there is no native codec.
 
@@ -33,8 +42,10 @@ def native_decoder(
 
     Args:
         members: stored name -> the name in Python, the decoder, and what makes the value of a stored NULL.
+        kept: the stored names of those whose JSON is kept beside what is decoded, in ``JsonItem.kept``.
         absent: the name in Python, and what makes the value of an item without the attribute.
         drops: whether attributes that are unknown are left out, and nobody has to know.
+        mark: what items are counted by.
     """
     if NATIVE is None:
         return None
@@ -42,8 +53,11 @@ def native_decoder(
     fields: list[Any] = []
     for stored, (name, decode, of_null) in members.items():
         form = forms.of(decode)
-        fields.append((stored, name, form, None if form[0] in _WITH_NULL else of_null))
-    return NATIVE.item_decoder((tuple(fields), tuple(absent), drops)).decode
+        fields.append((stored, name, form, None if form[0] in _WITH_NULL else of_null, stored in kept))
+    described = (tuple(fields), tuple(absent), drops)
+    if mark is None:
+        return NATIVE.item_decoder(described).decode
+    return NATIVE.item_decoder(described, (mark[0], tuple(map(orjson.dumps, mark[1])))).decode
 
 
 class _NativeForms:

@@ -39,7 +39,8 @@ def native_encoder(parts: Sequence[FieldEncoding], *, marker: WireItem, kept: Co
     Args:
         parts: the fields.
         marker: attributes that every item has beside them.
-        kept: the stored names of the attributes that are asked for in wire form.
+        kept: the stored names of the attributes that are asked for in wire form, because they are parts of keys. An
+            item in which one of these is empty or nearly too long for a key is left to the converters too.
     """
     names = [*marker, *(part.stored for part in parts)]
     if NATIVE is None or "" in names or len(set(names)) < len(names):

@@ -189,7 +189,7 @@ def _encoder(
                 except LookupError:
                     continue
                 except AttributeError as error:
-                    raise EncodeError("field has no value; set it before storing") from error
+                    raise EncodeError("the field has no value; set it before you store the item") from error
                 members[stored] = encode_member(member)
         except EncodeError as error:
             raise error.at(name) from error.__cause__

@@ -64,7 +64,7 @@ def float_text(value: float) -> str:
 def decimal_text(value: Decimal) -> str:
     """Return a Decimal as DynamoDB gives it back; errors are those of ``number_text``."""
     if not value.is_finite():
-        raise EncodeError(f"{value} cannot be stored as a number; store None or text in its place")
+        raise EncodeError(f"{value} cannot be stored as a number; store None or text instead")
     text = Decimal.__str__(value)
     if "E" not in text and len(text) <= NUMBER_DIGITS:  # without an exponent it is inside of all limits
         return _without_superfluous_zeros(text)
@@ -75,8 +75,8 @@ def decimal_text(value: Decimal) -> str:
         raise _too_large()
     if exponent < NUMBER_MIN_EXPONENT:
         raise EncodeError(
-            f"number is nearer to zero than 1E{NUMBER_MIN_EXPONENT}, the smallest that DynamoDB stores; "
-            "round it, or store it as text"
+            f"the number is closer to zero than 1E{NUMBER_MIN_EXPONENT}, the smallest that DynamoDB stores; round it, "
+            "or store it as text"
         )
     text = _without_superfluous_zeros(format(value, "f"))
     # A sign and a point come with the digits, so 38 characters cannot hold too many of them.
@@ -95,14 +95,15 @@ def _check_digits(text: str, value: int | Decimal) -> None:
     digits = len(text.lstrip("-").replace(".", "").strip("0"))
     if digits > NUMBER_DIGITS:
         raise EncodeError(
-            f"number has {digits} significant digits, DynamoDB stores at most {NUMBER_DIGITS}; "
-            f"round it, or store it as text: {abbreviate(value)}"
+            f"the number has {digits} significant digits, and DynamoDB stores at most {NUMBER_DIGITS}; round it, or "
+            f"store it as text: {abbreviate(value)}"
         )
 
 
 def _too_large() -> EncodeError:
     return EncodeError(
-        f"number is over 9.99E+{NUMBER_MAX_EXPONENT}, the largest that DynamoDB stores; scale it, or store it as text"
+        f"the number is above 9.99E+{NUMBER_MAX_EXPONENT}, the largest that DynamoDB stores; scale it, or store it as "
+        "text"
     )
 
 

@@ -84,5 +84,5 @@ def map_parts(key: MapKey, member: Converter, label: str) -> Decode:
 def with_all(members: dict[Any, Any], stored: Mapping[str, Any], label: str) -> dict[Any, Any]:
     """Return decoded members; raises DecodeError where two keys were taken for the same."""
     if len(members) != len(stored):
-        raise DecodeError(f"two keys read as the same key of {label}")
+        raise DecodeError(f"two stored keys are read as the same key of {label}")
     return members

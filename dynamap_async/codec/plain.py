@@ -38,7 +38,7 @@ def encode_any(value: object) -> AttributeValue:
     try:
         return _encode(value)
     except RecursionError:
-        raise EncodeError("value contains itself, or is nested too deep; DynamoDB stores 32 levels") from None
+        raise EncodeError("the value contains itself, or is nested too deeply; DynamoDB stores 32 levels") from None
 
 
 def decode_any(value: AttributeValue) -> Any:
@@ -54,7 +54,7 @@ def decode_any(value: AttributeValue) -> Any:
         [(tag, content)] = value.items()
         decode = _DECODERS[tag]
     except (LookupError, ValueError, TypeError, AttributeError):
-        raise DecodeError(f"attribute value with exactly one known type expected, got {abbreviate(value)}") from None
+        raise DecodeError(f"expected an attribute value with exactly one known type, got {abbreviate(value)}") from None
     try:
         return decode(content)
     except DecodeError:
@@ -123,7 +123,7 @@ def _encode_mapping(value: Mapping[Any, object]) -> AttributeValue:
         except EncodeError as error:
             raise error.at(name) from error.__cause__
     if len(members) != len(value):
-        raise EncodeError("two keys of the dict are stored as the same text; use one type of key")
+        raise EncodeError("two keys of the dict would be stored as the same text; use keys of one type")
     return {"M": members}
 
 

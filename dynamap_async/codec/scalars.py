@@ -24,6 +24,7 @@ from dynamap_async.codec.instants import (
     parse_duration,
     parse_instant,
     parse_time,
+    utc_text,
 )
 from dynamap_async.codec.numbers import USUAL_INTEGER, number_text
 from dynamap_async.codec.plain import binary_text, parse_binary
@@ -128,7 +129,7 @@ class _Instant(Converter):
         if isinstance(value, datetime.datetime) and is_naive(value):
             raise _without_zone(
                 value,
-                "the stored times have one: add tzinfo=UTC, or annotate the field NaiveDatetime if they have none",
+                "stored times have one; add tzinfo=UTC, or annotate the field NaiveDatetime if its times have none",
             )
         return self.encode(value)
 
@@ -198,7 +199,7 @@ def secret(inner: Converter, wrap: Callable[[Any], Any] | None = None) -> Conver
         try:
             return encode_revealed(reveal())
         except EncodeError:
-            raise EncodeError(f"{label} expected, got a secret that holds something else") from None
+            raise EncodeError(f"expected {label}, got a secret that holds something else") from None
 
     def decode(value: Any) -> Any:
         revealed = decode_revealed(value)
@@ -266,9 +267,11 @@ def _encode_instant(value: Any) -> AttributeValue:
 
 
 def _encode_aware(value: Any) -> AttributeValue:
+    if type(value) is datetime.datetime and value.tzinfo is datetime.UTC:
+        return {"S": utc_text(value)}
     stored = _encode_instant(value)
     if stored.get("S", "")[-1] != "Z":
-        raise _without_zone(value, "its place in time is not known: add tzinfo=UTC")
+        raise _without_zone(value, "without one it has no place in the order of times; add tzinfo=UTC")
     return stored
 
 
@@ -278,7 +281,7 @@ def _encode_naive(value: Any) -> AttributeValue:
         raise refusal(
             "datetime without a time zone",
             value,
-            "the field is annotated NaiveDatetime: drop tzinfo, or annotate it AwareDatetime",
+            "the field is annotated NaiveDatetime; drop tzinfo, or annotate it AwareDatetime",
         )
     return stored
 

@@ -160,8 +160,8 @@ def in_type(usual: Converter, tag: Tag) -> Converter | None:
 def _unlike(usual: Converter, value: AttributeValue) -> DecodeError:
     [(tag, content)] = value.items()
     return DecodeError(
-        f"{content!r} is not how {usual.label} is written as {tag}, so no condition would find it; give "
-        "also_stored_as a StoredForm that writes it so"
+        f"{content!r} is not how {usual.label} is written as {tag}, so conditions would not find it; give "
+        "also_stored_as a StoredForm that writes it like this"
     )
 
 

@@ -72,7 +72,7 @@ def text_size(text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeEncodeError as error:
-        raise EncodeError(f"text {abbreviate(text)} is not valid Unicode; store it as bytes") from error
+        raise EncodeError(f"the text {abbreviate(text)} is not valid Unicode; store it as bytes") from error
 
 
 def item_size(item: Mapping[str, AttributeValue]) -> int:
@@ -158,12 +158,12 @@ def check_key_value(value: AttributeValue, role: KeyRole) -> None:
     elif "N" in value:
         return
     else:
-        raise EncodeError(f"a {role} key is text, a number or binary; stored type {'/'.join(value)} cannot be one")
+        raise EncodeError(f"a {role} key must be text, a number or binary data, not type {'/'.join(value)}")
     limit = PARTITION_KEY_BYTES if role == "partition" else SORT_KEY_BYTES
     if not size:
         raise EncodeError(f"a {role} key cannot be empty; give it at least 1 byte")
     if size > limit:
-        raise EncodeError(f"a {role} key has at most {limit:,} bytes, this one has {size:,}; shorten or hash it")
+        raise EncodeError(f"a {role} key may have {limit:,} bytes, and this one has {size:,}; shorten or hash it")
 
 
 def value_size(value: AttributeValue, levels: int = _UNLIMITED_LEVELS) -> int:
@@ -177,7 +177,9 @@ def value_size(value: AttributeValue, levels: int = _UNLIMITED_LEVELS) -> int:
         EncodeError: it is nested deeper, or has text that is not Unicode, or a name in a map that is too long.
     """
     if not levels:
-        raise EncodeError(f"value is nested over {NESTING_LEVELS} levels deep; flatten it, or store it as JSON text")
+        raise EncodeError(
+            f"the value is nested more than {NESTING_LEVELS} levels deep; flatten it, or store it as JSON text"
+        )
     content: Any
     [(tag, content)] = value.items()
     if tag == "S":
@@ -190,7 +192,7 @@ def value_size(value: AttributeValue, levels: int = _UNLIMITED_LEVELS) -> int:
             length = len(name) if name.isascii() else text_size(name)
             if length > ATTRIBUTE_NAME_BYTES:
                 raise EncodeError(
-                    f"map key {abbreviate(name)} has {length:,} bytes; use at most {ATTRIBUTE_NAME_BYTES:,}"
+                    f"the map key {abbreviate(name)} has {length:,} bytes; use at most {ATTRIBUTE_NAME_BYTES:,}"
                 )
             size += length + _ELEMENT_BYTES + value_size(member, levels - 1)
         return size

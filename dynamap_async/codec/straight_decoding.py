@@ -136,6 +136,7 @@ class StraightPages:
         absent: Iterable[tuple[str, str, Callable[[], Any]]],
         *,
         drops: bool,
+        passed_over: str | None = None,
     ) -> None:
         """Describe the attributes; nothing is made before items are met.
 
@@ -143,8 +144,10 @@ class StraightPages:
             members: stored name -> the name in Python, the decoder, and whatever else.
             absent: the name in Python, the stored name, and what makes the value of an item without the attribute.
             drops: whether attributes that are unknown are left out, and nobody has to know.
+            passed_over: the stored name of an attribute that is known, and left out.
         """
         self._members = members
+        self._passed_over = frozenset(() if passed_over is None else (passed_over,))
         self._absent = list(absent)
         self._drops = drops
         self._made: dict[tuple[str, ...], _Straight | None] = {}
@@ -185,12 +188,12 @@ class StraightPages:
 
     def _keeps(self, names: tuple[str, ...]) -> bool:
         """Return whether something may be kept for attributes of these names; not for extra ones, which are users'."""
-        unknown = not self._members.keys() >= set(names)
+        unknown = not self._members.keys() >= {*names} - self._passed_over
         return not unknown or (self._drops and sum(map(len, names)) <= _LONGEST)
 
     def _written(self, names: tuple[str, ...]) -> _Straight | None:
         known = [(name, *self._members[name][:2]) for name in names if name in self._members]
-        all_known = len(known) == len(names)
+        all_known = len(known) + len(self._passed_over.intersection(names)) == len(names)
         if not all_known and not self._drops:
             return None
         expressions = Expressions()
@@ -198,4 +201,6 @@ class StraightPages:
         parts += [f"{name!r}: {expressions.name(make)}()" for name, stored, make in self._absent if stored not in names]
         text = f"lambda items: [{{{', '.join(parts)}}} for stored in items]"
         decode: _DecodeItems = eval(text, expressions.names)  # noqa: S307 - see above
-        return _Straight(decode, len if all_known else tuple)
+        # What is not looked up may be another attribute in another item, which nobody misses who leaves out any.
+        looks_up_all = len(known) == len(names) or (all_known and self._drops)
+        return _Straight(decode, len if looks_up_all else tuple)

@@ -59,7 +59,7 @@ class TimePattern:
                 raise ValueError(f"{piece[0]!r} in the pattern {self.text!r} is not one of {known} or %%")
         names = [name for name, width in found if width]
         if not names or len(set(names)) < len(names) or {"microsecond", "millisecond"} <= set(names):
-            raise ValueError(f"the pattern {self.text!r} needs a directive such as %Y, and has each part only once")
+            raise ValueError(f"the pattern {self.text!r} needs a directive such as %Y, and may use each directive once")
         return tuple(found)
 
     @property
@@ -94,8 +94,8 @@ class TimePattern:
         if isinstance(value, datetime):
             if is_naive(value):
                 raise EncodeError(
-                    f"{value.isoformat()} has no UTC offset, so that its place in the order of times is not known; "
-                    "give it one, such as tzinfo=UTC"
+                    f"{value.isoformat()} has no UTC offset, so its place in the order of times is unknown; add one, "
+                    "such as tzinfo=UTC"
                 )
             value = value.astimezone(self.zone)
         elif not isinstance(value, kind):

@@ -79,8 +79,8 @@ class Union(Converter):
         steps = list(dict.fromkeys(step for step, _ in found))
         if len(steps) > 1:
             raise ExpressionError(
-                f"{self.label} stores {part!r} as {' or '.join(map(repr, steps))}, so no expression can name it; give "
-                f"it one stored name, as in attr(name={steps[0]!r})"
+                f"{self.label} stores {part!r} under several names ({' and '.join(map(repr, steps))}), so no "
+                f"expression can name it; give it one stored name, such as attr(name={steps[0]!r})"
             )
         return steps[0], _either([converter for _, converter in found])
 

@@ -8,13 +8,16 @@ from typing import Final
 MODEL_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("get", "get_or_none", "find_one", "get_item"),
-        "await session.get({model}, key), or session.find({model}, key) for None where there is none",
+        "await session.get({model}, key); session.find({model}, key) returns None if there is no item",
     ),
     **dict.fromkeys(("query", "find", "filter", "objects", "select"), "session.query({model}).where(...)"),
     **dict.fromkeys(("scan", "all", "find_all"), "session.scan({model})"),
     **dict.fromkeys(("batch_get", "get_many"), "await session.get_many({model}, keys)"),
     **dict.fromkeys(("batch_write", "insert_many", "bulk_create"), "await session.put_many(items)"),
-    **dict.fromkeys(("create_table", "exists"), "await session.tables.create({model}, if_missing=True)"),
+    **dict.fromkeys(("create_table", "create_if_missing"), "await session.tables.create({model}, if_missing=True)"),
+    "exists": "await session.tables.exists({model}); for one item, await session.find({model}, key)",
+    "delete_table": "await session.tables.delete({model})",
+    "count": "await session.query({model}).where(...).count()",
     **dict.fromkeys(("create", "insert"), "await session.create({model}(...))"),
     "put": "await session.put(item)",
     "save": "await session.save(item)",
@@ -22,28 +25,30 @@ MODEL_NAMES: Final[Mapping[str, str]] = {
     "delete": "await session.delete({model}, key)",
     **dict.fromkeys(("refresh", "reload"), "await session.refresh(item)"),
 }
-"""A method of a model elsewhere -> the call here, where sessions have the verbs."""
+"""A method of models in other mappers -> the call here, where sessions read and write."""
 
 QUERY_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("order_by", "sort", "sort_by", "scan_index_forward", "reverse"),
-        ".descending(), or nothing: items come in the order of the sort key",
+        ".descending(), or nothing for ascending: items come in the order of the sort key",
     ),
     **dict.fromkeys(("filter", "filter_by", "filter_condition", "find", "match"), ".where(...)"),
     **dict.fromkeys(
-        ("all", "to_list", "execute", "exec", "run", "fetch", "fetch_all", "go"), "await on the query itself"
+        ("all", "to_list", "execute", "exec", "run", "fetch", "fetch_all", "go"),
+        "await query, or await session.execute(query) if it was made without a session",
     ),
-    **dict.fromkeys(("project", "projection", "only", "attributes_to_get"), ".select(...) with fields of the model"),
-    **dict.fromkeys(("using_index", "use_index"), ".index(...), where the planner does not find it by itself"),
+    **dict.fromkeys(("project", "projection", "only", "attributes_to_get"), ".select(Model.field, ...)"),
+    **dict.fromkeys(("using_index", "use_index"), ".index(Model.name_of_the_index), if the planner is not to choose"),
     **dict.fromkeys(("skip", "offset", "start_key", "last_evaluated_key"), ".page(size=..., after=cursor)"),
     **dict.fromkeys(("get", "fetch_one", "first_or_none"), ".first(), .one() or .one_or_none()"),
 }
-"""A method of a query elsewhere -> what to write here."""
+"""A method of queries in other mappers -> what to write here."""
 
 FIELD_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("startswith", "starts_with", "beginswith", "like", "prefix"), "{field}.begins_with(prefix)"),
     **dict.fromkeys(("in_", "isin", "one_of"), "{field}.is_in(value, ...)"),
-    **dict.fromkeys(("has", "includes", "any", "icontains"), "{field}.contains(part)"),
+    **dict.fromkeys(("has", "includes", "any"), "{field}.contains(part)"),
+    "icontains": "{field}.contains(part), which tells upper case from lower case",
     **dict.fromkeys(("is_null", "not_exists", "does_not_exist", "attribute_not_exists"), "{field}.missing()"),
     **dict.fromkeys(("is_not_null", "attribute_exists", "is_not"), "{field}.exists()"),
     **dict.fromkeys(("is_type", "attribute_type"), "{field}.has_type(letters)"),
@@ -62,9 +67,11 @@ FIELD_NAMES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("set", "set_"), "session.update({model}, key).set({field}, value)"),
     **{name: f"session.update({{model}}, key).{name}({{field}}, ...)" for name in ("add", "delete")},
     "remove": "session.update({model}, key).remove({field})",
-    **dict.fromkeys(("asc", "desc"), ".descending() on the query, or nothing: items come in the order of the sort key"),
+    **dict.fromkeys(
+        ("asc", "desc"), ".descending() on the query, or nothing for ascending: items come in the order of the sort key"
+    ),
 }
-"""A method of a field elsewhere -> what to write here."""
+"""A method of fields in other mappers -> what to write here."""
 
 
 def no_attribute(

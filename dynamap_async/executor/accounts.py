@@ -367,7 +367,7 @@ class Budget:
         estimated = usage.estimated_read_units + usage.estimated_write_units
         by = ", ".join(_taken_by(each) for each in usage.by_operation)
         return CapacityBudgetExceededError(
-            f"{request.operation} on {request.table} was not sent: scope {self._name!r} has {limit}, and used "
+            f"{request.operation} on {request.table} was not sent: scope {self._name!r} has {limit}, and has used "
             f"{usage.read_units + usage.estimated_read_units:g} read units, "
             f"{usage.write_units + usage.estimated_write_units:g} write units and {usage.requests} requests "
             f"({by or 'nothing'}{f'; {estimated:g} of them estimated' if estimated else ''}){under_way}"

@@ -270,27 +270,43 @@ class Admission:
         return bool(self._waiting) and self.governor.is_waited_for(table)
 
     def only_counts(self, carried: Sequence[Call]) -> bool:
-        """Return whether nothing is done about an answer but to count what it delivered: nothing waited for units.
+        """Return whether nothing is done about an answer but to count what it delivered; see ``delivered``.
 
         Args:
             carried: what was asked for.
         """
         if self._only_learns and not self.governor.governed:
             return True
-        return not self.looks_at_partitions and len(carried) == 1 and carried[0].ticket is None
+        if self.looks_at_partitions:
+            return False
+        if len(carried) == 1:
+            return carried[0].ticket is None or not self._only_learns
+        return all(call.ticket is None for call in carried)
 
-    def delivered(self, spent: Sequence[Spending], requests: int) -> None:
-        """Count the units that an answer to so many requests reported, which waited for nothing."""
-        if not self._policy.enabled:
+    def delivered(self, spent: Sequence[Spending] | None, carried: Sequence[Call]) -> None:
+        """Count the units that an answer reported to what got to everything: to one call, or to some without tickets.
+
+        Args:
+            spent: the units; None where it did not say.
+            carried: what was asked for.
+        """
+        ticket, requests = None, len(carried)
+        if requests == 1:
+            ticket, requests = None if self._only_learns else carried[0].ticket, carried[0].parts
+        if not self._policy.enabled or not (spent or ticket is not None):
             return
         governor, now = self.governor, _now()
         waiting = False
-        for each in spent:
-            place = TableOrIndex(each.table, None if each.local else each.index, each.writes)
-            waiting = governor.delivered(place, each.halves / 2, requests, now) or waiting
+        if ticket is not None:
+            governor.record_spent((ticket,), None if spent is None else spent_units(spent), requests, now)
+            waiting = governor.waiting
+        else:
+            for each in spent or ():
+                place = TableOrIndex(each.table, None if each.local else each.index, each.writes)
+                waiting = governor.delivered(place, each.halves / 2, requests, now) or waiting
         if waiting:
             self._look_again()
-        if governor.governed and governor.changed:
+        if (governor.governed or ticket is not None) and governor.changed:
             self._tell_of_changes(now)
         if governor.tables > self._most_tables:
             self._make_room(now)
@@ -312,16 +328,20 @@ class Admission:
                     self._meet(table)
         if governor.governed.isdisjoint(tables):
             return True
-        return call is not None and _is_urgent(call) and not governor.is_short(tables)
+        # A part of a call for many items, as most are that come here, is never urgent.
+        if call is None or call.patient or call.priority is not Priority.INTERACTIVE:
+            return False
+        return not governor.is_short(tables)
 
-    def takes_chunk(self, chunk: Chunk, priority: Priority) -> Ticket | None:
+    def takes_chunk(self, chunk: Chunk, priority: Priority, now: float) -> Ticket | None:
         """Return the ticket of a chunk for which there are units; None where it has to be taken apart.
 
         Args:
             chunk: what is to be sent.
             priority: how urgent it is.
+            now: the time.
         """
-        return self.governor.take_chunk(chunk.asked, chunk.size, chunk.json_bytes, priority, _now())
+        return self.governor.take_chunk(chunk.asked, chunk.size, chunk.json_bytes, priority, now)
 
     def take_apart(self, call: Call, requests: Sequence[Request]) -> Sequence[Ticket | None]:
         """Return the tickets of the requests of a chunk, which have its units from now on; Nones where it has none."""
@@ -339,7 +359,11 @@ class Admission:
             admitted: called when it has them, if it has to wait.
         """
         now, number = _now(), 0 if call.ticket is None else call.ticket.number
-        ticket = call.ticket = self.governor.ticket(call.request, priority, now)
+        if call.chunk is None:
+            ticket = self.governor.ticket(call.request, priority, now, patient=not _is_urgent(call))
+        else:
+            ticket = self.governor.chunk_ticket(call.request, call.parts, call.chunk.json_bytes, priority, now)
+        call.ticket = ticket
         ticket.number = number
         self._waiting[ticket] = admitted
         at_once = self.governor.ask(ticket, now)
@@ -451,11 +475,16 @@ class Admission:
             self.governor.leave(ticket, _now())
             self._look_again()
 
-    def record(self, finished: FinishedExchange) -> None:
-        """Record a finished exchange."""
+    def record(self, finished: FinishedExchange, unreported: Sequence[Spending] = ()) -> None:
+        """Record a finished exchange.
+
+        Args:
+            finished: the exchange.
+            unreported: what it is supposed to have taken, where it ended in an error.
+        """
         if self._policy.enabled and is_metered(finished.request):
             now = _now()
-            self._record_finished(finished, verdict_of(finished), now)
+            self._record_finished(finished, unreported, verdict_of(finished), now)
             if self.governor.changed:
                 self._tell_of_changes(now)
             if isinstance(finished.error, ResourceNotFoundError):
@@ -463,13 +492,18 @@ class Admission:
             self._make_room(now)
             self._look_again()
 
-    def _record_finished(self, finished: FinishedExchange, verdict: Verdict, now: float) -> None:
+    def _record_finished(
+        self, finished: FinishedExchange, unreported: Sequence[Spending], verdict: Verdict, now: float
+    ) -> None:
         governor = self.governor
         for call in verdict.returned:
             if call.ticket is not None:
                 governor.leave(call.ticket, now)
         spent = None if finished.spent is None else spent_units(finished.spent)
-        governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now)
+        supposed = None
+        if isinstance(finished.error, ConditionalCheckFailedError | TransactionCanceledError) and not verdict.short:
+            supposed = spent_units(unreported) or None  # its conditions were looked at, so there were units
+        governor.record_spent(_tickets(verdict.spent), spent, _number(verdict.spent), now, supposed)
         if verdict.hot is not None:
             ticket = verdict.refused[0].ticket
             self._refused(governor.refuse_partition(verdict.hot, ticket, now), ())
@@ -478,7 +512,10 @@ class Admission:
         if verdict.short:
             refused = verdict.refused
             short = governor.blamed(verdict.short, spent or {}) if verdict.guessed else verdict.short
-            new = governor.refuse(_tickets(refused), short, _number(refused or verdict.spent), now)
+            # A refused call is one refusal, however many items it carried: they were not judged one by one. Where
+            # nothing was served yet, that it carried many is all that is known: what is behind it need not find out.
+            one = not verdict.guessed and all(governor.has_delivered(place.table) for place in short)
+            new = governor.refuse(_tickets(refused), short, 1 if one else _number(refused or verdict.spent), now)
             self._refused(new, verdict.short)
 
     def _missing(self, tables: Sequence[str]) -> None:

@@ -498,8 +498,11 @@ class WriteRules:
 
     def __init__(self) -> None:
         """Create rules with no line."""
-        self.lines: Final[dict[str, OrderedDict[Call, None]]] = {}
-        """Identity -> its writes, in order. Any of them may leave at the same cost: thousands may wait for one key."""
+        self.lines: Final[dict[str, Call]] = {}
+        """Identity -> the first of its writes. As a rule it is the only one."""
+        self._behind: Final[dict[str, OrderedDict[Call, None]]] = {}
+        """Identity -> those behind the first, in order, where there are any. Any of them may leave at the same cost:
+        thousands may wait for one key."""
 
     def joins(self, request: Request) -> Call | None:
         """Return None: writes are never merged."""
@@ -509,17 +512,15 @@ class WriteRules:
         """Add a call to the line of each of its items; return whether it is the first of all."""
         lines, first = self.lines, True
         for identity in call.identities:
-            if (line := lines.get(identity)) is None:
-                line = lines[identity] = OrderedDict()
-            elif next(iter(line)) is not call:
+            if lines.setdefault(identity, call) is not call:
+                self._behind.setdefault(identity, OrderedDict())[call] = None
                 first = False
-            line[call] = None
         return first
 
     def has_turn(self, call: Call) -> bool:
         """Return whether a call is the first of all its lines."""
         for identity in call.identities:  # noqa: SIM110 - all() costs three times as much (benchmarks: concurrent_puts)
-            if next(iter(self.lines[identity])) is not call:
+            if self.lines[identity] is not call:
                 return False
         return True
 
@@ -528,26 +529,30 @@ class WriteRules:
 
     def remove(self, call: Call) -> Sequence[Call]:
         """Take a call out of its lines; return, each once, those who are now the first of one of them."""
+        lines, behind = self.lines, self._behind
+        if not behind:
+            for identity in call.identities:
+                del lines[identity]
+            return ()
         first_now: dict[Call, None] = {}
-        lines = self.lines
         for identity in call.identities:
-            line = lines[identity]
-            if len(line) == 1:
+            line = behind.get(identity)
+            if line is None:
                 del lines[identity]
                 continue
-            was_first = next(iter(line)) is call
-            del line[call]
-            if was_first:
-                first_now[next(iter(line))] = None
+            if lines[identity] is call:
+                following, _ = line.popitem(last=False)
+                lines[identity] = following
+                first_now[following] = None
+            else:
+                del line[call]
+            if not line:
+                del behind[identity]
         return list(first_now)
 
     def replace(self, call: Call, parts: Sequence[Call]) -> None:
-        """Put the parts of a chunk in its place in their lines."""
-        for part in parts:
-            line = self.lines[part.identity]
-            del line[call]
-            line[part] = None
-            line.move_to_end(part, last=False)
+        """Put the parts of a chunk in its place, which is the first, in their lines."""
+        self.lines.update({part.identity: part for part in parts})
 
     def takes(self, chunk: Chunk) -> bool:
         """Return whether a chunk may travel as a whole: it is not too large, and the first write of all its items."""

@@ -73,6 +73,8 @@ class Chunk(ABC):
     """The length of the JSON of what is written; 0 for reads and deletes."""
     identities: Collection[str] = ()
     """The items that are written; none for reads, which take no turns."""
+    waits: bool = False
+    """Whether it waits for units as a whole; otherwise its requests do, where there are none at once."""
 
     @abstractmethod
     def call(self) -> Request:

@@ -120,7 +120,7 @@ class Executor:
             ConfigurationError: the transport lacks something.
         """
         if self._loop is not None or self._closed:
-            raise SessionStateError("the session was opened or closed before; make a new Session for each use")
+            raise SessionStateError("a session can be opened once; make a new Session")
         self._loop = _running_loop()
         for lane in (self._reads, self._writes):
             lane.start(deadline_source())
@@ -281,10 +281,10 @@ class Executor:
     def _check_loop(self) -> None:
         if _running_loop() is not self._loop:
             raise SessionStateError(
-                "the session was opened on another event loop; open one session per event loop (a new one per "
-                "asyncio.run). A test client that runs a web application in a thread, as FastAPI's TestClient does, "
-                "has a loop of its own: take httpx.AsyncClient(transport=httpx.ASGITransport(app)), or let the "
-                "application's lifespan open the session"
+                "the session was opened on another event loop; open one session per event loop (a new one for each "
+                "asyncio.run). FastAPI's TestClient runs the application on an event loop in another thread: use "
+                "httpx.AsyncClient(transport=httpx.ASGITransport(app)) instead, or open the session in the "
+                "application's lifespan"
             )
 
     async def close(self, timeout_seconds: float) -> None:
@@ -351,6 +351,6 @@ def _running_loop() -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
     except RuntimeError:
         raise SessionStateError(
-            "a session runs on asyncio (or uvloop): await it from a coroutine of an asyncio event loop, not from trio "
-            "or plain code"
+            "a session needs asyncio (or uvloop); use it inside a coroutine that asyncio runs, not from trio or "
+            "synchronous code"
         ) from None

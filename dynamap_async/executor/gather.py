@@ -74,6 +74,6 @@ def _check(awaitables: Sequence[Awaitable[Any]]) -> None:
         if inspect.iscoroutine(each):
             each.close()  # or Python would warn that it was never awaited
     raise OperationError(
-        f"gather({wrong[0]!r}) takes what can be awaited: session.query(...), session.get(...); an operation as a "
-        "plain value goes through session.execute(...)"
+        f"gather({wrong[0]!r}) needs something to await, such as session.query(...) or session.get(...); pass an "
+        "operation through session.execute(...)"
     )

@@ -386,15 +386,15 @@ class Lane:
         """
         if not self._takes(chunk, payer):
             return None
-        ticket = None
-        if not self._admission.is_free(chunk.asked):
-            ticket = self._admission.takes_chunk(chunk, Priority.INTERACTIVE if payer is None else payer.priority)
+        loop, ticket = asyncio.get_running_loop(), None
+        now = loop.time()
+        if not chunk.waits and not self._admission.is_free(chunk.asked):
+            ticket = self._admission.takes_chunk(chunk, Priority.INTERACTIVE if payer is None else payer.priority, now)
             if ticket is None:
                 return None
-        loop = asyncio.get_running_loop()
         until = deadline if payer is None else min(deadline, payer.deadline)
         number = self._ledger.queued(chunk.asked, chunk.size)
-        waiter = Waiter(loop.create_future(), until, number, loop.time(), payer)
+        waiter = Waiter(loop.create_future(), until, number, now, payer)
         call = Call(chunk.asked, [waiter], chunk, apart)
         call.patient, call.ticket = True, ticket
         self.open.add(call)
@@ -568,7 +568,7 @@ class Lane:
         free = admission.is_free(call.request, call)
         if not free and call.ticket is not None and call.ticket.admitted_at is not None:
             free = True  # a chunk that has its units
-        if not free and call.chunk is not None:
+        if not free and call.chunk is not None and (call.attempts or not call.chunk.waits):
             for part in self._take_apart(call, call.chunk):
                 self._let_in(part)
         elif free or admission.ask(call, call.priority, partial(self._let_go_on, call)):

@@ -76,8 +76,8 @@ class Observers:
         for observer in self._observers:
             if not callable(observer) or is_async(observer):
                 raise ConfigurationError(
-                    f"Session(observer=...) got {name_of(observer)}: an observer is a plain function of one event, or "
-                    "an object that can be called like one; it cannot be async, because no request waits for it"
+                    f"Session(observer=...) got {name_of(observer)}: an observer must be a plain function of one "
+                    "event; it cannot be async, because no request waits for it"
                 )
 
     def __bool__(self) -> bool:
@@ -420,8 +420,8 @@ class Ledger:
                 )
             return
         _enter(self._whole, request, carried, spent, answer)
-        if spent and admission is not None:
-            admission.delivered(spent, carried[0].parts if len(carried) == 1 else len(carried))
+        if admission is not None and (spent or carried[0].ticket is not None):
+            admission.delivered(spent, carried)
 
     def failed(
         self, exchange: Exchange | None, request: Request, carried: Sequence[Call], error: BaseException
@@ -469,23 +469,27 @@ class Ledger:
             self._record_by_scopes(finished, payers, answer)
         elif self._whole is not self.own:
             _record_undivided(self.own, finished, answer)  # it was sent before the first scope began
+        unreported: list[Spending] = []
         if finished.error is not None:
-            self._suppose(finished, payers)
+            unreported = self._suppose(finished, payers)
         elif finished.spent is not None and len(finished.carried) == 1 and finished.carried[0].supposed:
             self._correct(finished.carried[0], finished.spent, payers)
         if self._expectations is not None:
             self._expectations.learn(finished)
         if self._admission is not None:
-            self._admission.record(finished)
+            self._admission.record(finished, unreported)
 
-    def _suppose(self, finished: FinishedExchange, payers: Mapping[Call, Payers] | None) -> None:
-        """Count what was taken and not reported, as far as it can be supposed."""
+    def _suppose(self, finished: FinishedExchange, payers: Mapping[Call, Payers] | None) -> list[Spending]:
+        """Count what was taken and not reported, as far as it can be supposed, and return it."""
         operation, lost = finished.request.operation, is_lost(finished.error)
+        found: list[Spending] = []
         for call, spending in supposed(finished, self._counts):
+            found.append(spending)
             self._suppose_one(operation, spending, None if payers is None else payers[call])
             if lost:
                 before = call.supposed or Supposed(operation)
                 call.supposed = Supposed(operation, before.attempts + 1, before.halves + spending.halves)
+        return found
 
     def _suppose_one(self, operation: str, spending: Spending, paying: Payers | None) -> None:
         self._whole.suppose(operation, spending, spending.halves)

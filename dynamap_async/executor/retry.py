@@ -158,14 +158,14 @@ def attempts_in_turn(policy: RetryPolicy, attempts: int) -> int:
 def _not_sent_again(call: Call, error: ServiceError | TransportError, retries: Retries, at: float) -> str | None:
     """Return why a request that is worth another attempt gets none at this time; None takes a retry from the budget."""
     if retries.used_up(call):
-        return f"not sent again: {call.attempts} attempts are all that RetryPolicy allows"
+        return f"not sent again: RetryPolicy allows {call.attempts} attempts"
     if at > min(deadline_now(), call.waiters[0].deadline):
         return "not sent again: the caller's deadline is too near"
     if call.is_too_late(at):
         return TOO_LATE
     if call.out_of_requests:
         return OUT_OF_REQUESTS
-    return None if retries.take([(call, error)]) else "not sent again: the session's retry budget is spent"
+    return None if retries.take([(call, error)]) else "not sent again: the session's retry budget is used up"
 
 
 def _has_been_mute(call: Call, error: ServiceError | TransportError) -> bool:
@@ -236,7 +236,7 @@ def unrecognised(call: Call, error: ServiceError | TransportError) -> ServiceErr
     found = "there is no item now" if error.wire_item is None else "the stored item was last written by another write"
     lost = error if call.lost is None else call.lost
     lost.attempts = error.attempts
-    lost.add_note(f"{found}: whether this one was done before cannot be known")
+    lost.add_note(f"{found}: it is unknown whether this write was done before")
     return lost
 
 
@@ -286,8 +286,8 @@ def unprocessed(call: Call) -> UnprocessedError:
     """Return the error of a request that a batch call left out for want of capacity."""
     request = call.request
     return UnprocessedError(
-        f"DynamoDB left this item of {request.table} out of a batch, for want of capacity. Ask for less at a time, or "
-        "raise the capacity of the table.",
+        f"DynamoDB left this item of {request.table} out of a batch, because its capacity was used up. Send less at a "
+        "time, or raise the table's capacity.",
         service_code="Unprocessed",
         operation=request.operation,
         table=request.table,
@@ -299,8 +299,8 @@ def interrupted(call: Call) -> ConnectionFailedError:
     """Return the error of a request whose task was cancelled from outside of this library."""
     request = call.request
     error = ConnectionFailedError(
-        f"the task that carried {request.operation} on {request.table} was cancelled, by none of those who waited for "
-        f"it ({call.outcome.value}); cancel tasks of your own only",
+        f"the task that carried {request.operation} on {request.table} was cancelled by somebody who did not wait for "
+        f"it ({call.outcome.value}); cancel only your own tasks",
         outcome=call.outcome,
         operation=request.operation,
         table=request.table,
@@ -340,11 +340,11 @@ class Backoffs:
             if not self._retries.used_up(call):
                 waiting.append((call, error))
             else:
-                error.add_note(f"not sent again: {call.attempts} attempts are all that RetryPolicy allows")
+                error.add_note(f"not sent again: RetryPolicy allows {call.attempts} attempts")
                 self._give_up(call, error)
         if waiting and not self._retries.take(waiting):
             for call, error in waiting:
-                error.add_note("not sent again: the session's retry budget is spent")
+                error.add_note("not sent again: the session's retry budget is used up")
                 self._give_up(call, error)
         elif waiting:
             attempts = self._retries.attempts_for_delay([call for call, _ in waiting])

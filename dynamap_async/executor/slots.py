@@ -46,9 +46,7 @@ class Slots:
             ConfigurationError: there would be none, so that nothing could be sent.
         """
         if total < 1:
-            raise ConfigurationError(
-                f"max_pool_connections={total}: requests need at least one connection; write a number from 1 on"
-            )
+            raise ConfigurationError(f"max_pool_connections={total}: give a number from 1 up")
         self.free = total
         for priority, part in _KEPT.items():
             self._most[priority] = max(1, total - -(-total // part)) if part else total

@@ -40,7 +40,10 @@ def compare(comparator: Comparator, left: Path | Size, right: object) -> Conditi
     """
     if isinstance(right, Path | Size):
         return Comparison(comparator, left, _comparable(left, right))
-    return _any_of([Comparison(comparator, left, each) for each in _ordered(left, right)])
+    values = _ordered(left, right)
+    if len(values) == 1:
+        return Comparison(comparator, left, values[0])
+    return Or(tuple([Comparison(comparator, left, each) for each in values]))
 
 
 def equal(left: Path | Size, right: object) -> Condition:
@@ -105,8 +108,8 @@ def is_in(operand: Path | Size, values: tuple[object, ...]) -> Condition:
     )
     if len(present) > IN_OPERANDS:
         raise ExpressionError(
-            f"{operand}.is_in() asks for {len(present)} values, as {operand} has several stored forms; DynamoDB takes "
-            f"{IN_OPERANDS}, so give fewer"
+            f"{operand}.is_in() makes {len(present)} values, because {operand} has several stored forms, and DynamoDB "
+            f"takes {IN_OPERANDS}; give fewer"
         )
     parts: list[Condition] = [In(operand, present)] if present else []
     for condition in (*absent, *others):
@@ -140,20 +143,20 @@ def _constants(operand: Path | Size, value: object) -> tuple[Value, ...]:
             return (Value(operand.encode(value)),)
         return tuple([Value(stored) for stored in operand.encode_each(value)])
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ExpressionError(f"{operand} is a whole number; it cannot be compared with {value!r}")
+        raise ExpressionError(f"{operand} is a whole number and cannot be compared with {value!r}")
     return (Value(encode_any(value)),)
 
 
 def _ordered(operand: Path | Size, value: object) -> tuple[Value, ...]:
     """Return a constant that has an order in each of the operand's stored forms, one for each."""
     if value is None:
-        raise ExpressionError(f"{operand} cannot be ordered against None: use .missing() or .exists()")
+        raise ExpressionError(f"{operand} cannot be ordered against None; use .missing() or .exists()")
     if isinstance(operand, Path) and not operand.converter.in_one_form:
         constants = _in_order(operand, value)
     else:
         constants = _constants(operand, value)
     for constant in constants:
-        if not _ORDERED & constant.stored.keys():
+        if _ORDERED.isdisjoint(constant.stored):
             raise ExpressionError(f"{operand} is stored as {_tag(constant.stored)}, which has no order")
     return constants
 
@@ -164,8 +167,8 @@ def _in_order(path: Path, value: object) -> tuple[Value, ...]:
     if not all(form.ordered for form in forms):
         kinds = " or ".join(dict.fromkeys(tag for form in forms if not form.ordered for tag in sorted(form.tags)))
         raise ExpressionError(
-            f"{path} is also stored as {kinds}, which does not sort as its values do: ask for values with == or "
-            "is_in(), or compare what was read"
+            f"{path} is also stored as {kinds}, which does not sort like its values; use == or is_in(), or compare in "
+            "Python after reading"
         )
     return tuple([Value(path.encode(value, form)) for form in forms])
 
@@ -181,15 +184,15 @@ def _comparable(left: Path | Size, right: Path | Size) -> Path | Size:
     for operand in (left, right):
         if isinstance(operand, Path) and not operand.converter.in_one_form:
             raise ExpressionError(
-                f"{operand} has several stored forms, so it is not compared with another field, which may be stored in "
-                "another form; compare what was read"
+                f"{operand} has several stored forms, so it cannot be compared with another field; compare in Python "
+                "after reading"
             )
     stored = [operand.converter.tags if isinstance(operand, Path) else {"N"} for operand in (left, right)]
     if stored[0].isdisjoint(stored[1]):
         kinds = [operand.converter.label if isinstance(operand, Path) else "int" for operand in (left, right)]
         raise ExpressionError(
-            f"{left} holds {kinds[0]} and {right} {kinds[1]}: stored as different types, they are never equal and have "
-            "no order"
+            f"{left} holds {kinds[0]} and {right} {kinds[1]}: values of different stored types are never equal and "
+            "have no order"
         )
     return right
 

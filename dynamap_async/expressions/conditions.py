@@ -79,8 +79,8 @@ class Condition:
 
     def __bool__(self) -> _UseAmpersand:
         raise ExpressionError(
-            f"({self}) has no truth value: DynamoDB decides it for each item. Combine conditions with &, | and ~ "
-            "instead of and, or and not, and write x.between(low, high) instead of low <= x <= high",
+            f"({self}) is neither true nor false in Python: DynamoDB checks it for each item. Combine conditions with "
+            "&, | and ~ instead of and, or and not, and write x.between(low, high) instead of low <= x <= high",
             expression=str(self),
         )
 

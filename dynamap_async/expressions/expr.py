@@ -66,12 +66,13 @@ class Readable(Generic[T_co]):
         path = path_in(self._operand, "begins_with")
         # Whatever the checkers say, a program may pass anything.
         wanted: object = prefix
-        if not all(form.tags & {"S", "B"} for form in path.converter.forms):
-            raise ExpressionError(
-                f"{path} holds {path.converter.label}, and begins_with() is for fields that are stored as text or "
-                "binary data"
-            )
-        if not isinstance(wanted, str | bytes) or not path.converter.tags & (stored := encode_any(wanted)).keys():
+        for form in path.converter.forms:
+            if form.tags.isdisjoint(("S", "B")):
+                raise ExpressionError(
+                    f"begins_with() needs a field that is stored as text or binary data, and {path} holds "
+                    f"{path.converter.label}"
+                )
+        if not isinstance(wanted, str | bytes) or path.converter.tags.isdisjoint(stored := encode_any(wanted)):
             raise ExpressionError(f"{path}.begins_with(): {refusal(_part_of(path.converter), wanted).reason}")
         return Function("begins_with", path, (Value(stored),))
 
@@ -138,11 +139,11 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
 
     def __bool__(self) -> _UseAmpersand:
         raise ExpressionError(
-            f"{self._operand} is a field, not a condition: write {self._operand} == True, or .exists()"
+            f"{self._operand} is a field, not a condition; write {self._operand} == True, or .exists()"
         )
 
     def __iter__(self) -> _NotAnIterator:
-        raise ExpressionError(f"{self._operand} cannot be iterated over: it names a field, not one item's value")
+        raise ExpressionError(f"{self._operand} cannot be iterated over: it names a field, not the value of an item")
 
     def __contains__(self, other: object, /) -> bool:
         raise ExpressionError(f"write {self._operand}.contains({other!r}) instead of {other!r} in {self._operand}")
@@ -250,7 +251,7 @@ class Expr(Readable[T], Changeable[T], Generic[T]):
         """
         if kind not in ("S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "L", "M"):
             raise ExpressionError(
-                f"{self._operand}.has_type({kind!r}): a stored type is one of S N B BOOL NULL SS NS BS L M"
+                f"{self._operand}.has_type({kind!r}): the stored types are S N B BOOL NULL SS NS BS L M"
             )
         return Function("attribute_type", path_in(self._operand, "has_type"), (Value({"S": kind}),))
 
@@ -298,10 +299,12 @@ class DocumentPath:
 
     def __bool__(self) -> bool:
         name = self._dynamap_path
-        raise ExpressionError(f"{name} is a field, not a condition: write path({name}).exists()")
+        raise ExpressionError(f"{name} is a field, not a condition; write path({name}).exists()")
 
     def __iter__(self) -> _NotAnIterator:
-        raise ExpressionError(f"{self._dynamap_path} cannot be iterated over: it names a field, not one item's value")
+        raise ExpressionError(
+            f"{self._dynamap_path} cannot be iterated over: it names a field, not the value of an item"
+        )
 
 
 Selectable: TypeAlias = Expr[V] | type[V]
@@ -343,7 +346,7 @@ def path_of(expression: object) -> Path:
         return expression._dynamap_path  # noqa: SLF001 - the class has no public names, by design
     if isinstance(expression, Expr):
         return path_in(expression._operand, "here")  # noqa: SLF001 - the operators and their operand are one concept
-    raise ExpressionError(f"{expression!r} is not a field of a model: write Model.field")
+    raise ExpressionError(f"{expression!r} is not a field of a model; write Model.field")
 
 
 def _no_attribute(path: Path, name: str) -> AttributeError:
@@ -394,7 +397,7 @@ def _containable(path: Path, part: Path | Size) -> Path | Size:
         problem = f"{path} holds {path.converter.label}, which never contains {label}"
     else:
         return part
-    raise ExpressionError(f"{path}.contains({part}): {problem}; compare what was read", expression=str(path))
+    raise ExpressionError(f"{path}.contains({part}): {problem}; compare in Python after reading", expression=str(path))
 
 
 def _part_of(form: Converter) -> str:

@@ -90,7 +90,7 @@ class Path:
         found = self.converter.step(part)
         if found is None:
             raise ExpressionError(
-                f"{self} holds {self.converter.label}, which has no part {part!r}", expression=spelled
+                f"{self} holds {self.converter.label}, which has no {part!r} inside", expression=spelled
             )
         if len(self.steps) == PATH_DEPTH:
             raise ExpressionError(f"{replace(self, spelled=spelled)} is deeper than {PATH_DEPTH} levels")
@@ -146,6 +146,6 @@ def undeclared(name: str) -> Path:
         ExpressionError: no attribute can have it.
     """
     if not 0 < len(name.encode()) <= ATTRIBUTE_NAME_BYTES:
-        raise ExpressionError(f"path({name[:40]!r}): the stored name of an attribute is 1 to 65,535 bytes long")
+        raise ExpressionError(f"path({name[:40]!r}): the stored name of an attribute must have 1 to 65,535 bytes")
     # The name is one that a program gave, so that nothing is kept by it.
     return Path(Undeclared, (name,), f"path({name!r})", anything(), has_given_steps=True)

@@ -116,8 +116,7 @@ def amount(path: Path, value: object) -> Value:
     """
     if not is_number(path):
         raise ExpressionError(
-            f"{path} holds {path.converter.label}; only numbers (int, float, Decimal) can be added to and subtracted "
-            "from",
+            f"only numbers (int, float, Decimal) can be added and subtracted, and {path} holds {path.converter.label}",
             expression=str(path),
         )
     stored = path.encode(value)
@@ -137,7 +136,7 @@ def arithmetic(left: object, sign: Sign, right: object) -> Arithmetic:
         if isinstance(each, Size):
             path_in(each, "arithmetic")
         if isinstance(each, Arithmetic | Longer):
-            raise ExpressionError(f"({left}) {sign} ({right}): an update adds or subtracts two numbers, not more")
+            raise ExpressionError(f"({left}) {sign} ({right}): an update adds or subtracts only two numbers")
     path = next(
         each.path if isinstance(each, Start) else each for each in (left, right) if isinstance(each, Path | Start)
     )
@@ -159,8 +158,8 @@ def list_at(path: Path, start: object) -> Longer:
     """
     if path.converter.step(0) is None or (path.converter.member is None and path.converter.tags != ALL_TAGS):
         raise ExpressionError(
-            f"{path} holds {path.converter.label}, not a list; only lists are appended to (and sets are added to, with "
-            "update.add(field, members))",
+            f"only lists can be appended to, and {path} holds {path.converter.label}; add members to a set with "
+            "update.add(field, members)",
             expression=str(path),
         )
     return Longer(Start(path, start))

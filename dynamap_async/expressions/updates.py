@@ -117,8 +117,8 @@ def check_apart(actions: Sequence[Action], path: Path) -> None:
             same = "twice" if path == other else f"both as {other} and as {path}"
             whole = f"{path.owner.__name__}.{path.spelled.split('.')[0].split('[')[0]}"
             raise ExpressionError(
-                f"the update changes {whole if path.is_declared else path} {same}; DynamoDB takes one action for each "
-                "part of an item. Put them into one action, or into two updates",
+                f"the update changes {whole if path.is_declared else path} {same}; DynamoDB allows one action for "
+                "each part of an item. Use one action, or two updates",
                 expression=str(path),
             )
 

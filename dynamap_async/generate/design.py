@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Final
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.generate.field_types import GuessedType, NestedClasses, guess_type
 from dynamap_async.generate.item_kinds import FoundKind, FoundKinds, find_kinds, text_of
-from dynamap_async.generate.key_patterns import FieldTexts, KeyPattern, KeyTexts, PatternPart, find_pattern, new_texts
-from dynamap_async.generate.names import class_name, field_name, shape_of, words_of
+from dynamap_async.generate.key_patterns import (
+    FieldTexts,
+    KeyPattern,
+    KeyTexts,
+    PatternPart,
+    find_pattern,
+    new_texts,
+    template_of,
+)
+from dynamap_async.generate.names import class_name, field_name, text_shape, words_of
 from dynamap_async.generate.sample import Sample
 from dynamap_async.generate.source import source_of
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
-from dynamap_async.schema import TableSchema
+from dynamap_async.models.sharing.key_shapes import AttributeShape, KeyShapes, overlap_of
+from dynamap_async.models.templates import ANY_TEXT, shape_of
+from dynamap_async.schema import KeySchema, TableSchema
 from dynamap_async.wire import WireItem
 
 _FEW_ITEMS: Final = 5
@@ -43,7 +54,13 @@ def design_of(sample: Sample) -> Design:
     Args:
         sample: some of its items.
     """
-    found = find_kinds(sample)
+    design = _designed(sample, find_kinds(sample))
+    if design.by_keys and not _are_told_apart(design):
+        return _designed(sample, find_kinds(sample, by_keys=False))
+    return design
+
+
+def _designed(sample: Sample, found: FoundKinds) -> Design:
     names: list[str] = []
     for kind in found.kinds:
         names.append(class_name(kind.name, names))
@@ -57,17 +74,35 @@ def design_of(sample: Sample) -> Design:
         nested=tuple(nested.found),
         discriminator=found.discriminator,
         is_prefix=found.is_prefix,
+        by_keys=found.by_keys,
         sampled=len(sample.items),
         complete=sample.complete,
         checks=found.checks,
     )
 
 
+def _are_told_apart(design: TableDesign) -> bool:
+    """Return whether it is proved that no two models of a table can have the same key."""
+    shapes = [_key_shapes(model, design.schema.keys) for model in design.models]
+    return all(overlap_of(one, other) is None for one, other in combinations(shapes, 2))
+
+
+def _key_shapes(model: ModelDesign, keys: KeySchema) -> KeyShapes:
+    shapes: list[AttributeShape] = []
+    for key in keys.attributes:
+        field = model.field_of(key.name)
+        if key.type != "S" or field is None:
+            continue
+        template = None if field.pattern is None else template_of(field.pattern)
+        shapes.append(AttributeShape(key.name, ANY_TEXT if template is None else shape_of(template), template))
+    return KeyShapes(tuple(shapes), frozenset())
+
+
 def _model(
     name: str, kind: FoundKind, found: FoundKinds, sample: Sample, nested: NestedClasses, others: Sequence[ModelDesign]
 ) -> ModelDesign:
     hidden = {found.discriminator} if found.discriminator is not None and not found.is_prefix else set[str]()
-    fields = _plain_fields(kind, sample, nested, hidden, is_single=found.discriminator is None)
+    fields = _plain_fields(kind, sample, nested, hidden, is_single=not found.by_keys and found.discriminator is None)
     made = _with_patterns(kind, sample, fields, frozenset())
     if found.discriminator is not None and not found.is_prefix:
         keys = sample.schema.keys.names
@@ -213,6 +248,7 @@ def _key_texts(
         texts=tuple(texts),
         partitions=tuple(str(item[keys[0]]) for item in items),
         word=kind.words.get(attribute, ""),
+        end=kind.ends.get(attribute, ""),
         kind=kind.name,
         candidates=tuple(candidates),
         may_add=len(items) == len(kind.items),
@@ -262,7 +298,7 @@ def _is_generic(attribute: str) -> bool:
 def _unexplained(field: FieldDesign, key: KeyTexts | None) -> FieldDesign:
     if key is None or field.guessed.text != "str" or not any(each in text for text in key.texts for each in "#|"):
         return field
-    shapes = tuple(dict.fromkeys(shape_of(text) for text in sorted(key.texts)))[:_SHAPES]
+    shapes = tuple(dict.fromkeys(text_shape(text) for text in sorted(key.texts)))[:_SHAPES]
     return replace(field, shapes=shapes)
 
 

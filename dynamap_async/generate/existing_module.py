@@ -22,6 +22,8 @@ class ExistingField:
     """``PartitionKey``, ``SortKey``, ``TimeToLive``, ``Attr``, or what else its annotation is called."""
     type: str
     """Its type as the annotation has it, in the form of ``ast.unparse``."""
+    pattern: str | None = None
+    """That of its template; None without one, empty where the text does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,11 @@ class _Reader:
             return node.value if isinstance(node.value, str) else None
         return self._texts.get(node.id) if isinstance(node, ast.Name) else None
 
+    def _pattern(self, call: ast.Call | None) -> str | None:
+        if call is None or not self._is_ours(call.func, "template"):
+            return None
+        return self._text(next(iter(call.args), None)) or ""
+
     def _table(self, name: str, value: ast.expr) -> ExistingTable | None:
         if not (isinstance(value, ast.Call) and self._is_ours(value.func, "Table") and value.args):
             return None
@@ -238,13 +245,14 @@ class _Reader:
             role, kind = self._annotation(each.annotation)
             if role == "ClassVar":
                 continue
-            given = each.value.keywords if isinstance(each.value, ast.Call) else []
+            call = each.value if isinstance(each.value, ast.Call) else None
+            given = [] if call is None else call.keywords
             stored = next((argument.value for argument in given if argument.arg == "name"), None)
             attribute = name if stored is None else self._text(stored)
             if attribute is None:
                 problem = f"the stored name of {name} is not written as a text"
                 continue
-            found[attribute] = ExistingField(name=name, role=role, type=kind)
+            found[attribute] = ExistingField(name=name, role=role, type=kind, pattern=self._pattern(call))
         return found, problem
 
     def _annotation(self, node: ast.expr) -> tuple[str, str]:

@@ -34,6 +34,7 @@ _OF_TIMES: Final = frozenset(
 )
 _MAGIC: Final = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "Zstandard"), (b"BZh", "bzip2"), (b"\x78\x9c", "zlib"))
 _SECRET: Final = re.compile(r"pass(word|wd|phrase)|secret|token|credential|api_?key|private|\bpin\b|ssn", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,20})(\.\d{0,10}[1-9])?")
 _FEW: Final = 12
 _ENOUGH: Final = 100
 _MEMBERS: Final = 60
@@ -119,10 +120,20 @@ def guess_type(name: str, values: Sequence[AttributeValue], nested: NestedClasse
         numbers = [Decimal(value["N"]) for value in values if "N" in value]
         texts = [_SCALARS[tag] for tag in sorted(tags) if tag != "N"]
         texts += [_number(numbers)] if numbers else []
-        return GuessedType(text=" | ".join(sorted(texts)), checks=(check,))
+        return GuessedType(text=" | ".join(sorted(texts)), checks=(check,), notes=_as_numbers(values, numbers))
     return GuessedType(text="Any", checks=(check,))
 
 
+def _as_numbers(values: Sequence[AttributeValue], numbers: Sequence[Decimal]) -> tuple[str, ...]:
+    """Return what to write where numbers are stored as text in some items; nothing where a text is no number."""
+    texts = [Decimal(value["S"]) for value in values if "S" in value and _NUMBER.fullmatch(value["S"])]
+    if not numbers or len(texts) + len(numbers) < len(values):
+        return ()
+    return (f'each text is a number: {_number([*numbers, *texts])} with attr(also_stored_as="S") reads both',)
+
+
+PYNAMODB_TIME: Final = "%Y-%m-%dT%H:%M:%S.%f+0000"
+"""How PynamoDB's UTCDateTimeAttribute writes a time."""
 _SCALARS: Final = {"S": "str", "N": "int", "B": "bytes", "BOOL": "bool"}
 
 
@@ -133,6 +144,8 @@ def _text(values: Sequence[str]) -> GuessedType:
     notes: list[str] = []
     if _all(values, _naive):
         notes.append("times without a zone: kept as text")
+    if _all(values, _pynamodb_time):
+        notes.append(f'PynamoDB wrote times: attr(stored_as=time_text("{PYNAMODB_TIME}")) would read them')
     if values and all(map(_is_json, values)):
         notes.append("JSON text: attr(stored_as=JSON_TEXT) would read it")
     distinct = sorted(set(values))
@@ -154,6 +167,10 @@ def _instant(text: str) -> str:
 
 def _naive(text: str) -> str:
     return datetime.fromisoformat(text).isoformat() if "T" in text and "+" not in text and "Z" not in text else ""
+
+
+def _pynamodb_time(text: str) -> str:
+    return datetime.strptime(text, PYNAMODB_TIME).replace(tzinfo=UTC).strftime(PYNAMODB_TIME)
 
 
 def _in_utc(text: str, timespec: str) -> str:
@@ -203,7 +220,17 @@ def _binary(values: Sequence[str]) -> GuessedType:
     for magic, format_name in _MAGIC:
         if begun and all(each.startswith(magic) for each in begun):
             return GuessedType(text="bytes", notes=(f"compressed: begins as {format_name} does",))
+    if values and all(map(_is_twice_encoded, values)):
+        return GuessedType(text="bytes", notes=("Base64 inside, as of PynamoDB's legacy_encoding: kept as it is",))
     return GuessedType(text="bytes")
+
+
+def _is_twice_encoded(value: str) -> bool:
+    """Return whether the bytes of a value are themselves the Base64 text of some bytes."""
+    try:
+        return bool(base64.b64decode(base64.b64decode(value), validate=True))
+    except ValueError:
+        return False
 
 
 def _list(name: str, values: Sequence[Sequence[AttributeValue]], nested: NestedClasses) -> GuessedType:

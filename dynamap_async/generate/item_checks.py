@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from dynamap_async.codec import decode_any
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError
-from dynamap_async.generate.names import shape_of
+from dynamap_async.generate.names import text_shape
 from dynamap_async.models import Definition, FieldPlan, Model, definition_of
 from dynamap_async.native import plain
 from dynamap_async.wire import WireItem
@@ -33,6 +34,8 @@ class Difference:
     """In how many items."""
     key: Mapping[str, Any] | None
     """The key of one of them; None where all items lack something."""
+    expired: int = 0
+    """How many of them have expired, and are there until DynamoDB deletes them."""
 
     def line(self, *, values: bool) -> str:
         """Return it as a line of text.
@@ -44,18 +47,23 @@ class Difference:
         items = f"{self.count:,} {'item' if self.count == 1 else 'items'}"
         if self.key is None:
             return f"{place}: {self.problem} ({items} read)"
-        key = self.key if values else {name: shape_of(str(value)) for name, value in self.key.items()}
-        return f"{place}: {self.problem} ({items}, such as {dict(key)})"
+        key = self.key if values else {name: text_shape(str(value)) for name, value in self.key.items()}
+        expired = f", {self.expired:,} of them expired" if self.expired else ""
+        return f"{place}: {self.problem} ({items}{expired}, such as {dict(key)})"
 
 
-def check_items(models: Sequence[type[Model]], items: Iterable[WireItem]) -> tuple[Difference, ...]:
+def check_items(
+    models: Sequence[type[Model]], items: Iterable[WireItem], *, now: datetime | None = None
+) -> tuple[Difference, ...]:
     """Return where models and items of one table part; nothing if every model opens and writes back what is there.
 
     Args:
         models: models of one table: all that share it, or one whose items alone are looked at.
         items: the items, in wire form.
+        now: when items whose time to live has passed have expired; None for this moment.
     """
-    found: dict[tuple[str, str, str], tuple[int, Mapping[str, Any] | None]] = {}
+    found: dict[tuple[str, str, str], tuple[int, Mapping[str, Any] | None, int]] = {}
+    seconds = (datetime.now(UTC) if now is None else now).timestamp()
     definitions = {model: definition_of(model) for model in models}
     seen: dict[type[Model], tuple[int, set[str]]] = {model: (0, set()) for model in models}
     for given in items:
@@ -74,12 +82,12 @@ def check_items(models: Sequence[type[Model]], items: Iterable[WireItem]) -> tup
             )
         key = definition.items.shown_key(item)
         for problem in dict.fromkeys(problems):
-            known, example = found.get(problem, (0, key))
-            found[problem] = known + 1, example
+            known, example, expired = found.get(problem, (0, key, 0))
+            found[problem] = known + 1, example, expired + _has_expired(definition, item, seconds)
     for model, (count, names) in seen.items():
         for plan in definitions[model].fields.values() if count else ():
             if plan.is_stored and plan.stored not in names:
-                found[model.__name__, plan.name, "was never present"] = count, None
+                found[model.__name__, plan.name, "was never present"] = count, None, 0
     return tuple(Difference(*problem, *rest) for problem, rest in sorted(found.items(), key=lambda each: each[0]))
 
 
@@ -92,6 +100,13 @@ def _model_of(item: WireItem, definitions: Mapping[type[Model], Definition[Any]]
     kind = table.kind_of(item)
     model = None if kind is None else table.models.get(kind)
     return (model, True) if model in definitions else (None, model is not None or len(definitions) < len(table.models))
+
+
+def _has_expired(definition: Definition[Any], item: WireItem, now: float) -> bool:
+    """Return whether the time to live of an item has passed; one that DynamoDB does not look at never has."""
+    attribute = None if definition.table is None else definition.table.ttl_attribute
+    stored = item.get(attribute or "", {}).get("N")
+    return stored is not None and Decimal(str(stored)) < now
 
 
 def _present(definition: Definition[Any], item: WireItem) -> WireItem | None:
@@ -135,6 +150,8 @@ def _written_otherwise(
         yield name, "", "can be read but not written"
         return
     for attribute in stored.keys() & item.keys():
+        if not stored[attribute].converter.in_one_form:
+            continue  # written in the first of its forms, and read in each
         old, new = decode_any(item[attribute]), decode_any(written[attribute]) if attribute in written else None
         if old != new:
             numbers = isinstance(old, int | Decimal) and isinstance(new, int | Decimal)

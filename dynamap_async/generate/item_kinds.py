@@ -1,7 +1,7 @@
 """Kinds: which items of a table are of one model, and what tells them.
 
-A marker attribute tells them if its value predicts which attributes an item has; else the constant words that keys
-begin with do. Where neither does, the table is that of one model.
+A marker attribute tells them if its value predicts which attributes an item has; else the constant words that one key
+begins with do; else the words that both keys begin and end with. Where nothing does, the table is that of one model.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Final, TypeVar
 
 from dynamap_async.dataclass import dataclass
@@ -19,10 +20,13 @@ from dynamap_async.schema import KeySchema
 from dynamap_async.wire import WireItem
 
 T = TypeVar("T")
+WordT = TypeVar("WordT", bound=Hashable)
 
 SEPARATORS: Final = "#|:/~@_-"
 STRONG: Final = "#|"
 """Separators that mean nothing else in values."""
+VERSIONS: Final = ("v", "V")
+"""The words that stand before the number of a version without a separator: ``v0``, ``v12#LOG``."""
 _MARKERS_OF_TOOLS: Final = ("__edb_e__", "_et", "_type", "__typename")
 _MARKERS: Final = frozenset(
     {
@@ -35,9 +39,13 @@ _SHARE: Final = 0.9
 _MOST_KINDS: Final = 50
 _FEW: Final = 12
 _ALIKE: Final = 0.7
-_WORD: Final = re.compile(r"[#|]?[A-Za-z$][A-Za-z$_.-]{0,39}")
+_WORD: Final = re.compile(r'[#|]?[A-Za-z$][A-Za-z$_.-]{0,39}|"[A-Za-z$_.-]{1,40}"')
 """A word of the design; a separator before it sorts its items before, or behind, all others of a partition."""
-_BEGUN: Final = re.compile(r"([#|]?[A-Za-z$][A-Za-z$_.-]{0,39}[#|:/~])|([#|]?[A-Za-z$][A-Za-z$.]{0,39}[@_-])")
+_BEGUN: Final = re.compile(
+    r"([#|]?[A-Za-z$][A-Za-z$_.-]{0,39}[#|:/~])|([#|]?[A-Za-z$][A-Za-z$.]{0,39}[@_-])|([vV](?=\d+(?:[#|_]|$)))"
+)
+"""What a text may begin with that is no value, with its separator; or one of ``VERSIONS`` before a number."""
+_ENDED: Final = re.compile(r"(?<=.)[#|][A-Za-z$][A-Za-z$_.-]{0,39}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,8 @@ class FoundKind:
     items: tuple[WireItem, ...]
     words: Mapping[str, str]
     """Key attribute -> the constant that its texts begin with, its separator included."""
+    ends: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Key attribute -> the constant that its texts end with, its separator included."""
     checks: tuple[str, ...] = ()
     """Doubts, each a sentence."""
 
@@ -64,22 +74,25 @@ class FoundKinds:
     """The attribute that tells them; None in a table of one kind."""
     is_prefix: bool = False
     """Whether it begins with the kind, and is not the kind itself."""
+    by_keys: bool = False
+    """Whether nothing but the templates of the keys tells them."""
     checks: tuple[str, ...] = ()
     """Doubts about the table."""
 
 
-def find_kinds(sample: Sample) -> FoundKinds:
+def find_kinds(sample: Sample, *, by_keys: bool = True) -> FoundKinds:
     """Return the kinds of a table.
 
     Args:
         sample: its items.
+        by_keys: whether the words of both keys may tell kinds, where no attribute tells all of them alone.
     """
     items, guards = _without_guards(sample)
     skipped = (f"items that only guard unique values of another tool are left out ({guards:,})",) if guards else ()
     marker = _marker(items, sample.schema.keys)
     if marker is not None:
         return _marked(sample, items, marker, skipped)
-    return _by_keys(sample, items, skipped)
+    return _by_words(sample, items, skipped, by_keys=by_keys)
 
 
 def is_unmarked(item: WireItem, marker: str) -> bool:
@@ -173,13 +186,17 @@ def _marked(sample: Sample, items: Sequence[WireItem], marker: str, checks: tupl
 # Keys
 
 
-def _by_keys(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...]) -> FoundKinds:
+def _by_words(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...], *, by_keys: bool) -> FoundKinds:
     keys = sample.schema.keys
     names = [*reversed(keys.names), *_text_keys(sample)]
     words = {name: _words(items, name, keys) for name in dict.fromkeys(names)}
     told = [name for name in words if items and all(words[name])]
     best = max(told, key=lambda name: len(_separate(words[name])), default=None)
-    if best is None or len(_separate(words[best])) < 2:
+    count = 1 if best is None else len(_separate(words[best]))
+    together = _by_both_keys(sample, items, words, checks) if by_keys else None
+    if together is not None and len(together.kinds) > count:
+        return together
+    if best is None or count < 2:
         doubts = (*_undivided(items, words, keys), *_values_or_kinds(items, words))
         name = sample.schema.name
         whole = FoundKind(name=name, kind=None, items=tuple(items), words=_own_words(items, sample))
@@ -206,6 +223,65 @@ def _by_keys(sample: Sample, items: Sequence[WireItem], checks: tuple[str, ...])
     return FoundKinds(kinds=_ordered(kinds), discriminator=best, is_prefix=True, checks=checks)
 
 
+def _by_both_keys(
+    sample: Sample, items: Sequence[WireItem], words: Mapping[str, Sequence[str]], checks: tuple[str, ...]
+) -> FoundKinds | None:
+    """Return the kinds by the words that all keys begin and end with; None where some items have no such word."""
+    keys = sample.schema.keys.names
+    frames = [*zip(*(each for name in keys for each in (words[name], _ends(items, name, words[name]))), strict=True)]
+    for place in (*range(1, 2 * len(keys), 2), *range(0, 2 * len(keys), 2)):  # the ends before the beginnings
+        frames = _without_values(items, frames, place, {*keys})
+    groups = _grouped(range(len(items)), frames)
+    if not all(map(any, groups)) or len(groups) > _MOST_KINDS:
+        return None
+    kinds: list[FoundKind] = []
+    for frame, numbers in groups.items():
+        group = [items[number] for number in numbers]
+        begun = {name: word for name, word in zip(keys, frame[::2], strict=True) if word}
+        kinds.append(
+            FoundKind(
+                name=" ".join(filter(None, dict.fromkeys(frame))),
+                kind=None,
+                items=tuple(group),
+                words=_own_words(group, sample) | begun,
+                ends={name: word for name, word in zip(keys, frame[1::2], strict=True) if word},
+            )
+        )
+    return FoundKinds(kinds=_ordered(kinds), by_keys=True, checks=checks)
+
+
+def _ends(items: Sequence[WireItem], name: str, begun: Sequence[str]) -> list[str]:
+    """Return the word that an attribute ends with in each item, behind a value; empty where it ends with a value."""
+    ends = [_end(text_of(item, name) or "", word) for item, word in zip(items, begun, strict=True)]
+    words = {*ends} - {""}
+    # Names of people are words too; a design has few words, and each stands in several items.
+    if len(words) > _FEW or sum(map(bool, ends)) < 2 * len(words) or _is_value(items, [word[1:] for word in ends]):
+        return [""] * len(items)
+    return ends
+
+
+def _without_values(
+    items: Sequence[WireItem], frames: Sequence[tuple[str, ...]], place: int, ignored: set[str]
+) -> list[tuple[str, ...]]:
+    """Return what keys begin and end with, without the words of a place that are values: their items are alike.
+
+    Args:
+        items: the items.
+        frames: what the keys of each begin and end with.
+        place: which of these words.
+        ignored: the attributes that do not count.
+    """
+    values: set[int] = set()
+    others = [(*frame[:place], *frame[place + 1 :]) for frame in frames]
+    for other, numbers in _grouped(range(len(items)), others).items():
+        own = [frames[number][place] for number in numbers]
+        if any(other) and _are_of_one_kind([items[number] for number in numbers], own, ignored, least=1):
+            values.update(numbers)
+    return [
+        (*frame[:place], "", *frame[place + 1 :]) if number in values else frame for number, frame in enumerate(frames)
+    ]
+
+
 def _common_words(numbers: Sequence[int], words: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return key attribute -> the word that it begins with in all of some items."""
     found = {name: {each[number] for number in numbers} for name, each in words.items()}
@@ -222,7 +298,10 @@ def _words(items: Sequence[WireItem], name: str, keys: KeySchema) -> list[str]:
     texts = [text_of(item, name) or "" for item in items]
     if re.search(r"[^A-Za-z0-9_]", name):  # a name such as Status#Date says which values stand in it
         return [""] * len(items)
-    begun = _constants(items, [_begin(text) for text in texts], texts)
+    found = [_begin(text) for text in texts]
+    if name not in keys.names[1:]:  # an id may begin with a v, but a sort key with one beside words has versions
+        found = ["" if word in VERSIONS else word for word in found]
+    begun = _constants(items, found, texts)
     if name != keys.names[0] and _are_of_one_kind(items, begun, {*keys.names}):
         begun = [""] * len(items)
     whole = _repeated(items, texts, begun, name, keys)
@@ -234,6 +313,12 @@ def _begin(text: str) -> str:
     return found[0] if found else ""
 
 
+def _end(text: str, begun: str) -> str:
+    """Return the word that a text may end with, if a value stands between it and the word that it begins with."""
+    found = _ENDED.search(text.removeprefix(begun)) if begun else None
+    return "" if found is None else found[0]
+
+
 def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return the beginnings of texts where they are words of the design, and not values."""
     groups = _grouped(range(len(items)), begun)
@@ -241,7 +326,7 @@ def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[
     count, several = len(groups), [len({texts[n] for n in numbers}) > 1 for numbers in groups.values()]
     some = sum(map(len, groups.values()))
     plausible = count <= _FEW or count <= min(_MOST_KINDS, some // 5)
-    if not plausible or (count > 2 and not any(several)) or _is_value(items, begun):
+    if not plausible or (count > 2 and not any(several)) or _is_value(items, [word[:-1] for word in begun]):
         return [""] * len(items)
     weak = [word for word in groups if word[-1] in "@_-"]
     if weak and any(len(groups[word]) < 3 for word in weak):
@@ -249,16 +334,16 @@ def _constants(items: Sequence[WireItem], begun: Sequence[str], texts: Sequence[
     return [*begun]
 
 
-def _are_of_one_kind(items: Sequence[WireItem], begun: Sequence[str], ignored: set[str]) -> bool:
-    """Return whether items have the same attributes, some of them, whatever word their keys begin with."""
+def _are_of_one_kind(items: Sequence[WireItem], begun: Sequence[str], ignored: set[str], least: int = 2) -> bool:
+    """Return whether items have the same attributes, and so many at least, whatever word their keys begin with."""
     groups = _grouped(items, begun)
     cores = [_core(group, ignored) for group in groups.values()]
-    return len(groups) > 1 and len(cores[0]) > 1 and all(_jaccard(cores[0], each) >= _SHARE for each in cores)
+    return len(groups) > 1 and len(cores[0]) >= least and all(_jaccard(cores[0], each) >= _SHARE for each in cores)
 
 
-def _is_value(items: Sequence[WireItem], begun: Sequence[str]) -> bool:
-    """Return whether what texts begin with stands in an attribute of its own, and differs: it is a value then."""
-    pairs = [(item, word[:-1]) for item, word in zip(items, begun, strict=True) if word]
+def _is_value(items: Sequence[WireItem], words: Sequence[str]) -> bool:
+    """Return whether words of keys stand in an attribute of their own, and differ: they are values then."""
+    pairs = [(item, word) for item, word in zip(items, words, strict=True) if word]
     if len({word for _, word in pairs}) < 2:
         return False
     names = [name for name in pairs[0][0] if "".join(words_of(name)) not in _MARKERS]
@@ -268,7 +353,10 @@ def _is_value(items: Sequence[WireItem], begun: Sequence[str]) -> bool:
 def _repeated(
     items: Sequence[WireItem], texts: Sequence[str], begun: Sequence[str], name: str, keys: KeySchema
 ) -> list[str]:
-    """Return whole texts that are words of the design: they stand in several partitions, on items unlike the others."""
+    """Return whole texts that are words of the design: they stand in several partitions, on items unlike the others.
+
+    Where only one partition begins as theirs does, one is enough, if other texts of the key begin with words.
+    """
     free = ["" if word or not _WORD.fullmatch(text) else text for text, word in zip(texts, begun, strict=True)]
     groups = _grouped(range(len(items)), free)
     others = groups.pop("", [])
@@ -276,18 +364,43 @@ def _repeated(
     partition = keys.names[0]
     ignored = {*keys.names}
     core = _core(rest, ignored) if rest else None
+    alike = _partitions_alike(items, partition) if any(begun) and name != partition else None
     found: dict[str, frozenset[str]] = {}
+    lonely: list[str] = []
     for text, numbers in groups.items():
-        if len({str(items[n][partition]) for n in numbers}) < min(2, len(numbers) if name == partition else 2):
-            continue
+        partitions = len({str(items[n][partition]) for n in numbers})
+        if partitions < min(2, len(numbers) if name == partition else 2):
+            if alike is None or any(alike[n] > 1 for n in numbers):
+                continue
+            lonely.append(text)
         found[text] = _core([items[n] for n in numbers], ignored)
+    if lonely and len({*found.values()}) < len(found):  # alike in their attributes: names, perhaps
+        found = {text: core for text, core in found.items() if text not in lonely}
     alone = [text for text in groups if text not in found]
     if core is None and alone:
         core = _core([items[n] for text in alone for n in groups[text]], ignored)
     words = {text for text, own in found.items() if core is None or _jaccard(own, core) < _SHARE}
-    if core is None and not any(begun) and len({*found.values()}) < len(found):
+    if core is None and not any(begun) and _are_values([*found.values()], of_index=name not in keys.names):
         words.clear()
     return [text if text in words else "" for text in free]
+
+
+def _partitions_alike(items: Sequence[WireItem], partition: str) -> list[int]:
+    """Return for each item how many partitions begin and end as its own does."""
+    texts = [text_of(item, partition) or "" for item in items]
+    frames = [(begun := _begin(text), _end(text, begun)) for text in texts]
+    groups = _grouped(texts, frames)
+    return [len({*groups[frame]}) for frame in frames]
+
+
+def _are_values(cores: Sequence[frozenset[str]], *, of_index: bool) -> bool:
+    """Return whether items with different texts are alike in their attributes, so that the texts are values.
+
+    In the key of an index that may be a state, on which an attribute of its own depends.
+    """
+    if len({*cores}) < len(cores):
+        return True
+    return of_index and any(_jaccard(one, other) >= _ALIKE for n, one in enumerate(cores) for other in cores[:n])
 
 
 def _separate(words: Iterable[str]) -> dict[str, str]:
@@ -331,6 +444,8 @@ def _clusters(items: Sequence[WireItem], ignored: set[str]) -> list[int]:
 
 def _name(word: str, numbers: Sequence[int], told: str, words: Mapping[str, Sequence[str]], keys: KeySchema) -> str:
     """Return what a kind is called by: the word that tells it, or that of its partition if this is no constant."""
+    if word in VERSIONS:
+        return "version"
     partition = keys.names[0]
     own = {words[partition][n] for n in numbers}
     if word[-1] in SEPARATORS or told == partition or len(own) != 1 or own == {""}:
@@ -351,7 +466,7 @@ def _own_words(items: Sequence[WireItem], sample: Sample) -> dict[str, str]:
         several = len(set(texts)) > 1 or len(texts) == 1
         if len(begun) == 1 and begun != {""} and several and not re.search(r"[^A-Za-z0-9_]", name):
             [word] = begun
-            if word[-1] not in "@_-" and not _is_common_value(items, word[:-1]):
+            if word[-1] not in "@_-" and word not in VERSIONS and not _is_common_value(items, word[:-1]):
                 found[name] = word
     return found
 
@@ -361,8 +476,8 @@ def _is_common_value(items: Sequence[WireItem], word: str) -> bool:
     return any(all(text_of(item, name) == word for item in items) for name in items[0])
 
 
-def _grouped(items: Iterable[T], words: Iterable[str]) -> dict[str, list[T]]:
-    groups: dict[str, list[T]] = {}
+def _grouped(items: Iterable[T], words: Iterable[WordT]) -> dict[WordT, list[T]]:
+    groups: dict[WordT, list[T]] = {}
     for item, word in zip(items, words, strict=True):
         groups.setdefault(word, []).append(item)
     return groups

@@ -17,15 +17,19 @@ from dynamap_async.codec import instant_text
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import DynamapError
 from dynamap_async.generate.field_types import TEXT_FORMS
-from dynamap_async.generate.item_kinds import SEPARATORS, STRONG
+from dynamap_async.generate.item_kinds import SEPARATORS, STRONG, VERSIONS
 from dynamap_async.generate.names import field_name, words_of
-from dynamap_async.models.templates import DeclaredTemplate, PatternError, make_template
+from dynamap_async.models.templates import DeclaredTemplate, KeyTemplate, PatternError, format_of, make_template
 
 ENOUGH_ITEMS: Final = 20
 ENOUGH_PARTITIONS: Final = 3
 _TYPES: Final[Mapping[str, Any]] = {
     "str": str, "int": int, "Decimal": Decimal, "UUID": UUID, "date": date, "datetime": datetime,
 }  # fmt: skip
+_TIME_FORMS: Final = (
+    *("%Y%m%d", "%Y%m", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y"),
+    *("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y%m%dT%H%M%S", "%Y%m%d%H%M%S", "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M"),
+)
 _UNITS: Final = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16, "second": 19, "millisecond": 23}
 _MOST_SEPARATORS: Final = 4
 _MOST_PIECES: Final = 8
@@ -99,6 +103,8 @@ class KeyTexts:
     """The partition of each item, to see how various they are."""
     word: str
     """The constant that all begin with; empty for none."""
+    end: str = ""
+    """The constant that all end with; empty for none."""
     kind: str
     """What the kind is called by."""
     candidates: tuple[FieldTexts, ...]
@@ -141,7 +147,7 @@ def new_texts(pattern: KeyPattern, part: PatternPart, texts: Sequence[str]) -> F
         part: the field in it.
         texts: the key's texts.
     """
-    template = make_template(DeclaredTemplate(pattern.text), {each.field: _TYPES[each.type] for each in pattern.fields})
+    template = template_of(pattern)
     form = template.part(part.field).format
     values = [template.parse(text)[part.field] for text in texts]
     return FieldTexts(
@@ -153,11 +159,20 @@ def new_texts(pattern: KeyPattern, part: PatternPart, texts: Sequence[str]) -> F
     )
 
 
+def template_of(pattern: KeyPattern) -> KeyTemplate:
+    """Return the template that a pattern declares; PatternError where it can be none.
+
+    Args:
+        pattern: that of a key.
+    """
+    return make_template(DeclaredTemplate(pattern.text), {each.field: _TYPES[each.type] for each in pattern.fields})
+
+
 # Where texts are split: each split is a list of pieces for each text, separators at the odd places.
 
 
 def _splits(key: KeyTexts) -> Iterator[list[list[str]]]:
-    rests = [text.removeprefix(key.word) for text in key.texts]
+    rests = [text.removeprefix(key.word).removesuffix(key.end) for text in key.texts]
     present = [each for each in SEPARATORS if all(each in rest for rest in rests)]
     strong = {each for each in present if each in STRONG}
     for count in range(min(len(present), _MOST_SEPARATORS), -1, -1):
@@ -202,6 +217,8 @@ def _classified(key: KeyTexts, split: Sequence[Sequence[str]]) -> KeyPattern | N
         before = part.constant
         parts.append(part)
         checks += doubts
+    if key.end:
+        parts.append(PatternPart(constant=key.end))
     return KeyPattern(parts=tuple(parts), checks=tuple(checks)) if parts else None
 
 
@@ -261,6 +278,7 @@ def _forms(candidate: FieldTexts, pieces: Sequence[str]) -> Iterator[tuple[str, 
         yield from _number_forms(candidate, pieces)
     elif candidate.type in ("date", "datetime"):
         yield from _cut_forms(candidate, pieces, candidate.texts)
+        yield from _forms_that_write(candidate, pieces, candidate.type, _TIME_FORMS)
     elif candidate.type == "str":
         yield from (
             (form, "str")
@@ -286,10 +304,29 @@ def _number_forms(candidate: FieldTexts, pieces: Sequence[str]) -> Iterator[tupl
             pieces,
             [instant_text(datetime.fromtimestamp(int(text) / scale, UTC)) for text in candidate.texts],
         )
-    if len(widths) == 1 and whole and all(piece.isdecimal() for piece in pieces):
-        [width] = widths
-        if all(f"{int(text):0{width}d}" == piece for text, piece in zip(candidate.texts, pieces, strict=True)):
-            yield f"0{width}d", "int"
+    if len(widths) != 1 or not all(re.fullmatch(r"\d+(\.\d+)?", piece) for piece in pieces):
+        return
+    [width] = widths
+    if all(re.fullmatch(r"-?\d+", text) for text in candidate.texts) and pieces[0].isdecimal():
+        yield from _forms_that_write(candidate, pieces, "int", (f"0{width}d", f"+0{width}d", "ordered"))
+    elif candidate.type == "Decimal":
+        decimals = len(pieces[0].partition(".")[2])
+        yield from _forms_that_write(
+            candidate, pieces, "Decimal", (f"0{width}.{decimals}f", f"+0{width}.{decimals}f", "ordered")
+        )
+
+
+def _forms_that_write(
+    candidate: FieldTexts, pieces: Sequence[str], kind: str, forms: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Give those of some forms in which every value of a field is written as its piece."""
+    for form in forms:
+        try:
+            write = format_of(_TYPES[kind], form).write
+            if all(write(value_of(candidate, number, kind)) == piece for number, piece in enumerate(pieces)):
+                yield form, kind
+        except (PatternError, DynamapError, ValueError, ArithmeticError):
+            continue
 
 
 def _cut_forms(candidate: FieldTexts, pieces: Sequence[str], texts: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -309,6 +346,9 @@ def _free(
         return None, ()
     word = own or before
     called = "_".join(words_of(word))
+    is_version = before in VERSIONS and own is None
+    if is_version:
+        called = "version_number"
     kind = "_".join(words_of(key.kind))
     taken = key.taken | used
     if called and called == kind and own is None:
@@ -323,6 +363,8 @@ def _free(
     if _are_shards(key, pieces):
         doubts.append(f"{name} in {key.attribute} may be the number of a shard: see shards= of template")
     form, type_ = _own_form(pieces)
+    if is_version and all(piece.isdecimal() and piece == str(int(piece)) for piece in pieces):
+        form, type_ = "", "int"
     return PatternPart(field=name, form=form, type=type_, is_new=True), tuple(doubts)
 
 
@@ -349,10 +391,9 @@ def _own_form(pieces: Sequence[str]) -> tuple[str, str]:
 
 
 def _is_proven(key: KeyTexts, pattern: KeyPattern) -> bool:
-    types = {part.field: _TYPES[part.type] for part in pattern.fields}
     candidates = {candidate.field: candidate for candidate in key.candidates}
     try:
-        template = make_template(DeclaredTemplate(pattern.text), types)
+        template = template_of(pattern)
         for number, text in enumerate(key.texts):
             read = template.parse(text)
             values = {

@@ -13,8 +13,17 @@ from dynamap_async.dataclass import dataclass
 from dynamap_async.generate.existing_module import ExistingModel, ExistingModule, ExistingTable, read_module
 from dynamap_async.generate.field_types import NestedDesign
 from dynamap_async.generate.names import PUBLIC, constant_name, field_name
-from dynamap_async.generate.source import HOMES, field_lines, form_texts, model_lines, nested_lines, table_texts
+from dynamap_async.generate.source import (
+    HOMES,
+    field_lines,
+    form_texts,
+    model_lines,
+    nested_lines,
+    table_texts,
+    told_by,
+)
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
+from dynamap_async.models.templates.pattern import PatternError, pieces_of
 
 _SKIPPED: Final = re.compile(r'("(?:[^"\\]|\\.)*"|#.*)|\b([A-Za-z_]\w*)\b')
 """Strings and comments, which are kept, or else a name."""
@@ -89,7 +98,7 @@ class _Merging:
         for model in self._design.models:
             existing = self._existing(model)
             if existing is None and self._may_be_new(model):
-                new.append(model)
+                new.append(self._importable(model))
             elif existing is not None and (lines := self._fields(model, existing)):
                 grown.append((existing, lines))
         texts = ["\n".join(self._model_lines(each)) for each in new]
@@ -105,8 +114,11 @@ class _Merging:
     # What is lacking
 
     def _existing(self, model: ModelDesign) -> ExistingModel | None:
-        if self._design.discriminator is None:
+        if not self._design.is_shared:
             return self._own[0] if self._own else None
+        if self._design.by_keys:
+            named = (each for each in self._own if each.name == model.name)
+            return next(named, None) or next((e for e in self._own if self._may_make_the_same_keys(e, model)), None)
         if model.kind is None:
             return next((each for each in self._own if each.is_unmarked), None)
         same = (each for each in self._own if each.kind == model.kind)
@@ -119,11 +131,45 @@ class _Merging:
 
     def _may_be_new(self, model: ModelDesign) -> bool:
         """Return whether surely no class of the module has the kind of a model."""
-        unread = self._unread()
+        unread = () if self._design.by_keys else self._unread()
         if unread:
             names = ", ".join(each.name for each in unread)
             self._left.append(f"the kind {model.kind!r} has no class, or is that of {names}: kind= is no text there")
         return not unread
+
+    def _importable(self, model: ModelDesign) -> ModelDesign:
+        """Return a new model; without the template of its last key if a class of the module may make the same keys.
+
+        Such a pair is refused when the class is made, and that error would be one of importing the module.
+        """
+        key = model.field_of(self._design.schema.keys.names[-1])
+        alike = [each.name for each in self._own if self._may_make_the_same_keys(each, model)]
+        if not alike or key is None or key.pattern is None:
+            return model
+        names = ", ".join(alike)
+        doubt = (
+            f"template({key.pattern.text!r}) is left out, because the keys may then be those of {names}: write it, "
+            f"with distinct_from=({names},) in the class statement, if no item of one ever has a key of the other"
+        )
+        self._left.append(f"{model.name}.{key.name} is a plain key: {doubt}")
+        plain = replace(key, pattern=None, checks=(*key.checks, doubt))
+        others = [each for each in model.fields if each is not key]
+        parts = {part.field for each in others if each.pattern is not None for part in each.pattern.fields}
+        kept = (each for each in model.fields if each.attribute is not None or each.name in parts)
+        return replace(model, fields=tuple(plain if each is key else each for each in kept))
+
+    def _may_make_the_same_keys(self, existing: ExistingModel, model: ModelDesign) -> bool:
+        """Return whether the keys of a class have the constants of a new model's, or are not known."""
+        if self._design.is_prefix:
+            return False  # what keys begin with tells the kinds
+        for attribute, role in zip(self._design.schema.keys.names, ("PartitionKey", "SortKey"), strict=False):
+            field = model.field_of(attribute)
+            written = next((each.pattern for each in existing.fields.values() if each.role == role), "")
+            if field is None or field.pattern is None or written is None:
+                return False
+            if written and _constants(written) != _constants(field.pattern.text):
+                return False
+        return True
 
     def _fields(self, model: ModelDesign, existing: ExistingModel) -> list[str]:
         """Return the lines of the fields that a class lacks."""
@@ -176,7 +222,7 @@ class _Merging:
 
     def _rename_table(self) -> None:
         constant = constant_name(self._design.schema.name)
-        if self._design.discriminator is None:
+        if not self._design.is_shared:
             return
         known = None if self._table is None else self._table.constant
         self._renamed[constant] = known or self._free(constant)
@@ -287,22 +333,23 @@ def _check_kinds(design: TableDesign, table: ExistingTable | None) -> None:
     if table is None:
         return
     name = design.schema.name
-    if design.discriminator is None and table.constant is not None:
+    if not design.is_shared and table.constant is not None:
         raise ValueError(
-            f"the sample of {name!r} has one kind of items, and nothing in it tells which of the module's it is; "
-            "sample more items"
+            f"the sample of {name!r} has one kind of item, and nothing shows which of the module's models it belongs "
+            "to; sample more items"
         )
-    if design.discriminator is not None and table.constant is None and table.name is not None:
+    if design.is_shared and table.constant is None and table.name is not None:
+        kind = "" if design.by_keys else ", and a kind"
         raise ValueError(
-            f"the module has one model for {name!r}, and the sample has several kinds, told by "
-            f"{design.discriminator!r}; give the model a Table with this discriminator, and a kind"
+            f"the module has one model for {name!r}, but the sample has several kinds of item; give the model a Table "
+            f"with discriminator={told_by(design)}{kind}"
         )
     told = (design.discriminator, design.is_prefix)
     if table.name is not None and table.constant is not None and (table.discriminator, table.is_prefix) != told:
         way = f"Prefix({design.discriminator!r})" if design.is_prefix else repr(design.discriminator)
         raise ValueError(
-            f"{table.constant} does not tell the kinds of its items by {way}, as was found in the sample; give it this "
-            "discriminator, or add what is lacking by hand after --check"
+            f"{table.constant} does not tell kinds of item apart by {'their keys' if design.by_keys else way}, but the "
+            f"sample does; give it discriminator={told_by(design)}, or add what is missing by hand after --check"
         )
 
 
@@ -319,6 +366,14 @@ def _in_class(field: FieldDesign, known: Mapping[str, str]) -> FieldDesign:
         pattern=None,
         checks=(*field.checks, f"may be template({pattern.text!r}): the class has not all of its parts in these types"),
     )
+
+
+def _constants(pattern: str) -> tuple[str | None, ...] | None:
+    """Return the constants of a pattern, with None for each field; None if it is none."""
+    try:
+        return tuple(piece if isinstance(piece, str) else None for piece in pieces_of(pattern))
+    except PatternError:
+        return None
 
 
 def _nested_text(nested: NestedDesign) -> str:

@@ -22,9 +22,9 @@ _HIDDEN: Final = frozenset(
 _PROTECTED: Final = ("model_dump", "model_validate")
 """What Pydantic keeps the names of fields from beginning with."""
 PUBLIC: Final = (
-    *("ALL", "EPOCH_MILLISECONDS", "EPOCH_SECONDS", "KEYS_ONLY", "UNMARKED", "Attr", "GlobalIndex", "LocalIndex"),
-    *("Model", "PartitionKey", "Prefix", "SortKey", "StoredForm", "Table", "Throughput", "TimeToLive", "attr"),
-    *("include", "template"),
+    *("ALL", "EPOCH_MILLISECONDS", "EPOCH_SECONDS", "KEYS_ONLY", "UNMARKED", "Attr", "Encryption", "GlobalIndex"),
+    *("LocalIndex", "Model", "OnDemand", "PartitionKey", "Prefix", "Recovery", "SortKey", "StoredForm", "Table"),
+    *("TableSettings", "Throughput", "TimeToLive", "attr", "include", "template"),
 )
 """The names of this library that a generated module may import, in the order of its import."""
 _TAKEN: Final = frozenset(
@@ -85,7 +85,7 @@ def constant_name(text: str) -> str:
     return name
 
 
-def shape_of(text: str) -> str:
+def text_shape(text: str) -> str:
     """Return the shape of a text: digits as 9, letters as a. It tells how texts are made, and none of them.
 
     Args:

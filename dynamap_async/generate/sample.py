@@ -12,7 +12,7 @@ class Sample:
     """Some items of one table."""
 
     schema: TableSchema
-    """Keys, indexes, time to live and throughput, with the table's full name."""
+    """Keys, indexes, time to live, throughput and settings, with the table's full name."""
     items: tuple[WireItem, ...]
     """The items in wire form, each once."""
     item_count: int | None = None

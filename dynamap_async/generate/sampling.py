@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import Priority
 from dynamap_async.errors import OperationError, ServiceError
 from dynamap_async.generate.design import Design, design_of
+from dynamap_async.generate.item_kinds import FoundKind, find_kinds
+from dynamap_async.generate.key_patterns import ENOUGH_ITEMS, ENOUGH_PARTITIONS
 from dynamap_async.generate.sample import Sample
 from dynamap_async.operations import SingleRequest
+from dynamap_async.operations.library_table import OWN_TABLE_NAME
 from dynamap_async.request import Request, identity_of
+from dynamap_async.schema import IndexSchema, OnDemand, TableSettings
 from dynamap_async.tables.requests import TableDescription, description_of
+from dynamap_async.tables.setting_requests import is_own_tag, read_recovery
 from dynamap_async.wire import Body, WireItem
 
 if TYPE_CHECKING:
@@ -21,16 +28,20 @@ if TYPE_CHECKING:
 
 SAMPLE: Final = 5_000
 READ_UNITS: Final = 500.0
-_PAGE: Final = 25
+_PAGE: Final = 40
 """Items of one place: few, so that a large partition does not hide the others."""
-_SEGMENTS: Final = 1_000_000
-"""The most that a scan may have."""
-_UNKNOWN: Final = 4_096
-"""Segments of a table of which nobody says how many items it has."""
+_SEGMENTS: Final = 4_096
+"""Into how many segments a table is parted at most, and one of which nobody says how many items it has. Engines that
+part them by fewer places leave most of more segments empty."""
+_FOR_RARE_KINDS: Final = 10
+"""One of so many items is read to see more of rare kinds."""
+_PAGES_OF_A_KIND: Final = 8
+_DENSER: Final = 4
+"""How much more of a rare kind an index has to hold than the table, so that it is read for it."""
 
 
 class TableRequest(SingleRequest[Body]):
-    """Any request about one table that is named by text."""
+    """Any request about one table that is named by text, or by ``ResourceArn`` in the body."""
 
     __slots__ = ("body", "name", "table")
 
@@ -53,7 +64,8 @@ class TableRequest(SingleRequest[Body]):
             context: what the session adds.
         """
         table = context.tables.full(self.table)
-        return Request(operation=self.name, table=table, body={"TableName": table, **self.body})
+        named = {} if "ResourceArn" in self.body else {"TableName": table}
+        return Request(operation=self.name, table=table, body={**named, **self.body})
 
     def result(self, response: Body, context: Context) -> Body:
         """Return the answer as it is.
@@ -75,10 +87,10 @@ async def infer(session: Session, table: str, /, *, sample: int = SAMPLE, max_re
         max_read_units: how many read units to spend, more than 0; the last page may exceed it.
 
     Raises:
-        OperationError: a number is too small.
+        OperationError: a number is too small, or the table is the library's own.
         ResourceNotFoundError: there is no such table.
 
-    Cost: DescribeTable, DescribeTimeToLive, and a Scan for each 25 items; at most ``max_read_units``.
+    Cost: four requests for what the table is, and a Scan for each 40 items; at most ``max_read_units``.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
     """
     return design_of(await take_sample(session, table, sample=sample, max_read_units=max_read_units))
@@ -103,12 +115,12 @@ async def take_sample(
         chance: chooses the places.
 
     Raises:
-        OperationError: a number is too small.
+        OperationError: a number is too small, or the table is the library's own.
         ResourceNotFoundError: there is no such table.
     """
     if sample < 1 or max_read_units <= 0:
         raise OperationError(
-            f"a sample of {sample} items for {max_read_units} read units is none; ask for 1 item or more, and more "
+            f"a sample of {sample} items for {max_read_units} read units is empty; ask for at least 1 item, and more "
             "than 0 units"
         )
     async with session.scope("sample", priority=Priority.BACKGROUND):
@@ -117,7 +129,7 @@ async def take_sample(
         if described.item_count <= sample:  # also where nobody counted: a small table is read whole
             await pages.read_from_the_beginning()
         if not pages.complete:
-            await pages.read_from_random_places(chance or random.Random())  # noqa: S311 - no secret depends on it
+            await pages.read_in_parts(chance or random.Random())  # noqa: S311 - no secret depends on it
     return Sample(
         schema=described.schema,
         items=tuple(pages.items.values()),
@@ -133,7 +145,50 @@ async def _described(session: Session, table: str) -> TableDescription:
     ttl: Body | None = None
     with suppress(ServiceError):  # an engine may not know it, and a policy may not allow it
         ttl = await session.execute(TableRequest("DescribeTimeToLive", table))
-    return description_of(Request(operation="DescribeTable", table=table, body={}), answer, ttl)
+    found = description_of(Request(operation="DescribeTable", table=table, body={}), answer, ttl)
+    if table.endswith(OWN_TABLE_NAME) and found.schema.keys.names == ("pk",):
+        raise OperationError(
+            f"the table {table!r} is the library's own: it holds counters and guards of unique values, and no items of "
+            "models; name another table"
+        )
+    return replace(found, schema=replace(found.schema, settings=await _settings(session, table, found)))
+
+
+async def _settings(session: Session, table: str, found: TableDescription) -> TableSettings:
+    """Return those settings of a table that are not as DynamoDB makes tables."""
+    settings, limits = found.settings, found.on_demand
+    maxima = {"max_read": limits.max_read, "max_write": limits.max_write}
+    declared = {name: most for name, most in maxima.items() if most is not None and most > 0}
+    encryption = settings.encryption
+    return TableSettings(
+        billing=OnDemand(**declared) if found.billing == "on-demand" and declared else None,
+        stream=None if settings.stream == "off" else settings.stream,
+        recovery=await _recovery(session, table) or None,
+        deletion_protection=settings.deletion_protection or None,
+        table_class=None if settings.table_class == "standard" else settings.table_class,
+        encryption=None if encryption is None or encryption.kms_key is None else encryption,
+        tags=await _tags(session, table, found.arn) or None,
+    )
+
+
+async def _recovery(session: Session, table: str) -> Any:
+    with suppress(ServiceError):  # as for time to live
+        return read_recovery(await session.execute(TableRequest("DescribeContinuousBackups", table)))
+    return None
+
+
+async def _tags(session: Session, table: str, arn: str) -> dict[str, str]:
+    """Return the tags of a table; none where not all of them are told, because a plan would remove the others."""
+    tags: dict[str, str] = {}
+    after: dict[str, str] = {}
+    with suppress(ServiceError):  # as for time to live
+        while True:
+            page = await session.execute(TableRequest("ListTagsOfResource", table, ResourceArn=arn, **after))
+            tags |= {each["Key"]: each["Value"] for each in page.get("Tags") or () if is_own_tag(each["Key"])}
+            if page.get("NextToken") is None:
+                return tags
+            after = {"NextToken": page["NextToken"]}
+    return {}
 
 
 class _SamplePages:
@@ -148,6 +203,7 @@ class _SamplePages:
         self._sample = sample
         self._left = max_read_units
         self._largest = 0.0
+        self._places: Iterator[int] | None = None
         self.items: dict[str, WireItem] = {}
         self.read_units = 0.0
         self.complete = False
@@ -155,6 +211,13 @@ class _SamplePages:
     @property
     def _is_enough(self) -> bool:
         return len(self.items) >= self._sample or self._left <= 0 or self._left < self._largest
+
+    async def read_in_parts(self, chance: random.Random) -> None:
+        """Read most of the items at random places, then more of the kinds that were seen rarely, then the rest."""
+        await self._read_from_random_places(chance, self._sample - self._sample // _FOR_RARE_KINDS)
+        if not self._is_enough:
+            await self._read_rare_kinds(chance)
+        await self._read_from_random_places(chance, self._sample)
 
     async def read_from_the_beginning(self) -> None:
         """Read page after page, to the end of a small table."""
@@ -168,14 +231,40 @@ class _SamplePages:
                 return  # not small: nobody had counted its items
             start = {"ExclusiveStartKey": last}
 
-    async def read_from_random_places(self, chance: random.Random) -> None:
-        """Read a page of random segments. An empty one costs half a unit."""
+    async def _read_from_random_places(self, chance: random.Random, until: int) -> None:
+        """Read a page of random segments, until there are so many items. An empty one costs half a unit."""
         count = self._described.item_count
-        total = min(_SEGMENTS, max(2, count // _PAGE)) if count else _UNKNOWN
-        for segment in chance.sample(range(total), min(total, 4 * self._sample)):
-            if self._is_enough:
+        total = _segments_of(count) if count else _SEGMENTS
+        if self._places is None:
+            self._places = iter(chance.sample(range(total), min(total, 4 * self._sample)))
+        while not self._is_enough and len(self.items) < until:
+            segment = next(self._places, None)
+            if segment is None:
                 return
             await self._read(Limit=_PAGE, Segment=segment, TotalSegments=total)
+
+    async def _read_rare_kinds(self, chance: random.Random) -> None:
+        """Read pages of an index for each kind that was seen rarely, where the index holds more of it."""
+        schema, items = self._described.schema, tuple(self.items.values())
+        for kind in find_kinds(Sample(schema=schema, items=items)).kinds:
+            index = None if _is_enough_of(kind, schema.keys.names[0]) else self._denser_index(kind, items)
+            if index is None:
+                continue
+            held = len(_held(index, items)) / max(1, len(items))
+            total = _segments_of(int(self._described.item_count * held))
+            for segment in chance.sample(range(total), min(total, _PAGES_OF_A_KIND)):
+                if not self._is_enough:
+                    await self._read(IndexName=index.name, Limit=_PAGE, Segment=segment, TotalSegments=total)
+
+    def _denser_index(self, kind: FoundKind, items: Sequence[WireItem]) -> IndexSchema | None:
+        """Return the index of whole items of which a kind is the largest share; None where the table is as good."""
+
+        def share(index: IndexSchema) -> float:
+            return len(_held(index, kind.items)) / max(1, len(_held(index, items)))
+
+        whole = [each for each in self._described.schema.global_indexes if each.projection.type == "ALL"]
+        best = max(whole, key=share, default=None)
+        return best if best is not None and share(best) * len(items) >= _DENSER * len(kind.items) else None
 
     async def _read(self, **body: Any) -> Any:
         """Read a page, and return the key to go on after."""
@@ -190,3 +279,19 @@ class _SamplePages:
                 plain: WireItem = {**item}
                 self.items[identity_of(self._table, keys.key_of(plain))] = plain
         return answer.get("LastEvaluatedKey")
+
+
+def _segments_of(count: int) -> int:
+    """Return into how many segments so many items are parted, so that each has a page of them."""
+    return min(_SEGMENTS, max(2, count // _PAGE))
+
+
+def _held(index: IndexSchema, items: Sequence[WireItem]) -> list[WireItem]:
+    """Return the items that are in an index."""
+    names = [key.name for key in index.keys.attributes]
+    return [item for item in items if all(name in item for name in names)]
+
+
+def _is_enough_of(kind: FoundKind, partition: str) -> bool:
+    """Return whether enough was seen of a kind to tell its constants."""
+    return len(kind.items) >= ENOUGH_ITEMS and len({str(item[partition]) for item in kind.items}) >= ENOUGH_PARTITIONS

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
 from dynamap_async.config import Throughput
 from dynamap_async.generate.field_types import MILLISECONDS, SECONDS, NestedDesign, is_secret
 from dynamap_async.generate.names import PUBLIC, constant_name, field_name
 from dynamap_async.generate.table_design import FieldDesign, ModelDesign, TableDesign
-from dynamap_async.schema import IndexKind, IndexSchema, Projection
+from dynamap_async.schema import (
+    Encryption,
+    IndexKind,
+    IndexSchema,
+    OnDemand,
+    Projection,
+    Recovery,
+    TableSettings,
+)
 
 _WIDTH: Final = 118
 _FORMS: Final = {
@@ -99,11 +107,10 @@ def table_texts(design: TableDesign) -> Iterator[str]:
     Args:
         design: the table.
     """
-    if design.discriminator is None:
+    if not design.is_shared:
         return
     lines = [_comment(f"check: {each}") for each in design.checks]
     schema = design.schema
-    told = _quoted(design.discriminator)
     lines.append(f"{constant_name(schema.name)} = Table(")
     lines.append(f"    {_quoted(schema.name)},")
     lines.append(f"    partition_key={_quoted(schema.keys.names[0])},")
@@ -118,12 +125,23 @@ def table_texts(design: TableDesign) -> Iterator[str]:
     types = {name: tag for name, tag in schema.attribute_types.items() if tag != "S"}
     if types:
         lines.append(f"    types={{{', '.join(f'{_quoted(name)}: {_quoted(tag)}' for name, tag in types.items())}}},")
-    lines.append(f"    discriminator={f'Prefix({told})' if design.is_prefix else told},")
+    lines.append(f"    discriminator={told_by(design)},")
     if schema.ttl_attribute is not None:
         lines.append(f"    time_to_live={_quoted(schema.ttl_attribute)},")
     if schema.throughput is not None:
         lines.append(f"    throughput={_throughput(schema.throughput)},")
+    lines += [f"    {line}" for line in _settings(schema.settings)]
     yield "\n".join([*lines, ")"])
+
+
+def told_by(design: TableDesign) -> str:
+    """Return what tells the models of a shared table, as the ``Table`` takes it.
+
+    Args:
+        design: the table.
+    """
+    told = "None" if design.discriminator is None else _quoted(design.discriminator)
+    return f"Prefix({told})" if design.is_prefix else told
 
 
 def _wrapped(call: Sequence[str], indent: int) -> list[str]:
@@ -173,6 +191,34 @@ def _throughput(throughput: Throughput) -> str:
     return f"Throughput(read={throughput.read}, write={throughput.write})"
 
 
+def _settings(settings: TableSettings) -> list[str]:
+    """Return the lines of the settings of a table as an argument, a comma behind; none where it has none."""
+    given = [f"{name}={_setting(value)}" for name, value in settings.declared().items()]
+    if not given:
+        return []
+    lines = _wrapped(("settings=TableSettings", *given), 5)
+    return [*lines[:-1], f"{lines[-1]},"]
+
+
+def _setting(value: Any) -> str:
+    """Return a setting as it is written."""
+    match value:
+        case OnDemand(max_read=read, max_write=write):
+            maxima = {"max_read": read, "max_write": write}
+            return f"OnDemand({', '.join(f'{name}={most}' for name, most in maxima.items() if most)})"
+        case Recovery(days=days):
+            return f"Recovery(days={days})"
+        case Encryption(kms_key=str(key)):
+            return f"Encryption(kms_key={_quoted(key)})"
+        case str():
+            return _quoted(value)
+        case Mapping():
+            tags = cast("Mapping[str, str]", value)
+            return f"{{{', '.join(f'{_quoted(name)}: {_quoted(text)}' for name, text in sorted(tags.items()))}}}"
+        case _:
+            return repr(value)
+
+
 # Classes
 
 
@@ -215,21 +261,27 @@ def model_lines(design: TableDesign, model: ModelDesign, *, values: bool, enums:
         enums: whether attributes of a few values become a ``Literal``.
     """
     schema = design.schema
-    for check in (*(design.checks if design.discriminator is None else ()), *model.checks):
+    for check in (*(() if design.is_shared else design.checks), *model.checks):
         yield _comment(f"check: {check}")
-    if design.discriminator is None:
-        throughput = "" if schema.throughput is None else f", throughput={_throughput(schema.throughput)}"
-        yield f"class {model.name}(Model, table={_quoted(schema.name)}{throughput}):"
+    if not design.is_shared:
+        given = ["Model,", f"table={_quoted(schema.name)},"]
+        if schema.throughput is not None:
+            given.append(f"throughput={_throughput(schema.throughput)},")
+        given += _settings(schema.settings)
+        line = f"class {model.name}({' '.join(given).removesuffix(',')}):"
+        is_short = len(line) <= _WIDTH and not any(each.startswith(" ") for each in given)
+        yield from (line,) if is_short else (f"class {model.name}(", *(f"    {each}" for each in given), "):")
     else:
         kind = "UNMARKED" if model.kind is None else _quoted(model.kind)
-        yield f"class {model.name}(Model, table={constant_name(schema.name)}, kind={kind}):"
+        told = "" if design.by_keys else f", kind={kind}"
+        yield f"class {model.name}(Model, table={constant_name(schema.name)}{told}):"
     keys = f"{'keys' if schema.keys.sort else 'key'} {', '.join(schema.keys.names)}"
     yield f'    """{model.count:,} of {design.sampled:,} sampled items; {keys}."""'
     yield ""
-    shared = schema.keys.names if design.discriminator is not None else ()
+    shared = schema.keys.names if design.is_shared else ()
     for field in model.fields:
         yield from (f"    {line}" for line in field_lines(field, values=values, enums=enums, named=shared))
-    if design.discriminator is None and schema.indexes:
+    if not design.is_shared and schema.indexes:
         yield ""
         names = {field.attribute: field.name for field in model.fields if field.attribute is not None}
         taken = {field.name for field in model.fields}

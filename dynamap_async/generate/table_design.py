@@ -37,7 +37,8 @@ class ModelDesign:
     name: str
     """The class's name."""
     kind: str | None
-    """The text that tells its items in a shared table; None for items without a marker, and in a table of its own."""
+    """The text that tells its items in a shared table; None for items without a marker, for those that the templates of
+    their keys tell, and in a table of its own."""
     count: int
     """How many items of it were sampled."""
     fields: tuple[FieldDesign, ...]
@@ -59,18 +60,25 @@ class TableDesign:
     """A table and its models."""
 
     schema: TableSchema
-    """Keys, indexes, time to live and throughput."""
+    """Keys, indexes, time to live, throughput and settings."""
     models: tuple[ModelDesign, ...]
     """The models, the most frequent first."""
     nested: tuple[NestedDesign, ...]
     """The classes of maps, inner ones first."""
     discriminator: str | None
-    """The attribute that tells the models of a shared table; None in a table of one model."""
+    """The attribute that tells the models of a shared table; None in a table of one model, and where keys tell them."""
     is_prefix: bool
     """Whether it begins with the kind, and is not the kind itself."""
+    by_keys: bool = False
+    """Whether the models share the table, and nothing but the templates of their keys tells them."""
     sampled: int
     """How many items were sampled."""
     complete: bool
     """Whether these are all items of the table."""
     checks: tuple[str, ...] = ()
     """Doubts about the table."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several models share the table."""
+        return self.by_keys or self.discriminator is not None

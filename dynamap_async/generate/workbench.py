@@ -24,8 +24,8 @@ def samples_in(text: str) -> tuple[Sample, ...]:
         return tuple(map(_sample, model["DataModel"]))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
-            f"this is not a model of NoSQL Workbench ({type(error).__name__}: {error}); export the model from it as "
-            "JSON"
+            f"this is not a data model of NoSQL Workbench ({type(error).__name__}: {error}); export the model from it "
+            "as JSON"
         ) from error
 
 

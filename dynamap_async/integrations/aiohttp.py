@@ -87,7 +87,7 @@ def session_of(request: web.Request) -> Session:
     """
     session = request.config_dict.get(SESSION)
     if session is None:
-        raise ConfigurationError("the application has no session: write app.cleanup_ctx.append(session_context(...))")
+        raise ConfigurationError("the application has no session; write app.cleanup_ctx.append(session_context(...))")
     return session
 
 

@@ -83,7 +83,7 @@ class LambdaSession:
             ConfigurationError: the margin is negative, or ``make`` is no plain function.
         """
         if margin_seconds < 0:
-            raise ConfigurationError(f"margin_seconds={margin_seconds}: a margin is 0 or more")
+            raise ConfigurationError(f"margin_seconds={margin_seconds}: give 0 or more")
         self._make: Final = checked_make(make, "LambdaSession")
         self._margin_seconds: Final = margin_seconds
         self._loop_factory: Final = loop_factory
@@ -108,7 +108,7 @@ class LambdaSession:
         def handle(event: E, context: C) -> R:
             if not all(hasattr(context, name) for name in _OF_CONTEXT):
                 raise ConfigurationError(
-                    f"{context!r} is not a Lambda context: pass an object with function_name and "
+                    f"{context!r} is not a Lambda context; pass an object with function_name and "
                     "get_remaining_time_in_millis()"
                 )
 
@@ -178,6 +178,6 @@ def _refuse_inside_a_loop() -> None:
     except RuntimeError:
         return
     raise SessionStateError(
-        "a LambdaSession runs an event loop of its own, and one is running here already: call the handler, open() and "
-        "close() from plain code, in a test from a plain `def` function"
+        "a LambdaSession runs its own event loop, and an event loop is already running here; call the handler, "
+        "open() and close() from synchronous code, such as a test function written with `def`"
     )

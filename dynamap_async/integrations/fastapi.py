@@ -87,7 +87,8 @@ def lifespan(
 async def current_session(connection: HTTPConnection) -> Session:
     """Return the application's session; a dependency, also of websockets. ``OpenSession`` is short for it.
 
-    Tests put another one in its place: ``app.dependency_overrides[current_session] = lambda: session``.
+    Tests put another one in its place: ``app.dependency_overrides[current_session] = lambda: session``. It then
+    reaches dependencies only; ``ScopeRequests`` looks into the state of the connection.
 
     Args:
         connection: the web request, or websocket.
@@ -98,8 +99,8 @@ async def current_session(connection: HTTPConnection) -> Session:
     session = getattr(connection.state, SESSION, None)
     if not isinstance(session, Session):
         raise ConfigurationError(
-            "the application has no session: write FastAPI(lifespan=lifespan(...)), and start it; a test client starts "
-            "an application only as a context manager, `with TestClient(app) as client`"
+            "the application has no session; write FastAPI(lifespan=lifespan(...)). A test client runs the lifespan "
+            "only as a context manager: `with TestClient(app) as client`"
         )
     return session
 
@@ -119,7 +120,7 @@ async def current_scope(connection: HTTPConnection) -> Scope:
     """
     scope = getattr(connection.state, SCOPE, None)
     if not isinstance(scope, Scope):
-        raise ConfigurationError("the request has no scope: write app.add_middleware(ScopeRequests)")
+        raise ConfigurationError("the request has no scope; write app.add_middleware(ScopeRequests)")
     return scope
 
 
@@ -271,7 +272,7 @@ def paging(*, size: int = 20, most: int = 100) -> Callable[..., Coroutine[Any, A
         ConfigurationError: ``size`` is more than ``most``, or less than 1.
     """
     if not 1 <= size <= most:
-        raise ConfigurationError(f"paging(size={size}, most={most}): size is at least 1, and most at least size")
+        raise ConfigurationError(f"paging(size={size}, most={most}): size must be at least 1, and most at least size")
 
     async def asked(
         request: Request,

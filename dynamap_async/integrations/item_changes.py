@@ -80,7 +80,7 @@ class ItemChange(Generic[M_co]):
             return None
         raise OperationError(
             f"the record of {self.key} has no {name}: the stream's view type is "
-            f"{record.get('StreamViewType', 'not told')}; make the stream with NEW_AND_OLD_IMAGES, or {view}_IMAGE"
+            f"{record.get('StreamViewType', 'not told')}; create the stream with NEW_AND_OLD_IMAGES, or {view}_IMAGE"
         )
 
 
@@ -109,7 +109,7 @@ def batch_item_failures(*changes: ItemChange[Model]) -> BatchItemFailures:
     for change in changes:
         given: object = change  # whatever the checkers say
         if not isinstance(given, ItemChange):
-            raise OperationError(f"{given!r} is not an ItemChange; of a list write batch_item_failures(*failed)")
+            raise OperationError(f"{given!r} is not an ItemChange; for a list write batch_item_failures(*failed)")
     return {"batchItemFailures": [{"itemIdentifier": change.sequence_number} for change in changes]}
 
 
@@ -140,13 +140,11 @@ def decode_changes(event: Mapping[str, Any], /, *models: type[Model]) -> list[It
     given: Any = event
     whole: Any = given
     if not isinstance(given, Mapping) or not isinstance(whole.get("Records"), list):
-        raise OperationError("this is not an event of a stream's trigger: it has no list of Records")
+        raise OperationError("this is not an event of a DynamoDB stream: it has no list of Records")
     changes: list[ItemChange[Any]] = []
     for record in whole["Records"]:
         if not isinstance(record, Mapping) or "dynamodb" not in record or "eventName" not in record:
-            raise OperationError(
-                "this is not an event of a DynamoDB stream's trigger: a record has no eventName, or no dynamodb"
-            )
+            raise OperationError("this is not an event of a DynamoDB stream: a record lacks eventName or dynamodb")
         made = _change(cast("Mapping[str, Any]", record), models)
         if _concerns(made.wire_record["dynamodb"], models):
             changes.append(made)
@@ -176,9 +174,7 @@ def _check_models(models: tuple[type[Model], ...]) -> None:
         each.require_table("found in a stream")
     if len(tables) > 1:
         names = " and ".join(model.__name__ for model in models)
-        raise OperationError(
-            f"{names} are of several tables, and a stream belongs to one table; name models of one table"
-        )
+        raise OperationError(f"{names} have several tables, and a stream belongs to one; name models of one table")
 
 
 def _concerns(change: Mapping[str, Any], models: tuple[type[Model], ...]) -> bool:

@@ -13,6 +13,7 @@ def missing_extra(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError
         return error
     remedy = f'pip install "dynamap-async[{extra}]"'
     return ModuleNotFoundError(
-        f"dynamap_async.integrations.{extra} needs the package {package!r}, which the extra {extra!r} brings: {remedy}",
+        f"dynamap_async.integrations.{extra} needs the package {package!r}, which the extra {extra!r} installs: "
+        f"{remedy}",
         name=error.name,
     )

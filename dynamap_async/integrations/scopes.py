@@ -24,8 +24,8 @@ def checked_ended(ended: ScopeEnded | None) -> ScopeEnded | None:
     """
     if ended is not None and (not callable(ended) or is_async(ended)):
         raise ConfigurationError(
-            f"ended={name_of(ended)}: write a plain function of one scope; it cannot be async, because no answer waits "
-            "for it"
+            f"ended={name_of(ended)}: give a plain function of one scope; it cannot be async, because no response "
+            "waits for it"
         )
     return ended
 

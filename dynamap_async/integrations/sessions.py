@@ -25,7 +25,7 @@ def checked_make(make: Callable[[], Session], where: str) -> Callable[[], Sessio
     """
     if not callable(make) or is_async(make):
         raise ConfigurationError(
-            f"{where} got {name_of(make)}: it takes a plain function that makes a session, because a session is "
+            f"{where} got {name_of(make)}: it needs a plain function that makes a session, because a session can be "
             f"used once; write {where}(lambda: Session(...))"
         )
     return make

@@ -72,7 +72,7 @@ def migration(
     """
     if _ID.fullmatch(name) is None:
         raise OperationError(
-            f"{name!r} cannot be the id of a migration; write 1 to 200 letters, digits, '-', '_' and '.', such as "
+            f"{name!r} cannot be the id of a migration; use 1 to 200 letters, digits, '-', '_' and '.', such as "
             "'2026-11-remove-drafts'"
         )
 
@@ -125,7 +125,7 @@ def in_order(declared: Iterable[DeclaredMigration]) -> tuple[DeclaredMigration, 
     found: dict[str, DeclaredMigration] = {}
     for each in declared:
         if found.setdefault(each.id, each) is not each:
-            raise OperationError(f"two migrations have the id {each.id!r}; ids are recorded, so give one another id")
+            raise OperationError(f"two migrations have the id {each.id!r}; give one of them another id")
     return tuple(found[name] for name in sorted(found))
 
 

@@ -81,7 +81,7 @@ class Migrations:
         self._session: Final = session
         self._declared: Final = {each.id: each for each in in_order(declared)}
         if not lease_seconds > 0:
-            raise OperationError(f"lease_seconds is a number over 0, not {lease_seconds!r}")
+            raise OperationError(f"lease_seconds must be a number above 0, not {lease_seconds!r}")
         self._wait: Final = wait
         self._lease_seconds: Final = lease_seconds
         self._waiting_for: Final = waiting_for
@@ -198,11 +198,11 @@ class Migrations:
         declared = self._named(name)
         if declared.undo is None:
             raise OperationError(
-                f"migration {name!r} has nothing that takes it back; give it one: @migration({name!r}, undo=...)"
+                f"migration {name!r} cannot be undone; give it an undo function: @migration({name!r}, undo=...)"
             )
         async with self._holding() as holding:
             if (await self._status(declared)).state in ("pending", "marked", "undone"):
-                raise OperationError(f"migration {name!r} did not run, so there is nothing to take back")
+                raise OperationError(f"migration {name!r} has not run, so there is nothing to undo")
             await self._run(declared, holding, anew=True, function=declared.undo, ends_as="undone")
             return await self._status(declared)
 
@@ -211,7 +211,7 @@ class Migrations:
             return self._declared[name]
         except KeyError:
             known = ", ".join(self._declared) or "none"
-            raise OperationError(f"there is no migration {name!r}; there is {known}") from None
+            raise OperationError(f"there is no migration {name!r}; known migrations: {known}") from None
 
     @asynccontextmanager
     async def _holding(self) -> AsyncGenerator[_Holding]:
@@ -264,8 +264,8 @@ class Migrations:
                 what = f"{type(error).__name__}: {error}"[:_SHOWN]
                 await self._end(record, holding, "failed", what)
                 raise MigrationFailedError(
-                    f"migration {declared.id!r} raised {what.rstrip('.')}. Mend that, and run it again: it goes on "
-                    "where its scans have come to",
+                    f"migration {declared.id!r} raised {what.rstrip('.')}. Fix that and run it again; it continues "
+                    "where its scans stopped",
                     migration=declared.id,
                 ) from error
             count()

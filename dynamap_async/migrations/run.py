@@ -192,8 +192,8 @@ class _Items(Generic[M]):
             self._stream: Final[ItemStream[M]] = (scan if at is None else scan.resume(at)).stream()
         except CursorError as error:
             error.add_note(
-                f"migration {origin.migration!r} has begun with another scan of this name; begin it anew with "
-                f"`dynamap migrate --redo {origin.migration}`"
+                f"migration {origin.migration!r} began with another scan of this name; start it again with `dynamap "
+                f"migrate --redo {origin.migration}`"
             )
             raise
 

@@ -57,8 +57,18 @@ if TYPE_CHECKING:
     from dynamap_async.models.sharing.key_shapes import AttributeShape
     from dynamap_async.models.sharing.kinds import Kinds, decode_mixed, kind_error
     from dynamap_async.models.sharing.table import BY_KEYS, UNMARKED, ByKeys, Kind, Prefix, Table, Unmarked
-    from dynamap_async.models.state import forget, is_remembered, is_whole, remember
-    from dynamap_async.models.stored_values import REMOVED, Changes, Known, Removed, changed, changes, difference, known
+    from dynamap_async.models.state import forget, is_remembered, is_whole, remember, remember_texts
+    from dynamap_async.models.stored_values import (
+        REMOVED,
+        Changes,
+        Known,
+        Removed,
+        changed,
+        changes,
+        difference,
+        known,
+        older_item,
+    )
     from dynamap_async.models.uniques import Unique, UniqueFields, key_text
 
 __all__ = [
@@ -135,7 +145,9 @@ __all__ = [
     "known",
     "must_be_there",
     "name_of",
+    "older_item",
     "remember",
+    "remember_texts",
     "start_number",
     "stored_empty",
     "take_over",
@@ -171,8 +183,8 @@ _HOMES: Final = {
     "sharing.key_shapes": "AttributeShape",
     "sharing.kinds": "Kinds decode_mixed kind_error",
     "sharing.table": "BY_KEYS UNMARKED ByKeys Kind Prefix Table Unmarked",
-    "state": "forget is_remembered is_whole remember",
-    "stored_values": "REMOVED Changes Known Removed changed changes difference known",
+    "state": "forget is_remembered is_whole remember remember_texts",
+    "stored_values": "REMOVED Changes Known Removed changed changes difference known older_item",
     "uniques": "Unique UniqueFields key_text",
 }
 """Module -> the names that are imported from it when they are used first."""

@@ -46,7 +46,7 @@ def _check_numbers(model: type[BaseModel], fields: Mapping[str, FieldPlan], plan
     if len(numbered) > 1:
         raise fault(
             model.__name__,
-            f"{' and '.join(numbered)} both have autoincrement=True; a model numbers one of its keys",
+            f"{' and '.join(numbered)} both have autoincrement=True; a model may number one key",
             numbered[1],
         )
     partition = next((plan for plan in fields.values() if plan.role is Role.PARTITION_KEY), None)
@@ -56,8 +56,8 @@ def _check_numbers(model: type[BaseModel], fields: Mapping[str, FieldPlan], plan
     if late is not None:
         raise fault(
             model.__name__,
-            f"has autoincrement=True in the sort key, where each partition counts for itself, and {late.name} has "
-            f"no value before it is written; give {late.name} its value in the constructor",
+            f"has autoincrement=True in the sort key, which counts within each partition, but {late.name} has no "
+            f"value before the item is written; give {late.name} its value in the constructor",
             numbered[0],
         )
 
@@ -187,7 +187,9 @@ def check_fields(model: type[BaseModel], fields: Mapping[str, FieldPlan], indexe
         if plan.role is Role.VERSION:
             _check_version(model, plan, info)
             if info.frozen:
-                raise fault(model.__name__, "is frozen, and a Version counts every write; drop frozen=True", plan.name)
+                raise fault(
+                    model.__name__, "is frozen, but a Version changes with every write; drop frozen=True", plan.name
+                )
         _check_default(model, plan, info)
 
 
@@ -198,11 +200,13 @@ def check_attr(model: type[BaseModel]) -> None:
             if not isinstance(each, StoredAs):
                 continue
             if each.name is not None and not isinstance(each.name, str):
-                raise fault(model.__name__, f"attr(name={each.name!r}): the name of an attribute is text", name)
+                raise fault(
+                    model.__name__, f"attr(name={each.name!r}): the name of an attribute must be a string", name
+                )
             if each.form is not None and not isinstance(each.form, StoredForm):
                 raise fault(
                     model.__name__,
-                    f"attr(stored_as={each.form!r}) is not a stored form; take EPOCH_SECONDS, EPOCH_MILLISECONDS or "
+                    f"attr(stored_as={each.form!r}) is not a stored form; use EPOCH_SECONDS, EPOCH_MILLISECONDS or "
                     "JSON_TEXT, or make a StoredForm",
                     name,
                 )
@@ -211,7 +215,7 @@ def check_attr(model: type[BaseModel]) -> None:
             if wrong:
                 raise fault(
                     model.__name__,
-                    f"attr(also_stored_as={wrong[0]!r}) is not a stored form; take a StoredForm, or a stored type: "
+                    f"attr(also_stored_as={wrong[0]!r}) is not a stored form; use a StoredForm, or a stored type: "
                     f"{', '.join(sorted(ALL_TAGS))}",
                     name,
                 )
@@ -247,19 +251,19 @@ def _check_expiry(model: type[Any], plan: FieldPlan, info: FieldInfo) -> None:
     if kind not in _EXPIRY_TYPES:
         raise fault(
             model.__name__,
-            f"a TimeToLive is a time, stored as epoch seconds, not {name_of(kind)}; declare it as datetime, "
-            "datetime | None, or int (epoch seconds)",
+            f"a TimeToLive is a time that is stored as epoch seconds, and cannot be {name_of(kind)}; declare it as "
+            "datetime, datetime | None, or int (epoch seconds)",
             plan.name,
         )
     if stored_form(info) not in (None, EPOCH_SECONDS):
-        raise fault(model.__name__, "a TimeToLive is stored as epoch seconds; drop its stored_as", plan.name)
+        raise fault(model.__name__, "a TimeToLive is always stored as epoch seconds; drop stored_as", plan.name)
 
 
 def _check_version(model: type[Any], plan: FieldPlan, info: FieldInfo) -> None:
     if bare(info.annotation) is not int or plan.converter.tags != frozenset(("N",)):
         raise fault(
             model.__name__,
-            f"a Version counts writes, so it is an int, not {name_of(info.annotation)}; write Version[int]",
+            f"a Version must be an int, not {name_of(info.annotation)}; write Version[int]",
             plan.name,
         )
 

@@ -298,8 +298,8 @@ class TypeCompiler:
             unions = ", ".join(dict.fromkeys(self._ambiguous))
             self._ambiguous.clear()
             warn_caller(
-                f"{self.model.__name__}.{name}: some values of {unions} are stored alike and read back as whichever "
-                "type Pydantic finds first; give them distinct stored forms, or a discriminator",
+                f"{self.model.__name__}.{name}: some values of {unions} have the same stored form, and are read back "
+                "as the first type that Pydantic accepts; give them different stored forms, or a discriminator",
                 RoundTripWarning,
             )
         return converter
@@ -332,14 +332,14 @@ class TypeCompiler:
         usual = self._usual(annotation, metadata, key=False)
         if form in first.tags:
             raise UnstorableTypeError(
-                f"has also_stored_as={form!r}, which is how it is stored anyway; for another text or number of the "
-                "same type make a StoredForm"
+                f"has also_stored_as={form!r}, which is its stored form already; for another text or number of the "
+                "same type, make a StoredForm"
             )
         found = usual if form in usual.tags else codec.in_type(usual, form)
         if found is None:
             raise UnstorableTypeError(
-                f"has also_stored_as={form!r}, and it is not known how {usual.label} is written as {form}; make a "
-                "StoredForm that says how"
+                f"has also_stored_as={form!r}, but there is no default way to write {usual.label} as {form}; make a "
+                "StoredForm that does it"
             )
         return found
 

@@ -108,8 +108,8 @@ def _map_key(compiler: Compiler, annotation: Any) -> MapKey:
         found = _dumped_key(Adapter(annotation, (), compiler), name_of(kind), exact=compiler.exact)
     if found is None:
         raise UnstorableTypeError(
-            f"the keys of a stored map are text, and {name_of(kind)} has no text that reads back as the same value; "
-            "use str, int, UUID, date or an enum as keys of the dict, or a StoredForm of your own"
+            f"a stored map has text keys, and {name_of(kind)} has no text form that can be read back; use str, int, "
+            "UUID, date or an enum as keys of the dict, or a StoredForm of your own"
         )
     return found
 

@@ -32,7 +32,7 @@ class IncompleteModelError(Exception):
 def not_found(kind: type[Any], error: NameError) -> UnstorableTypeError:
     """Return the error of a class that names a type which is local to another function."""
     return UnstorableTypeError(
-        f"{kind.__name__} names the type {error.name!r}, which is not found from here; define both outside of functions"
+        f"{kind.__name__} names the type {error.name!r}, which cannot be found; define both outside functions"
     )
 
 

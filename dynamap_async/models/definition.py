@@ -333,8 +333,8 @@ def define(model: type[M], codec_of: Callable[[type[Any]], ItemCodec[Any]]) -> D
     if uniques and upgrades is not None and upgrades.writes_older:
         raise fault(
             model.__name__,
-            f"writes items in version {upgrades.written}, and has unique values, which older programs would guard in "
-            "another form; let all programs accept the later version, and drop writes=",
+            f"writes items in version {upgrades.written} and has unique values, which older programs may guard in "
+            "another form; first let all programs accept the later version, then drop writes=",
             uniques[0].name,
         )
     version = next((plan.name for plan in plans if plan.role is Role.VERSION), None)
@@ -376,7 +376,7 @@ def _upgrades_of(model: type[Any], plans: Sequence[FieldPlan], table: TableSchem
     if settings.schema_version is None:
         said = {"accepts": settings.accepts, "complete_since": settings.complete_since, "writes": settings.writes}
         if told := [keyword for keyword, value in said.items() if value is not None]:
-            raise fault(model.__name__, f"has {' and '.join(told)}, but no schema_version; add it, or drop them")
+            raise fault(model.__name__, f"has {' and '.join(told)}, but no schema_version; add one, or drop them")
         if not marked_functions(model, UPGRADE):
             return None
     from dynamap_async.models.upgrades import upgrades_of

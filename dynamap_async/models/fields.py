@@ -155,7 +155,7 @@ def store_times(model: type[BaseModel]) -> None:
     if settings.table is None and not settings.abstract:
         raise fault(
             model.__name__,
-            "has times_stored_as, but no table, so it is stored inside of other items; give its fields "
+            "has times_stored_as, but no table, because it is stored inside other items; give its fields "
             "attr(stored_as=...)",
         )
     for info in model.__pydantic_fields__.values():
@@ -282,7 +282,7 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
         return None
     try:
         if not isinstance(declared.pattern, str):
-            raise PatternError(f"is {declared.pattern!r}; write it as text, such as user:{{user_id}}")  # noqa: TRY301
+            raise PatternError(f"is {declared.pattern!r}; a pattern is a string, such as user:{{user_id}}")  # noqa: TRY301
         for name in names_in(declared.pattern):
             _check_part(fields, field, name)
             if isinstance(fields[name].annotation, TypeVar) and _is_abstract(model):
@@ -294,7 +294,7 @@ def _template_for(model: type[BaseModel], field: str) -> KeyTemplate | None:
         raise fault(model.__name__, f"the template {declared.pattern!r} {error}", field) from None
     if bare(without_none(bare(fields[field].annotation))) is not str:
         kind = name_of(fields[field].annotation)
-        raise fault(model.__name__, f"a template makes text, and this is {kind}; declare it as str", field)
+        raise fault(model.__name__, f"a template makes text, but the field is {kind}; declare it as str", field)
     return made
 
 
@@ -315,9 +315,14 @@ def _with_typed_values(declared: DeclaredTemplate, key: str, fields: Mapping[str
         if name not in fields or name == key or declared_template(fields[name]) is not None:
             known = ", ".join(each for each, info in fields.items() if declared_template(info) is None)
             raise PatternError(f"{said}which is not a field that can say whether there is a key; use one of {known}")
+        annotation: Any = fields[name].annotation
+        if values is None:
+            if without_none(bare(annotation)) == bare(annotation):
+                raise PatternError(f"{said}which is never None, so there would always be a key; drop it")
+            found.append(OnlyWhen(name, None))
+            continue
         if not values:
             raise PatternError(f"{said}which names no value, so there would never be a key")
-        annotation: Any = fields[name].annotation
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         try:
             found.append(OnlyWhen(name, tuple(adapter.validate_python(value) for value in values)))

@@ -85,8 +85,8 @@ def _marked(method: T, when: str) -> T:
     if not isinstance(method, FunctionType):
         raise fault(
             getattr(method, "__qualname__", type(method).__name__),
-            f"@{when} marks a method that is written as `def` or `async def`; put it next to the function, below any "
-            "other decorator",
+            f"@{when} must mark a function written as `def` or `async def`; put it directly above the function, below "
+            "other decorators",
         )
     setattr(method, _MARKS, getattr(method, _MARKS, frozenset[str]()) | {when})
     return method
@@ -130,15 +130,19 @@ def _checked(model: type[Any], name: str, method: object, when: str) -> Callable
     if not isinstance(method, FunctionType):
         raise fault(
             model.__name__,
-            f"overrides a hook with {method!r}; override it with a method: one that does nothing turns it off",
+            f"overrides a hook with {method!r}; override it with a method (an empty one turns it off)",
             name,
         )
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
-        raise fault(model.__name__, "is a hook with `yield` in it, so calling it would do nothing; drop it", name)
+        raise fault(
+            model.__name__, "is a hook that contains `yield`, so calling it would do nothing; drop the `yield`", name
+        )
     try:
         inspect.signature(method).bind(*([None] * (1 if when == "after_read" else 2)))
     except TypeError:
         raise fault(
-            model.__name__, f"is marked @{when}, so it takes {_ARGUMENTS[when]}, not {inspect.signature(method)}", name
+            model.__name__,
+            f"is marked @{when}, so it must take {_ARGUMENTS[when]}, not {inspect.signature(method)}",
+            name,
         ) from None
     return method

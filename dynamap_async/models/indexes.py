@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.models.settings import INDEXES, fault
-from dynamap_async.schema import ALL, IndexKind, IndexSchema, Projection, Throughput
+from dynamap_async.schema import ALL, IndexKind, IndexSchema, OnDemand, Projection, Throughput
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -41,6 +42,7 @@ class IndexDeclaration:
         sort_key: str | Sequence[str] | None,
         projection: Projection,
         throughput: Throughput | None = None,
+        limits: Mapping[str, int | None] = MappingProxyType({}),
         replaces: str | None = None,
     ) -> None:
         self.declared_name = name
@@ -48,6 +50,8 @@ class IndexDeclaration:
         self.sort_fields: tuple[str, ...] = _names(sort_key)
         self.projection = projection
         self.throughput = throughput
+        self.limits: dict[str, int] = {name: units for name, units in limits.items() if units is not None}
+        """What bounds its throughput on an on-demand table, as arguments of ``OnDemand``."""
         self.replaces = replaces
         self.attribute: str = ""
 
@@ -103,6 +107,10 @@ class GlobalIndex(IndexDeclaration):
         sort_key: str | Sequence[str] | None = None,
         projection: Projection = ALL,
         throughput: Throughput | None = None,
+        max_read: int | None = None,
+        max_write: int | None = None,
+        warm_read: int | None = None,
+        warm_write: int | None = None,
         replaces: str | None = None,
     ) -> None:
         """Declare a global index.
@@ -113,6 +121,11 @@ class GlobalIndex(IndexDeclaration):
             sort_key: the field, or up to four fields, that order it.
             projection: ALL, KEYS_ONLY or include("field", ...).
             throughput: its provisioned capacity; used where the table is provisioned too.
+            max_read: on an on-demand table, the most read units per second, from 1 on; -1 for no maximum.
+            max_write: the same for write units.
+            warm_read: on an on-demand table, the read units per second that can be served at once, at least. It never
+                falls, and is paid for where it is over 12,000.
+            warm_write: the same for write units, where it is over 4,000.
             replaces: the name in DynamoDB of the index whose place it takes, since no index changes its key or
                 projection: ``tables.plan`` makes the new one in ``expand``, and deletes the old one in ``contract``.
         """
@@ -122,6 +135,7 @@ class GlobalIndex(IndexDeclaration):
             sort_key=sort_key,
             projection=projection,
             throughput=throughput,
+            limits={"max_read": max_read, "max_write": max_write, "warm_read": warm_read, "warm_write": warm_write},
             replaces=replaces,
         )
 
@@ -144,6 +158,18 @@ def names_in_keys(indexes: Mapping[str, IndexDeclaration]) -> frozenset[str]:
     return frozenset(name for name in names if isinstance(name, str))
 
 
+def limits_of(declared: IndexDeclaration, model: str, attribute: str | None = None) -> OnDemand | None:
+    """Return what bounds the throughput of a declared index on an on-demand table, if anything does.
+
+    Raises:
+        ModelDefinitionError: it is no number of units.
+    """
+    try:
+        return OnDemand(**declared.limits) if declared.limits else None
+    except ValueError as error:
+        raise fault(model, f"has an index with {error}", attribute) from None
+
+
 def replaced_name(declared: IndexDeclaration, model: str, attribute: str | None = None) -> str | None:
     """Return the name of the index that a declared one replaces, if it does.
 
@@ -154,7 +180,7 @@ def replaced_name(declared: IndexDeclaration, model: str, attribute: str | None 
     if old is None:
         return None
     if not isinstance(old, str) or not old:
-        raise fault(model, f'replaces={old!r} is no name of an index; write replaces="city-index"', attribute)
+        raise fault(model, f'replaces={old!r} is not the name of an index; write replaces="city-index"', attribute)
     if old == declared.name:
         raise fault(
             model, f"the index {old!r} replaces itself; give the new one another name, such as {old}-v2", attribute
@@ -169,9 +195,11 @@ def check_replaced(model: str, indexes: Iterable[IndexSchema]) -> None:
     for index in indexes:
         old = index.replaces
         if old in names:
-            raise fault(model, f"the index {index.name!r} replaces {old!r}, which is still declared; drop one")
+            raise fault(
+                model, f"the index {index.name!r} replaces {old!r}, which is still declared; drop one of the two"
+            )
         if old in replaced:
-            raise fault(model, f"two indexes replace {old!r}; let only one of them do so")
+            raise fault(model, f"two indexes replace {old!r}; only one may")
         replaced |= set() if old is None else {old}
 
 

@@ -30,19 +30,20 @@ from dynamap_async.errors import (
     ItemVersionError,
 )
 from dynamap_async.limits import NESTING_LEVELS, SORT_KEY_BYTES
-from dynamap_async.models.decoders import VERSION, FieldDecoders
+from dynamap_async.models.decoders import FieldDecoders
 from dynamap_async.models.encoders import FieldEncoders
 from dynamap_async.models.fields import FieldPlan
 from dynamap_async.models.keys.computed import reading
 from dynamap_async.models.keys.shards import ShardedKeys
 from dynamap_async.models.own_init import for_own_init
-from dynamap_async.models.state import Snapshots, remember
-from dynamap_async.native import json_of, plain
+from dynamap_async.models.state import Snapshots, compact, remember
+from dynamap_async.native import plain
 from dynamap_async.schema import TableSchema
 from dynamap_async.wire import WireItem
 
 if TYPE_CHECKING:
     from dynamap_async.codec import NativeEncode
+    from dynamap_async.models.older_pages import OlderPages
     from dynamap_async.models.upgrades import Upgrades
 
 M = TypeVar("M", bound=BaseModel)
@@ -102,8 +103,11 @@ class ItemCodec(Generic[M]):
             takes_extras=takes_extras,
             told_by=told_by,
             version=None if upgrades is None else upgrades.attribute,
+            readable=() if upgrades is None else upgrades.readable,
         )
         self._keeps_extras = extras == "allow"
+        self._fields = fields
+        self._takes_extras = takes_extras
         stored_fields = self.decoders.fields
         self._key_checks: list[tuple[str, str, KeyRole]] = [
             (stored, stored_fields[stored][0], role)
@@ -115,12 +119,21 @@ class ItemCodec(Generic[M]):
         """The names of the fields that make the table's key."""
         self._rename = for_own_init(model)
         self._page: Callable[[list[dict[str, Any]]], list[M]] | None = None
-        self.snapshots: Snapshots = Snapshots(model, fields)
+        self.snapshots: Snapshots = Snapshots(model, fields, from_json=not self.shards.of)
         """Takes the remembered states of instances that are decoded."""
         self._remembers = table is not None
         self._met_older = False
         """Whether the page that was decoded last held items of older versions, and so the next one may."""
         self._kept = {*self._key_names, *(stored for stored, _, _ in self._key_checks)}
+
+    @cached_property
+    def _older_pages(self) -> OlderPages | None:
+        """Decodes pages with older items in one step; None where fields are more than attributes."""
+        if self.upgrades is None or self._takes_extras or self.shards.of or self.decoders.computes:
+            return None
+        from dynamap_async.models.older_pages import OlderPages
+
+        return OlderPages(self._fields, self.shards, self.upgrades, told_by=self._told_by)
 
     @cached_property
     def _shallow(self) -> bool:
@@ -151,13 +164,12 @@ class ItemCodec(Generic[M]):
         """Return an instance as JSON, ready to be stored, in the version that is written; see ``encode``."""
         values = {**item.__dict__, **changes} if changes else item.__dict__
         if self._native is not None and (found := self._native(values)) is not None:
-            self.check_keys(found[0])
             return found
         encoded = self._encoded_in_python(item, values)
         if self.upgrades is None or not self._writes_older:
             return encoded
         written = self.upgrades.downgraded(encoded[0])
-        return written, item_json(written, self._name), None
+        return written, compact(item_json(written, self._name)), None
 
     def _encoded_in_python(self, item: M, values: Mapping[str, Any]) -> tuple[WireItem, bytes, None]:
         stored = self.encoders.encode(values)
@@ -168,7 +180,7 @@ class ItemCodec(Generic[M]):
         self.check_keys(stored)
         if self._keeps_extras:
             stored.update(self.encode_extras(item))
-        return stored, item_json(stored, self._name, shallow=self._shallow), None
+        return stored, compact(item_json(stored, self._name, shallow=self._shallow)), None
 
     def check_keys(self, stored: WireItem) -> None:
         """Check those of an item's attributes that are part of a key of the table or of an index.
@@ -203,9 +215,9 @@ class ItemCodec(Generic[M]):
         for name, value in (item.__pydantic_extra__ or {}).items():
             if name in self._marker or (name == self._told_by and name not in fields):
                 what = "version" if name != self._told_by else "kind"
-                raise EncodeError(f"the extra attribute has the name of what tells the {what} of an item").at(
-                    name, model=self._name
-                )
+                raise EncodeError(
+                    f"the extra attribute has the name of the attribute that holds the {what} of an item"
+                ).at(name, model=self._name)
             if name in fields:
                 raise EncodeError(f"the extra attribute has the stored name of the field {fields[name][0]!r}").at(
                     name, model=self._name
@@ -226,18 +238,18 @@ class ItemCodec(Generic[M]):
         Raises:
             ItemValidationError: an item does not fit the model; the error carries those that do.
         """
+        if not items:
+            return []
         if self._page is None:
             self._page = self._page_maker()
-        present, omissions = items, Omissions()
+        omissions = Omissions()
         token = OMISSIONS.set(omissions)
         try:
-            if self.upgrades is not None and self._met_older:  # so that older items are not decoded first
-                present = [self.upgrades.upgraded(plain(item)) for item in items]
-            values = self.decoders.values(present)
-            if self.upgrades is not None and not self.upgrades.takes(values):
-                present = [self.upgrades.upgraded(plain(item)) for item in items]
-                values = self.decoders.values(present)
-                self.upgrades.takes(values)
+            older: Sequence[bool] | None = None
+            if self.upgrades is None:
+                values = self.decoders.values(items)
+            else:
+                values, older = self._upgraded_values(items, self.upgrades)
             whole = omissions.number == 0
             with reading() if self._computes else _NOTHING:
                 page = self._page(values)
@@ -247,31 +259,58 @@ class ItemCodec(Generic[M]):
             OMISSIONS.reset(token)
         if partial:
             self.snapshots.mark_partial(page)
-        elif self._remembers and present is items:
-            self.snapshots.take(page, values, present, whole=whole)
-        elif self._remembers:
-            self._remember_older(page, values, items, present, whole=whole)
+        elif self._remembers and older is None:
+            self.snapshots.take(page, values, items, whole=whole)
+        elif self._remembers and older is not None:
+            self._remember_older(page, values, items, older, whole=whole)
         return page
+
+    def _upgraded_values(
+        self, items: Sequence[WireItem], upgrades: Upgrades
+    ) -> tuple[list[dict[str, Any]], Sequence[bool] | None]:
+        """Return what Pydantic validates of each item in the present version, and which were older; None if none was.
+
+        Raises:
+            DecodeError: an item is malformed.
+            ItemUpgradeError: one cannot be upgraded.
+            ItemVersionError: one is of a later version than can be read.
+        """
+        if not self._met_older:
+            values = self.decoders.present_values(items)
+            if values is not None:
+                return values, None
+        # So that the older items of the next page are not decoded first.
+        elif self._older_pages is not None and (found := self._older_pages.values(items, self.decoders)) is not None:
+            return found
+        wires = [plain(item) for item in items]
+        upgraded = [upgrades.upgraded(wire) for wire in wires]
+        older = [new is not wire for wire, new in zip(wires, upgraded, strict=True)]
+        # Those of the present version as they came: what is kept of their JSON may be what only some fields hold.
+        of_older = iter(self.decoders.values([new for new, is_older in zip(upgraded, older, strict=True) if is_older]))
+        present = iter(
+            self.decoders.values([item for item, is_older in zip(items, older, strict=True) if not is_older])
+        )
+        values = [next(of_older if is_older else present) for is_older in older]
+        return values, older
 
     def _remember_older(
         self,
         page: Sequence[M],
         values: list[dict[str, Any]],
         items: Sequence[WireItem],
-        present: Sequence[WireItem],
+        older: Sequence[bool],
         *,
         whole: bool,
     ) -> None:
         """Record of a page with older items what is stored: of upgraded ones, the older version."""
-        older = [upgraded is not plain(item) for item, upgraded in zip(items, present, strict=True)]
         self._met_older = True in older
         if False not in older:
             self.snapshots.take_as_stored(page, items)
             return
-        self.snapshots.take(page, values, present, whole=whole)
+        self.snapshots.take(page, values, items, whole=whole)
         for made, item, is_older in zip(page, items, older, strict=True):
             if is_older:
-                remember(made, json_of(item))
+                remember(made, item)
 
     def _page_maker(self) -> Callable[[list[dict[str, Any]]], list[M]]:
         """Return what makes instances of decoded values; it raises Pydantic's ValidationError."""
@@ -296,7 +335,6 @@ class ItemCodec(Generic[M]):
     def values(self, item: WireItem) -> dict[str, Any]:
         """Return what Pydantic validates: field name -> value; raises DecodeError for a malformed item."""
         [values] = self.decoders.values([item])
-        values.pop(VERSION, None)
         return values
 
     def _one_by_one(self, items: Sequence[WireItem], omissions: Omissions, *, partial: bool) -> list[M]:

@@ -86,13 +86,13 @@ def _check(part: Mapping[str, Any]) -> None:
     unread = None if keys is None else _without_text(keys)
     if unread is not None:
         raise UnstorableTypeError(
-            f"the keys of a JSON object are text, and {unread} as a key has no text that reads back as the same value; "
-            "use str, int, UUID, date or an enum as keys of the dict, or a StoredForm of your own"
+            f"a JSON object has text keys, and {unread} as a key has no text form that can be read back; use str, "
+            "int, UUID, date or an enum as keys of the dict, or a StoredForm of your own"
         )
     model = part.get("cls")
     if isclass(model) and issubclass(model, BaseModel) and for_own_init(model) is not None:
         raise UnstorableTypeError(
-            f"{model.__name__} has an __init__ of its own, which takes none of the names that JSON is stored with; "
+            f"{model.__name__} has its own __init__, which does not accept the names that the JSON is stored with; "
             f"write model_config = ConfigDict(validate_by_name=True) in {model.__name__}"
         )
 

@@ -422,8 +422,9 @@ def template(
 
     Args:
         pattern: constant text and parts; without parts a constant.
-        when: field name -> the value, or a list or set of the values, that the field has to have; otherwise there is no
-            key, and the item is not in that index: ``template("{customer}", when={"status": ["open", "held"]})``.
+        when: field name -> the value, or a list or set of the values, that the field has to have, or ``...`` for any
+            value but None; otherwise there is no key, and the item is not in that index:
+            ``template("{customer}", when={"status": ["open", "held"]})``.
         escape: whether a value may contain the text that stands behind it in the pattern, and is then stored escaped;
             otherwise such a value is refused. Without either, two items could get one key.
         shards: over how many partitions the items of one key are spread, as for ``attr``.
@@ -447,7 +448,7 @@ def template(
 
 
 def _only_when(when: Mapping[str, Any]) -> tuple[OnlyWhen, ...]:
-    return tuple(OnlyWhen(name, _several(values)) for name, values in when.items())
+    return tuple(OnlyWhen(name, None if values is ... else _several(values)) for name, values in when.items())
 
 
 def _several(values: Any) -> tuple[Any, ...]:

@@ -109,7 +109,7 @@ def _complete(model: type[Any]) -> None:
 def _unknown_type(model: type[Any], where: str) -> ModelDefinitionError:
     name = model.__name__
     return ModelDefinitionError(
-        f"{name} names a type that is not defined yet ({where}); define it, then call {name}.model_rebuild()",
+        f"{name} names a type that is not defined yet ({where}); define the type, then call {name}.model_rebuild()",
         model=name,
     )
 
@@ -186,7 +186,7 @@ class ModelMeta(PydanticMeta):
                 the class's name by default, and the keys where the ``Table`` has no discriminator.
             abstract: whether the class only gives fields and indexes to others.
             throughput: the table's provisioned capacity; without it the table is created on-demand.
-            settings: what else the table has: stream, recovery, protection, class, encryption, tags.
+            settings: what else the table has: billing, stream, recovery, protection, class, encryption, tags.
             hide_expired: whether reads leave out items whose time to live has passed and that DynamoDB has not
                 deleted yet; without it as in the base class.
             distinct_from: the model, or models, of the same ``Table`` whose items never have a key that one of its own
@@ -235,7 +235,8 @@ class ModelMeta(PydanticMeta):
                     cls.model_rebuild(raise_errors=False, _types_namespace=caller_names())
         except BareMarkerError as error:
             raise ModelDefinitionError(
-                f"{name}: a field is annotated {error} without a type; write {error}[str]", model=name
+                f"{name}: a field is annotated {error} without a type; write it with one, such as {error}[str]",
+                model=name,
             ) from None
         install(cls, namespace, _computed_of)
         keep_hash(cls, namespace)

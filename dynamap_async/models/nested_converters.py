@@ -175,7 +175,7 @@ def _check_init(origin: Any, hints: dict[str, Any]) -> None:
         required = each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
         if required and isinstance(hints[name], dataclasses.InitVar):
             raise UnstorableTypeError(
-                f"{origin.__name__} is made with {name!r}, an InitVar that its instances do not keep, so they could "
+                f"{origin.__name__} needs {name!r}, an InitVar that its instances do not keep, so a stored one could "
                 "not be read back; give it a default"
             )
 

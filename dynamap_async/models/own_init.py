@@ -44,7 +44,7 @@ def _argument(model: type[BaseModel], name: str, info: FieldInfo) -> str:
             return each
     raise fault(
         model.__name__,
-        f"has the alias {alias!r}, which is not the name of an argument, and {model.__name__} has an __init__ of its "
-        "own; write model_config = ConfigDict(validate_by_name=True)",
+        f"has the alias {alias!r}, which the __init__ of {model.__name__} does not accept; write model_config = "
+        "ConfigDict(validate_by_name=True)",
         name,
     )

@@ -7,9 +7,18 @@ from typing import Any
 
 from dynamap_async import limits
 from dynamap_async.models.fields import Absence, FieldPlan
-from dynamap_async.models.indexes import IndexDeclaration, check_replaced, replaced_name
+from dynamap_async.models.indexes import IndexDeclaration, check_replaced, limits_of, replaced_name
 from dynamap_async.models.markers import Role
-from dynamap_async.models.settings import SETTINGS, Settings, check_name, closest, fault
+from dynamap_async.models.settings import (
+    SETTINGS,
+    UPGRADE,
+    Settings,
+    check_name,
+    closest,
+    fault,
+    marked_functions,
+    throughput_of,
+)
 from dynamap_async.schema import (
     IndexKind,
     IndexSchema,
@@ -54,7 +63,7 @@ def table_of(
         keys=keys,
         indexes=schemas,
         ttl_attribute=ttl.stored if ttl else None,
-        throughput=settings.throughput,
+        throughput=throughput_of(model.__name__, settings.throughput, settings.table_settings),
         settings=settings.table_settings or TableSettings(),
     )
 
@@ -65,8 +74,8 @@ def check_hiding(model: type[Any], ttl: FieldPlan | None) -> None:
     if settings.hide_expired and ttl is None:
         raise fault(
             model.__name__,
-            "hides expired items, but has no field that says when they expire; declare one, such as expires_at: "
-            "TimeToLive[datetime | None] = attr(default=None), or drop hide_expired",
+            "hides expired items, but has no TimeToLive field; declare one, such as expires_at: TimeToLive[datetime "
+            "| None] = attr(default=None), or drop hide_expired",
         )
 
 
@@ -101,9 +110,7 @@ def _table_key(model: type[Any], partition: FieldPlan | None, sort: FieldPlan | 
     )
     for plan in (partition, sort):
         if plan is not None and plan.nullable:
-            raise fault(
-                model.__name__, "is part of the table's key, which every item has; it cannot be None", plan.name
-            )
+            raise fault(model.__name__, "is part of the table's key and cannot be None", plan.name)
     return keys
 
 
@@ -120,8 +127,8 @@ def key_attribute(model: type[Any], plan: FieldPlan, what: str) -> KeyAttribute:
             stored = "/".join(sorted(tags))
             raise fault(
                 model.__name__,
-                f"is {what} and holds {plan.converter.label}, stored as {stored}; a key is text, a number or binary "
-                "data (S, N or B): choose such a type, or attr(stored_as=...)",
+                f"is {what} and holds {plan.converter.label}, stored as {stored}; a key must be text, a number or "
+                "binary data (S, N or B); use such a type, or attr(stored_as=...)",
                 plan.name,
             )
     if len(plan.stored.encode()) > limits.KEY_NAME_BYTES:
@@ -155,6 +162,7 @@ def _index(
         ),
         projection=_projection(model, attribute, declared, fields),
         throughput=_throughput(model, attribute, declared),
+        on_demand=limits_of(declared, model.__name__, attribute),
         replaces=replaced_name(declared, model.__name__, attribute),
     )
 
@@ -190,8 +198,8 @@ def index_key_attribute(model: type[Any], attribute: str, name: str, fields: Map
     if plan.nullable and plan.absence is Absence.OTHER:
         raise fault(
             model.__name__,
-            "can be None but defaults to something else, so None would have to be stored; it is part of the key of the "
-            f"index {attribute}, where DynamoDB refuses NULL: make the default None",
+            "can be None but has another default, so None would be stored as NULL, which the key of the index "
+            f"{attribute} cannot hold; make the default None",
             name,
         )
     return key_attribute(model, plan, f"part of the key of the index {attribute}")
@@ -201,7 +209,7 @@ def _field(model: type[Any], index: str, name: object, fields: Mapping[str, Fiel
     if isinstance(name, str) and name in fields:
         return fields[name]
     if not isinstance(name, str):
-        raise fault(model.__name__, f"names fields as text, such as {next(iter(fields))!r}, not {name!r}", index)
+        raise fault(model.__name__, f"must name fields as strings, such as {next(iter(fields))!r}, not {name!r}", index)
     close = closest(name, fields)
     hint = f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(fields)}"
     raise fault(model.__name__, f"names the field {name!r}, which {model.__name__} does not have; {hint}", index)
@@ -217,13 +225,27 @@ def _projection(
         return projection
     if not projection.attributes:
         raise fault(model.__name__, "include() names no field; use KEYS_ONLY", attribute)
-    stored = tuple(dict.fromkeys(_field(model, attribute, name, fields).stored for name in projection.attributes))
+    known = _of_upgrades(model)
+    names = [
+        each if each in known - fields.keys() else _field(model, attribute, each, fields).stored
+        for each in projection.attributes
+    ]
+    stored = tuple(dict.fromkeys(names))
     if len(stored) > limits.INCLUDED_ATTRIBUTES_PER_INDEX:
         most = limits.INCLUDED_ATTRIBUTES_PER_INDEX
         raise fault(
-            model.__name__, f"include() names {len(stored)} fields; DynamoDB allows {most}: project ALL", attribute
+            model.__name__, f"include() names {len(stored)} fields, and DynamoDB allows {most}; project ALL", attribute
         )
     return Projection("INCLUDE", stored)
+
+
+def _of_upgrades(model: type[Any]) -> frozenset[str]:
+    """Return the attributes besides fields that an index may hold, so that its items can be upgraded."""
+    settings: Settings = getattr(model, SETTINGS)
+    if settings.schema_version is None:
+        return frozenset()
+    needs = (getattr(step, UPGRADE).needs for step in marked_functions(model, UPGRADE).values())
+    return frozenset((settings.schema_attribute,)).union(*(each or () for each in needs))
 
 
 def _throughput(model: type[Any], attribute: str, declared: IndexDeclaration) -> Throughput | None:
@@ -251,6 +273,6 @@ def _check_index_counts(model: type[Any], indexes: tuple[IndexSchema, ...]) -> N
     if included > limits.INCLUDED_ATTRIBUTES:
         raise fault(
             model.__name__,
-            f"the INCLUDE projections name {included} attributes; DynamoDB allows {limits.INCLUDED_ATTRIBUTES} in all: "
+            f"the INCLUDE projections name {included} attributes, and DynamoDB allows {limits.INCLUDED_ATTRIBUTES}; "
             "project ALL",
         )

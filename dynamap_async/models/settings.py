@@ -160,8 +160,7 @@ def check_name(name: str, what: str, *, model: str, field: str | None = None) ->
     if not (TABLE_NAME_MIN <= len(name) <= TABLE_NAME_MAX and _NAME.fullmatch(name)):
         raise fault(
             model,
-            f"{what} {name!r} is not allowed; DynamoDB takes {TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of "
-            "a-z A-Z 0-9 _ - .",
+            f"{what} {name!r} is not allowed; use {TABLE_NAME_MIN} to {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - .",
             field,
         )
 
@@ -175,6 +174,23 @@ def check_table_settings(name: str, given: object) -> None:
     """Raise ModelDefinitionError for what is no settings of a table."""
     if given is not None and not isinstance(given, TableSettings):
         raise fault(name, f"settings={given!r} is not a TableSettings; write TableSettings(recovery=Recovery())")
+
+
+def throughput_of(name: str, throughput: Throughput | None, settings: TableSettings | None) -> Throughput | None:
+    """Return the provisioned capacity of a table, which is declared by itself or among its settings.
+
+    Args:
+        name: the model, or the table, as errors name it.
+        throughput: that which is declared by itself.
+        settings: the settings of the table.
+
+    Raises:
+        ModelDefinitionError: both are declared, and not alike.
+    """
+    billing = None if settings is None else settings.billing
+    if None not in (throughput, billing) and throughput != billing:
+        raise fault(name, f"has {throughput!r}, and TableSettings(billing={billing!r}); give one of them")
+    return billing if isinstance(billing, Throughput) else throughput
 
 
 def check_settings(
@@ -191,20 +207,22 @@ def check_settings(
     if times_stored_as is not None and not isinstance(times_stored_as, StoredForm):
         raise fault(
             name,
-            f"times_stored_as={times_stored_as!r} is not a stored form; take EPOCH_SECONDS, EPOCH_MILLISECONDS or "
+            f"times_stored_as={times_stored_as!r} is not a stored form; use EPOCH_SECONDS, EPOCH_MILLISECONDS or "
             "time_text(...), or make a StoredForm",
         )
     if table is not None and not isinstance(table, str):
         raise fault(name, f'table={table!r} is not a table name; write table="tweets", or give a Table')
     if table is not None and abstract:
-        raise fault(name, f"is abstract and names the table {table!r}; an abstract model has none: drop one of the two")
+        raise fault(
+            name, f"is abstract and names the table {table!r}; an abstract model has no table, so drop one of the two"
+        )
     if table is not None and not names_periods(table):
         check_name(table, "table name", model=name)
     if throughput is not None and not isinstance(throughput, Throughput):
         raise fault(name, f"throughput={throughput!r} is not a Throughput; write Throughput(read=10, write=2)")
     check_table_settings(name, table_settings)
     if hide_expired is not None and not isinstance(hide_expired, bool):
-        raise fault(name, f"hide_expired={hide_expired!r} is neither True nor False; give one of them, or drop it")
+        raise fault(name, f"hide_expired={hide_expired!r} must be True or False")
 
 
 def check_versions(
@@ -225,9 +243,9 @@ def check_versions(
     }
     for keyword, number in numbers.items():
         if number is not None and (type(number) is not int or number < 1):
-            raise fault(name, f"{keyword}={number!r} is not a version; give a whole number from 1 on")
+            raise fault(name, f"{keyword}={number!r} is not a version; give a whole number from 1 up")
     if schema_attribute is not None and (not isinstance(schema_attribute, str) or not schema_attribute):
-        raise fault(name, f"schema_attribute={schema_attribute!r} is not a name of an attribute; give a text")
+        raise fault(name, f"schema_attribute={schema_attribute!r} is not the name of an attribute; give a string")
 
 
 def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, Any], indexes: Collection[str]) -> None:
@@ -249,8 +267,8 @@ def check_names(name: str, bases: tuple[type[Any], ...], namespace: dict[str, An
         if attribute in _RESERVED:
             raise fault(
                 name,
-                f"{attribute!r} is a name of Pydantic's BaseModel, so {name}.{attribute} could never be an expression; "
-                f"give the field another name and store it as attr(name={attribute!r})",
+                f"{attribute!r} is a name of Pydantic's BaseModel, so {name}.{attribute} could not be used in "
+                f"conditions; give the field another name, and store it with attr(name={attribute!r})",
                 attribute,
             )
 

@@ -1,9 +1,10 @@
 """The state of an instance: the item as it was stored when a session last read or wrote it.
 
-It costs a read three tuples per page item at most. Values that never change are shared with the instance; of the
-others the decoded form is kept, from which Pydantic made its own lists, sets, dicts and nested models; where these
-might be the decoded objects themselves, the stored form. What a state means is worked out when it is asked for, which
-is before a save and at no other time.
+Values that never change are shared with the instance. Of the others their JSON is kept, where the native codec has read
+it and it is short: lists and dicts would take more memory, and be work for the garbage collector. Else it is the
+decoded form, from which Pydantic made its own lists, sets, dicts and nested models; where these might be the decoded
+objects themselves, the stored form. What a state means is worked out when it is asked for, which is before a save and
+at no other time.
 
 Measured for 100 items of 12 fields (a nested model of 4, a set of 3, a list of 3 among them), Python 3.13, process
 time, interleaved: decoding takes 641 us without states (median 752) and 658 us with them (median 755). Taking them
@@ -59,7 +60,14 @@ class _Mark(Enum):
 class Snapshots:
     """Records the states of one model's instances, a page at a time."""
 
-    def __init__(self, model: type[BaseModel], fields: Sequence[FieldPlan]) -> None:
+    def __init__(self, model: type[BaseModel], fields: Sequence[FieldPlan], *, from_json: bool) -> None:
+        """Describe the states.
+
+        Args:
+            model: the class.
+            fields: its fields.
+            from_json: whether items that are still their JSON are decoded as they are.
+        """
         self._set_values = _setter(model, 0)
         self._set_parts = _setter(model, 1)
         # A validator that sees the item before Pydantic did may have changed it, and extras are no fields.
@@ -70,6 +78,7 @@ class Snapshots:
         """The fields whose decoded values are kept."""
         self.shared: tuple[FieldPlan, ...] = tuple(field for field in fields if field.mutability is Mutability.SHARED)
         """The fields whose stored values are kept."""
+        self._keeps_json = from_json and bool(self.own or self.shared)
         self._get_fixed = _getter(self.fixed)
         self._get_own = _getter(self.own)
 
@@ -87,13 +96,15 @@ class Snapshots:
         if self._compact or not whole:
             self.take_as_stored(page, items)
             return
-        if len(page) == 1 and not self.shared and self._take_one(page[0], values[0]):
+        if len(page) == 1 and self._take_one(page[0], values[0], items[0]):
             return
         attributes = list(map(_attributes, page))
         try:
             _each(self._set_values, page, map(self._get_fixed, attributes))
         except KeyError:  # a field that the session gives a value has none
             _each(self._set_values, page, _by_name(attributes, self.fixed))
+        if self._keeps_json and self._take_json(page, items):
+            return
         if self.shared:
             own, shared = _by_name(values, self.own), _stored(items, [field.stored for field in self.shared])
             _each(self._set_parts, page, map(_joined, own, shared) if self.own else shared)
@@ -102,6 +113,16 @@ class Snapshots:
                 _each(self._set_parts, page, map(self._get_own, values))
             except KeyError:  # an attribute is absent
                 _each(self._set_parts, page, _by_name(values, self.own))
+
+    def _take_json(self, page: Sequence[BaseModel], items: Sequence[Any]) -> bool:
+        """Record the JSON of what can change; return False where an item is none, or has too much of it."""
+        if not items or type(items[0]) is not JSON_ITEM:
+            return False
+        texts = [item.kept for item in items]
+        if None in texts:
+            return False
+        _each(self._set_parts, page, texts)
+        return True
 
     def take_as_stored(self, page: Sequence[BaseModel], items: Sequence[WireItem]) -> None:
         """Record the stored items of a page of new instances, whatever their fields are.
@@ -112,16 +133,20 @@ class Snapshots:
         """
         _each(self._set_values, page, map(_compacted, items))
 
-    def _take_one(self, item: BaseModel, values: dict[str, Any]) -> bool:
-        """Record one instance; return False if it lacks a field. It costs a third of a page of one."""
+    def _take_one(self, item: BaseModel, values: dict[str, Any], stored: Any) -> bool:
+        """Record one instance; return False if it is not like most. It costs a third of a page of one."""
+        parts = stored.kept if self._keeps_json and type(stored) is JSON_ITEM else None
+        if parts is None and self.shared:
+            return False
         try:
             fixed = self._get_fixed(_attributes(item))
-            own = self._get_own(values) if self.own else None
-        except KeyError:
+            if parts is None and self.own:
+                parts = self._get_own(values)
+        except KeyError:  # it lacks a field
             return False
         self._set_values(item, fixed)
-        if own is not None:
-            self._set_parts(item, own)
+        if parts is not None:
+            self._set_parts(item, parts)
         return True
 
     def mark_partial(self, page: Iterable[BaseModel]) -> None:
@@ -141,10 +166,17 @@ def rewrites(model: type[BaseModel]) -> bool:
 
 
 def remember(item: BaseModel, stored: WireItem | bytes) -> None:
-    """Record the item that is stored now: a wire item, or the JSON of one."""
-    values, parts, _ = _slots(type(item))
-    values.__set__(item, _small(stored) if isinstance(stored, bytes) else _compacted(stored))
+    """Record the item that is stored now: a wire item, or the JSON of one as ``compact`` gives it."""
+    values, parts, _ = _descriptors or _slots(type(item))
+    values.__set__(item, stored if isinstance(stored, bytes) else _compacted(stored))
     parts.__set__(item, None)
+
+
+def remember_texts(items: Sequence[BaseModel], texts: Sequence[bytes]) -> None:
+    """Record the items that are stored now, each as its JSON; their models need not be the same."""
+    values, parts, _ = _slots(type(items[0]))
+    _each(values.__set__, items, texts)
+    _each(parts.__set__, items, repeat(None))
 
 
 def forget(item: BaseModel) -> None:
@@ -173,15 +205,16 @@ def unvalidated(item: BaseModel, use: str) -> frozenset[str]:
     Raises:
         OperationError: it was read from a part, so that the write would take its other values for absent.
     """
+    slot = _descriptors[2] if _descriptors else _slots(type(item))[2]
     try:
-        names = _slots(type(item))[2].__get__(item)
+        names = slot.__get__(item)
     except AttributeError:
         return NO_FIELDS
     if names is _Mark.PARTIAL:
         name = type(item).__name__
         raise OperationError(
-            f"this {name} was read from a part of its item, so it cannot be {use}: what was not read would be lost. "
-            f"Read it with session.get({name}, key) and change that, or write single attributes with session.update"
+            f"this {name} was read without some of its attributes, so it cannot be {use}: they would be lost. Read it "
+            f"with session.get({name}, key), or change single attributes with session.update"
         )
     return cast("frozenset[str]", names)
 
@@ -244,10 +277,11 @@ def present(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _compacted(stored: WireItem) -> bytes:
-    return _small(json_of(stored))
+    return compact(json_of(stored))
 
 
-def _small(text: bytes) -> bytes:
+def compact(text: bytes) -> bytes:
+    """Return a text that takes no more memory than its length, to be kept."""
     # A copy, because orjson leaves its buffer of 1 KiB or more as large as it was.
     return bytes(memoryview(text))
 

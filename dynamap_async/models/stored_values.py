@@ -199,12 +199,35 @@ def known(item: BaseModel, definition: Definition[Any]) -> Known:
     return _known_of_parts(definition, values, parts or ())
 
 
-def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: Sequence[Any]) -> Known:
+def older_item(item: BaseModel, definition: Definition[Any]) -> WireItem | None:
+    """Return the stored item of an instance that was upgraded when it was read; None for any other instance.
+
+    Args:
+        item: an instance.
+        definition: its model.
+    """
+    upgrades = definition.items.upgrades
+    if upgrades is None or not upgrades.older_exist:
+        return None
+    values, _ = state_of(item)
+    if not isinstance(values, bytes):
+        return None
+    stored: WireItem = orjson.loads(values)
+    return stored if upgrades.is_behind(stored) else None
+
+
+def _known_of_parts(definition: Definition[Any], values: Sequence[Any], parts: Sequence[Any] | bytes) -> Known:
     codec = definition.items
     snapshots = codec.snapshots
     fixed = present(snapshots.fixed, values)
-    own = present(snapshots.own, parts[: len(snapshots.own)])
-    shared = present([field.stored for field in snapshots.shared], parts[len(snapshots.own) :])
+    stored_shared = [field.stored for field in snapshots.shared]
+    if isinstance(parts, bytes):
+        stored: WireItem = orjson.loads(parts)
+        shared = {name: stored.pop(name) for name in stored_shared if name in stored}
+        own = {name: value for name, value in codec.values(stored).items() if name in snapshots.own}
+    else:
+        own = present(snapshots.own, parts[: len(snapshots.own)])
+        shared = present(stored_shared, parts[len(snapshots.own) :])
     names = {*snapshots.own, *(field.name for field in snapshots.shared)}
     if not names:
         return Known(codec.encode_values(fixed), {})

@@ -132,8 +132,8 @@ def _compiled(
     if any(plan.role is Role.TIME_TO_LIVE for plan in fields.values()):
         raise fault(
             model.__name__,
-            "is a unique constraint, but the model has time to live: DynamoDB would delete expired items and leave "
-            "their values taken; drop one of the two",
+            "is a unique constraint, but the model has time to live, and the values of expired items would stay "
+            "taken; drop one of the two",
             name,
         )
     names = ",".join(_sized(plan.stored) for plan in plans)
@@ -142,7 +142,9 @@ def _compiled(
 
 def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, FieldPlan]) -> FieldPlan:
     if not isinstance(name, str):
-        raise fault(model.__name__, f"names fields as text, such as {next(iter(fields))!r}, not {name!r}", unique)
+        raise fault(
+            model.__name__, f"must name fields as strings, such as {next(iter(fields))!r}, not {name!r}", unique
+        )
     if name not in fields:
         close = closest(name, fields)
         hint = f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(fields)}"
@@ -151,26 +153,27 @@ def _field(model: type[Any], unique: str, name: object, fields: Mapping[str, Fie
     if plan.template is not None or not plan.is_stored:
         what = "is computed" if plan.template is not None else "is not stored by itself"
         raise fault(
-            model.__name__, f"names {name!r}, which {what}; name the fields that the key is made of, stored", unique
+            model.__name__, f"names {name!r}, which {what}; name the stored fields that the key is made of", unique
         )
     if plan.unsharded is not None:
         raise fault(
             model.__name__,
-            f"names {name!r}, which has shards: a unique value needs no shards; drop one of the two",
+            f"names {name!r}, which has shards; a unique value needs none, so drop one of the two",
             unique,
         )
     if not plan.converter.in_one_form:
         raise fault(
             model.__name__,
-            f"names {name!r}, which has also_stored_as: a unique value has one stored form; drop one of the two",
+            f"names {name!r}, which has also_stored_as, but a unique value must have one stored form; drop one of the "
+            "two",
             unique,
         )
     if not plan.converter.tags <= _KEY_TAGS:
         stored = "/".join(sorted(plan.converter.tags))
         raise fault(
             model.__name__,
-            f"names {name!r}, which holds {plan.converter.label}, stored as {stored}; a unique value is text, a number "
-            "or binary data (S, N or B)",
+            f"names {name!r}, which holds {plan.converter.label}, stored as {stored}; a unique value must be text, a "
+            "number or binary data (S, N or B)",
             unique,
         )
     return plan

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from functools import partial
-from types import FunctionType
-from typing import Any, Final, TypeAlias, cast
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from dynamap_async.codec import anything, decode_any, encode_any, readable_key
 from dynamap_async.errors import DecodeError, EncodeError, ItemUpgradeError, ItemVersionError
 from dynamap_async.expressions import Path
-from dynamap_async.models.decoders import VERSION
 from dynamap_async.models.settings import DOWNGRADE, SETTINGS, UPGRADE, Settings, fault, marked_functions
+from dynamap_async.models.unsteady_calls import codes_of, unsteady_call
 from dynamap_async.wire import AttributeValue, WireItem
 
 FIRST: Final = 1
@@ -36,15 +36,17 @@ class StoredItem(MutableMapping[str, Any]):
     stays stored exactly as it is. A set that is left empty is removed with its attribute, as everywhere.
     """
 
-    __slots__ = ("_values", "_wire")
+    __slots__ = ("_held", "_values", "_wire")
 
-    def __init__(self, wire: WireItem) -> None:
+    def __init__(self, wire: WireItem, held: Collection[str] | None = None) -> None:
         """Show an item.
 
         Args:
             wire: the item, which is not changed.
+            held: the names that may be looked at, because the item holds these if it is one of an index; None for any.
         """
         self._wire: Final = dict(wire)
+        self._held: Final = held
         self._values: Final[dict[str, Any]] = {}
         """What was set, and what was looked at and can be changed in place."""
 
@@ -52,6 +54,8 @@ class StoredItem(MutableMapping[str, Any]):
         values = self._values
         if name in values:
             return values[name]
+        if self._held is not None and name not in self._held:
+            raise self._refused(name)
         value = _value(self._wire[name])
         if type(value) in _CHANGEABLE:
             values[name] = value
@@ -60,6 +64,8 @@ class StoredItem(MutableMapping[str, Any]):
     # What follows does what the class behind it does, in half the time: upgrades consist of little else.
 
     def __contains__(self, name: object) -> bool:
+        if self._held is not None and name not in self._held and name not in self._values:
+            raise self._refused(name)
         return name in self._wire
 
     def get(self, name: str, default: Any = None, /) -> Any:
@@ -72,6 +78,8 @@ class StoredItem(MutableMapping[str, Any]):
         values = self._values
         if name in values:
             return values[name]
+        if self._held is not None and name not in self._held:
+            raise self._refused(name)
         stored = self._wire.get(name)
         if stored is None:
             return default
@@ -90,6 +98,8 @@ class StoredItem(MutableMapping[str, Any]):
         Raises:
             KeyError: there is none, and no default.
         """
+        if self._held is not None and name not in self._held and name not in self._values:
+            raise self._refused(name)
         stored = self._wire.pop(name, None)
         if stored is None:
             if default is _NONE:
@@ -102,17 +112,26 @@ class StoredItem(MutableMapping[str, Any]):
         self._wire.setdefault(name, _NEW)
 
     def __delitem__(self, name: str) -> None:
+        if self._held is not None and name not in self._held and name not in self._values:
+            raise self._refused(name)
         del self._wire[name]
         self._values.pop(name, None)
 
     def __iter__(self) -> Iterator[str]:
+        if self._held is not None:
+            raise self._refused()
         return iter(self._wire)
 
     def __len__(self) -> int:
+        if self._held is not None:
+            raise self._refused()
         return len(self._wire)
 
     def __repr__(self) -> str:
-        return f"StoredItem({dict(self)})"
+        shown = {
+            name: self._values[name] if name in self._values else _value(each) for name, each in self._wire.items()
+        }
+        return f"StoredItem({shown})"
 
     def wire(self) -> WireItem:
         """Return the item in wire form.
@@ -135,19 +154,28 @@ class StoredItem(MutableMapping[str, Any]):
                 stored[name] = new
         return stored
 
+    def _refused(self, name: object = None) -> BaseException:
+        """Return the error of a look at what is not held."""
+        what = "all attributes are" if name is None else f"{name!r} is"
+        return LookupError(
+            f"{what} looked at, and not among its needs=, so that it may be absent from an item of an index; "
+            + ("leave out needs=" if name is None else "name it there")
+        )
+
 
 class WatchedItem(StoredItem):
     """A stored item that records which of its attributes are looked at."""
 
     __slots__ = ("looked_at",)
 
-    def __init__(self, wire: WireItem) -> None:
+    def __init__(self, wire: WireItem, held: Collection[str] | None = None) -> None:
         """Show an item of which nothing was looked at.
 
         Args:
             wire: the item, which is not changed.
+            held: the names that may be looked at; None for any.
         """
-        super().__init__(wire)
+        super().__init__(wire, held)
         self.looked_at: Final[set[str]] = set()
         """The names of the attributes that were asked for, those included that the item does not have."""
 
@@ -191,13 +219,32 @@ class WatchedItem(StoredItem):
         return super().__len__()
 
 
+class LooksFurtherError(BaseException):
+    """An upgrade asked for an attribute that is not at hand; no ``except Exception`` of its own must catch it."""
+
+
+class ItemAtHand(StoredItem):
+    """A stored item of which only those attributes are at hand whose names stand in the upgrades."""
+
+    __slots__ = ()
+
+    def _refused(self, name: object = None) -> BaseException:
+        return LooksFurtherError()
+
+
 def _value(stored: AttributeValue) -> Any:
     """Return an attribute value as a plain Python value; those that most are, at a third of the cost."""
     if len(stored) == 1:
-        if type(text := stored.get("S")) is str:
-            return text
-        if type(members := stored.get("M")) is dict:
-            return {name: _value(member) for name, member in members.items()}
+        for tag, content in stored.items():
+            if tag == "S":
+                if type(content) is str:
+                    return content
+            elif tag == "BOOL":
+                if content is True or content is False:
+                    return content
+            elif tag == "M" and type(content) is dict:
+                members = cast("dict[str, AttributeValue]", content)
+                return {name: _value(member) for name, member in members.items()}
     return decode_any(stored)
 
 
@@ -252,7 +299,17 @@ Upgrade: TypeAlias = Callable[[StoredItem], None]
 """Changes an item of one version into one of the next, or of the one before."""
 
 
-def upgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
+class _StepMark(NamedTuple):
+    """What a function in the body of a model is marked with."""
+
+    to: int
+    needs: frozenset[str] | None = None
+    new_key: bool = False
+
+
+def upgrade(
+    *, to: int, needs: Collection[str] | None = None, new_key: bool = False
+) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
     """Mark a function in the body of a model that brings an item of version ``to - 1`` to version ``to``.
 
     It stands above ``@staticmethod``, takes the ``StoredItem`` and changes it in place. It knows nothing but the item:
@@ -261,8 +318,15 @@ def upgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]]
 
     Args:
         to: the version that it leads to, from 2 to the model's ``schema_version``.
+        needs: the stored names of the attributes that it looks at or removes, fields of the model aside. Where each
+            upgrade of a model names them, an index that holds these and all fields serves reads of whole items without
+            a look into the table. Without it, all attributes are needed.
+        new_key: whether it may change attributes of the key. A read moves no item, so it is an error for one that is
+            to get another key; ``session.upgrade`` puts the new item and deletes the old one in a transaction.
     """
-    return partial(_marked, UPGRADE, to)
+    if isinstance(needs, str):
+        raise fault("@upgrade", f"is given needs={needs!r}, one text; write needs=({needs!r},)")
+    return partial(_marked, UPGRADE, _StepMark(to, None if needs is None else frozenset(needs), new_key))
 
 
 def downgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None]], staticmethod[[StoredItem], None]]:
@@ -274,11 +338,11 @@ def downgrade(*, to: int) -> Callable[[Upgrade | staticmethod[[StoredItem], None
     Args:
         to: the version that it leads to, from 1 to the one before the model's ``schema_version``.
     """
-    return partial(_marked, DOWNGRADE, to)
+    return partial(_marked, DOWNGRADE, _StepMark(to))
 
 
 def _marked(
-    mark: str, to: int, function: Upgrade | staticmethod[[StoredItem], None]
+    mark: str, meaning: _StepMark, function: Upgrade | staticmethod[[StoredItem], None]
 ) -> staticmethod[[StoredItem], None]:
     plain = function.__func__ if isinstance(function, staticmethod) else function
     if not isinstance(plain, FunctionType):
@@ -286,7 +350,7 @@ def _marked(
             getattr(plain, "__qualname__", type(plain).__name__),
             f"@{_SPELLED[mark]} marks a function that is written as `def name(item: StoredItem) -> None`",
         )
-    setattr(plain, mark, to)
+    setattr(plain, mark, meaning)
     return staticmethod(plain)
 
 
@@ -303,6 +367,7 @@ class Upgrades:
         steps: Collection[FunctionType],
         back: Mapping[int, FunctionType],
         keys: Collection[str],
+        stored: Collection[str],
     ) -> None:
         """Describe them.
 
@@ -312,6 +377,7 @@ class Upgrades:
             steps: what leads to version 2, 3 and so on, to the present one.
             back: version -> what leads back to it from the next one; at least those that the model writes.
             keys: the stored names of the attributes of the table's key.
+            stored: the stored names of the model's fields.
         """
         assert settings.schema_version is not None  # noqa: S101 - or there are none to describe
         self._model: Final = model
@@ -332,8 +398,14 @@ class Upgrades:
         self._back: Final = tuple((to, back[to]) for to in range(self.version - 1, self.written - 1, -1))
         self._keys: Final = tuple(keys)
         self._complete_since: Final = settings.complete_since or 0
-        self.touched: Final = frozenset(name for each in (*steps, *back.values()) for name in _texts(each.__code__))
-        """All text that stands in the functions: the attributes that they change are among it."""
+        self.needs: Final = _needs_of(steps)
+        """The attributes that the upgrades need besides the fields; None where they may need any."""
+        self._held: Final = None if self.needs is None else self.needs.union(stored, keys, (self.attribute,))
+        """What upgrades may look at; None for anything."""
+        self._moving: Final = max((mark.to for each in steps if (mark := _mark_of(each, UPGRADE)).new_key), default=0)
+        """Upgrades of items before this version may change the key."""
+        self.touched: Final = frozenset(name for each in (*steps, *back.values()) for name in _texts(each, []))
+        """All text that the functions name: the attributes that they change are among it."""
 
     @property
     def older_exist(self) -> bool:
@@ -358,15 +430,6 @@ class Upgrades:
         """
         return Path(model, (self.attribute,), self.attribute, anything())
 
-    def takes(self, values: Collection[dict[str, Any]]) -> bool:
-        """Take the versions out of decoded values; return whether all items can be read as they are.
-
-        Args:
-            values: of each item field name -> value, its version among them.
-        """
-        readable, unstored = self.readable, str(FIRST)
-        return {each.pop(VERSION, unstored) for each in values} <= readable
-
     def stored_version(self, item: WireItem) -> int:
         """Return the version of a stored item.
 
@@ -380,8 +443,41 @@ class Upgrades:
         if text in self._older:
             return self._older[text]
         if not (text.isdecimal() and int(text) >= FIRST):
-            raise DecodeError(f"{found} is no version; versions are whole numbers from 1 on").at(self.attribute)
+            raise DecodeError(f"{found} is not a version; versions are whole numbers from 1 up").at(self.attribute)
         return int(text)
+
+    @property
+    def at_hand(self) -> frozenset[str]:
+        """The names of the attributes that upgrades are likely to look at; none where they cannot be told."""
+        names = self.touched if self._held is None else self.touched & self._held
+        return frozenset() if self.attribute in names else names
+
+    def upgraded_at_hand(self, item: WireItem, names: Collection[str], version: str) -> WireItem | None:
+        """Return those attributes of an item that are at hand after its upgrades; None where that takes the whole item.
+
+        Args:
+            item: these attributes.
+            names: the names of those that are at hand: which are not among them, the item does not have.
+            version: the item's version, as it is stored.
+
+        Raises:
+            LooksFurtherError: an upgrade asked for another attribute.
+        """
+        found = self._older.get(version)
+        if found is None:
+            return None
+        view = ItemAtHand(item, names)
+        try:
+            for step in self._steps[found - 1 :]:
+                if step(view) is not None:
+                    return None
+            made = view.wire()
+        except Exception:  # noqa: BLE001 - whatever it is, it is raised again, and told, where the whole item is upgraded
+            return None
+        for name in self._keys:
+            if name in names and made.get(name) != item.get(name):
+                return None
+        return made
 
     def is_behind(self, item: WireItem) -> bool:
         """Return whether a stored item is of an older version; errors are those of ``stored_version``."""
@@ -404,7 +500,7 @@ class Upgrades:
                 f"that knows version {found}; or, if this code can read such items as they are, declare accepts={found}"
             )
             raise self._error(ItemVersionError, message, item, DecodeError(message))
-        return item if found >= self.version else self._brought_up(item, found, StoredItem(item))
+        return item if found >= self.version else self._brought_up(item, found, StoredItem(item, self._held))
 
     def downgraded(self, item: WireItem) -> WireItem:
         """Return an item of the present version as it is written, which may be in an older one.
@@ -421,10 +517,10 @@ class Upgrades:
             except Exception as error:
                 raise self._unwritten(item, to, step, f"raised {type(error).__name__}: {error}") from error
             if given is not None:
-                raise self._unwritten(item, to, step, f"returned {type(given).__name__}, and not None")
+                raise self._unwritten(item, to, step, f"returned {type(given).__name__}, not None")
         made = view.wire()
         if any(made.get(name) != item.get(name) for name in self._keys):
-            raise self._unwritten(item, *self._back[-1], "or one before it changed the key, which never changes")
+            raise self._unwritten(item, *self._back[-1], "or an earlier one changed the key, which must not change")
         return {**made, self.attribute: {"N": str(self.written)}}
 
     def _unwritten(self, item: WireItem, to: int, step: FunctionType, problem: str) -> EncodeError:
@@ -442,12 +538,20 @@ class Upgrades:
             The item, and the names of the attributes that its upgrades looked at.
 
         Raises:
-            ItemUpgradeError: an upgrade raised, changed the key, or left what cannot be stored.
+            ItemUpgradeError: an upgrade raised, changed the key without saying so, or left what cannot be stored.
         """
-        view = WatchedItem(item)
-        return self._brought_up(item, self.stored_version(item), view), view.looked_at
+        view = WatchedItem(item, self._held)
+        return self._brought_up(item, self.stored_version(item), view, moves=True), view.looked_at
 
-    def _brought_up(self, item: WireItem, version: int, view: StoredItem) -> WireItem:
+    def may_move(self, item: WireItem) -> bool:
+        """Return whether the upgrade of an older item may give it another key.
+
+        Args:
+            item: the stored item, which ``is_behind``.
+        """
+        return self.stored_version(item) < self._moving
+
+    def _brought_up(self, item: WireItem, version: int, view: StoredItem, *, moves: bool = False) -> WireItem:
         """Return an older item after its upgrades, which change the view of it; errors are those of ``upgraded``."""
         for number, step in enumerate(self._steps[version - 1 :], version + 1):
             try:
@@ -467,8 +571,11 @@ class Upgrades:
             message = f"an upgrade left what cannot be stored: {error}"
             raise self._error(ItemUpgradeError, message, item, error) from error
         for name in self._keys:
-            if made.get(name) != item.get(name):
-                message = f"an upgrade changed {name!r}, which is part of the key; reading an item does not move it"
+            if made.get(name) != item.get(name) and not (moves and version < self._moving):
+                remedy = "" if version >= self._moving else f"; session.upgrade({self._model}) does"
+                message = (
+                    f"an upgrade changed {name!r}, which is part of the key; reading an item does not move it{remedy}"
+                )
                 raise self._error(ItemUpgradeError, message, item, DecodeError(message))
         made.update(self.marker)
         return made
@@ -490,12 +597,44 @@ def _named(number: int, step: FunctionType) -> str:
     return f"the upgrade to version {number}, {step.__name__},"
 
 
-def _texts(code: Any) -> Iterator[str]:
-    for constant in code.co_consts:
-        if isinstance(constant, str):
-            yield constant
-        elif inspect.iscode(constant):
-            yield from _texts(constant)
+def _needs_of(steps: Collection[FunctionType]) -> frozenset[str] | None:
+    found: set[str] = set()
+    for step in steps:
+        needs = _mark_of(step, UPGRADE).needs
+        if needs is None:
+            return None
+        found |= needs
+    return frozenset(found)
+
+
+def _texts(value: Any, seen: list[FunctionType]) -> Iterator[str]:
+    """Yield the text that stands in a function, and in the constants and functions that it names.
+
+    Args:
+        value: the function, or what one names.
+        seen: the functions that were looked at.
+    """
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts((*value.keys(), *value.values()), seen)
+    elif isinstance(value, tuple | list | set | frozenset):
+        for each in cast("Collection[Any]", value):
+            yield from _texts(each, seen)
+    elif inspect.isfunction(value) and value not in seen:
+        seen.append(value)
+        yield from _texts(inspect.getclosurevars(value).nonlocals, seen)
+        for code in codes_of(value.__code__):
+            yield from _texts((*code.co_consts, *_named_globally(code, value.__globals__)), seen)
+
+
+def _named_globally(code: CodeType, variables: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what code names of a module's variables, and of the modules and classes among these."""
+    for name in code.co_names:
+        named = variables.get(name)
+        yield named
+        if isinstance(named, ModuleType | type):
+            yield from (vars(named).get(each) for each in code.co_names)
 
 
 def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]) -> Upgrades | None:
@@ -521,8 +660,8 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
     if settings.accepts is not None and settings.accepts <= version:
         raise fault(
             name,
-            f"accepts={settings.accepts} is not later than schema_version={version}; drop it, since older versions are "
-            "upgraded, and its own is read anyhow",
+            f"accepts={settings.accepts} is not later than schema_version={version}; drop it, because older versions "
+            "are upgraded anyway",
         )
     if settings.complete_since is not None and settings.complete_since > version:
         raise fault(
@@ -533,27 +672,27 @@ def upgrades_of(model: type[Any], stored: Collection[str], keys: Collection[str]
     if settings.writes is not None:
         _check_writes(name, settings.writes, settings)
     if settings.table is None and not settings.abstract:
-        raise fault(name, "has a schema_version, but no table, so that no item of it is stored alone; drop it")
+        raise fault(name, "has a schema_version, but no table, so it has no items; drop schema_version")
     if settings.schema_attribute in stored:
         raise fault(
             name,
             f"stores a field as {settings.schema_attribute!r}, where the version of its items is stored; name another "
             'attribute with schema_attribute="..."',
         )
-    return Upgrades(name, settings, _chain(name, version, found), _way_back(name, settings, back), keys)
+    return Upgrades(name, settings, _chain(name, version, found), _way_back(name, settings, back), keys, stored)
 
 
 def _check_writes(model: str, written: int, settings: Settings) -> None:
     version, complete = settings.schema_version or FIRST, settings.complete_since or FIRST
     if written >= version:
         raise fault(
-            model, f"writes={written} is not older than schema_version={version}, which is written anyhow; drop it"
+            model, f"writes={written} is not older than schema_version={version}, which is written anyway; drop it"
         )
     if complete > written:
         raise fault(
             model,
-            f"complete_since={complete} is later than writes={written}, so that items behind it are still written; "
-            "drop one of them",
+            f"complete_since={complete} is later than writes={written}, so older items are still being written; drop "
+            "one of them",
         )
 
 
@@ -563,7 +702,7 @@ def _chain(model: str, version: int, found: Mapping[str, FunctionType]) -> list[
     if missing := [str(each) for each in range(FIRST + 1, version + 1) if each not in steps]:
         raise fault(
             model,
-            f"has schema_version={version}, and no upgrade to version {' and '.join(missing)}; add a function with "
+            f"has schema_version={version}, but no upgrade to version {' and '.join(missing)}; add a function with "
             f"@upgrade(to={missing[0]}) above @staticmethod",
         )
     return [steps[to] for to in sorted(steps)]
@@ -577,8 +716,8 @@ def _way_back(model: str, settings: Settings, found: Mapping[str, FunctionType])
     if missing := [to for to in range(version - 1, written - 1, -1) if to not in steps]:
         raise fault(
             model,
-            f"writes={written}, and has no downgrade to version {' and '.join(map(str, missing))}; add a function with "
-            f"@downgrade(to={missing[0]}) above @staticmethod",
+            f"writes={written}, but has no downgrade to version {' and '.join(map(str, missing))}; add a function "
+            f"with @downgrade(to={missing[0]}) above @staticmethod",
         )
     return steps
 
@@ -588,21 +727,35 @@ def _by_version(
 ) -> dict[int, FunctionType]:
     steps: dict[int, FunctionType] = {}
     for name, step in found.items():
-        to: int = getattr(step, mark)
+        to = _mark_of(step, mark).to
         if not first <= to <= last:
             reach = f"those of {model} go from {first} to {last}" if first <= last else f"{model} has only one version"
             raise fault(model, f"leads to version {to}; {reach}", name)
         if to in steps:
-            raise fault(model, f"leads to version {to}, as {steps[to].__name__} does; drop one of them", name)
+            raise fault(model, f"leads to version {to}, like {steps[to].__name__}; drop one of them", name)
         steps[to] = step
         _check_function(model, name, step, "an upgrade" if mark == UPGRADE else "a downgrade")
     return steps
 
 
+def _mark_of(step: FunctionType, mark: str) -> _StepMark:
+    found: _StepMark = getattr(step, mark)
+    return found
+
+
 def _check_function(model: str, name: str, step: FunctionType, what: str) -> None:
     if inspect.iscoroutinefunction(step) or inspect.isgeneratorfunction(step) or inspect.isasyncgenfunction(step):
-        raise fault(model, f"is {what}, so it is a plain function: no `async`, no `yield`", name)
+        raise fault(model, f"is {what}, so it must be a plain function, without `async` and `yield`", name)
     try:
         inspect.signature(step).bind(None)
     except TypeError:
-        raise fault(model, f"is {what}, so it takes (item: StoredItem), not {inspect.signature(step)}", name) from None
+        raise fault(
+            model, f"is {what}, so it must take (item: StoredItem), not {inspect.signature(step)}", name
+        ) from None
+    if (used := unsteady_call(step)) is not None:
+        raise fault(
+            model,
+            f"is {what}, so it must give the same result each time, and it uses {used}; take what it needs from the "
+            "item, or do this in a migration",
+            name,
+        )

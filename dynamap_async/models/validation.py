@@ -243,8 +243,8 @@ class Validation(Generic[M]):
         shown = ", ".join(f"{name}={value!r}" for name, value in key.items())
         name = self._model.__name__
         refused = EncodeError(
-            f"{'; '.join(told)}. The {name} with {shown} was changed since it was validated, and what it holds now "
-            "could not be read back; nothing was written. Set a value that the field takes, or change what it takes."
+            f"{'; '.join(told)}. The {name} with {shown} was changed after it was validated, and could not be read "
+            "back like this. Nothing was written. Set a value that the field accepts, or change the field."
         )
         refused.key = key
         return refused.at(*first["loc"], model=name)

@@ -15,6 +15,13 @@ class JsonItem:
     def json_bytes(self) -> int:
         """The length of the JSON."""
 
+    @property
+    def kept(self) -> bytes | None:
+        """The JSON of an object that has those attributes which the decoder that read the item last was to keep.
+
+        None where it is longer than 1,000 bytes, or the item is unusual or was not decoded.
+        """
+
     def wire(self) -> WireItem:
         """Return the item in wire form, always the same dict."""
 
@@ -22,7 +29,14 @@ class JsonItem:
         """Return an attribute value, or something else where there is none."""
 
     def holds(self, attributes: dict[str, AttributeValue], /) -> bool:
-        """Return whether the item has all of some attributes, with their values."""
+        """Return whether the item has all of up to four attributes, with their values."""
+
+    def texts(self, names: tuple[str, ...], /) -> tuple[str, ...]:
+        """Return the texts of up to four attributes.
+
+        Raises:
+            KeyError: one of them is of another type, or there is none.
+        """
 
     def keys(self) -> KeysView[str]:
         """Return the attribute names."""
@@ -60,15 +74,15 @@ class AnswerReader:
 class ItemDecoder:
     """Decodes the items of one model from JSON to what Pydantic validates."""
 
-    def __new__(cls, fields: tuple[Any, ...]) -> ItemDecoder: ...
-    def decode(self, items: Sequence[Any], /) -> tuple[list[dict[str, Any] | None], int]:
-        """Return of each item name -> value, and how many members of nested values were left out.
+    def __new__(cls, fields: tuple[Any, ...], mark: tuple[str, tuple[bytes, ...]] = ...) -> ItemDecoder: ...
+    def decode(self, items: Sequence[Any], /) -> tuple[list[dict[str, Any] | None], int, int]:
+        """Return of each item name -> value, how many members of nested values were left out, how many have the mark.
 
         Args:
             items: a list or tuple.
 
         Returns:
-            None in the place of what is no ``JsonItem``, or is unusual.
+            None in the place of what is no ``JsonItem``, or is unusual; it does not count as one with the mark.
         """
 
 @final

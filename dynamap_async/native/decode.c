@@ -4,6 +4,7 @@
    does not know, or is not as expected, makes it leave the whole item to them: it gives None in its place. So no error
    is judged here twice, and what is judged here is what is usual. */
 
+#include "output.h"
 #include "parts.h"
 
 typedef enum {
@@ -37,6 +38,7 @@ typedef struct {
     Py_ssize_t length;
     Form form;
     PyObject *of_null;   /* what makes the value of a stored NULL that the form does not know; NULL for none */
+    int kept;            /* whether its JSON is kept, where it is one of an item's own */
     Py_ssize_t follower; /* which field came after this one, when that was looked up last */
 } Field;
 
@@ -51,6 +53,7 @@ struct Fields {
     Py_ssize_t absent_number;
     Absent *absent;      /* fields without a default, and what makes the value of those that an item does not have */
     int drops;           /* whether unknown members are left out */
+    int keeps;           /* whether any of the fields is kept */
     Py_ssize_t first;    /* which field came first, when that was looked up last */
 };
 
@@ -60,9 +63,21 @@ struct Fields {
 typedef struct {
     PyObject_HEAD
     Fields fields;
+    PyObject *mark;           /* a stored name, and the texts of its values by which items are counted; NULL for none */
+    PyObject *marks;
     Py_ssize_t unknown;       /* how many members of nested values were left out, ever */
+    PyObject *kept;           /* what was kept last: neighbours often have the same, or nothing */
     PyObject *texts[CACHED];  /* short texts that were met last: many repeat, and are kept once */
 } ItemDecoder;
+
+/* What is found out about an item besides its values. */
+typedef struct {
+    Output kept;
+    int marks; /* how often it has the mark, or -1 where the attribute has another value */
+} Found;
+
+/* How many bytes of JSON are kept: of what is longer, most is text, which decoded values share with the instance. */
+#define LONGEST_KEPT 1000
 
 /* What readers return beside a value: NULL with an error set is an error, NULL without one that all is left to others. */
 #define UNUSUAL NULL
@@ -111,12 +126,12 @@ free_form(Form *form)
     }
 }
 
-/* Take (stored name, name, form, what makes the value of NULL or None). */
+/* Take (stored name, name, form, what makes the value of NULL or None, and of an item's own whether it is kept). */
 static int
 make_field(Field *field, PyObject *described)
 {
     PyObject *form, *of_null;
-    if (!PyArg_ParseTuple(described, "UUOO", &field->stored, &field->name, &form, &of_null)) {
+    if (!PyArg_ParseTuple(described, "UUOO|p", &field->stored, &field->name, &form, &of_null, &field->kept)) {
         field->stored = field->name = NULL;
         return -1;
     }
@@ -151,6 +166,7 @@ make_fields(Fields *fields, PyObject *described)
         if (make_field(&fields->of[i], PyTuple_GET_ITEM(of, i)) < 0) {
             return -1;
         }
+        fields->keeps |= fields->of[i].kept;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(absent); i++) {
         Absent *each = &fields->absent[i];
@@ -226,7 +242,7 @@ make_form(Form *form, PyObject *described)
 /* ---- reading values ---- */
 
 static PyObject *read_content(ItemDecoder *self, Form *form, Text *at, Text end);
-static PyObject *read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested);
+static PyObject *read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found);
 
 /* Return what a function gives, or UNUSUAL where it raises: the decoder in Python raises the same again. */
 static PyObject *
@@ -482,7 +498,7 @@ read_content(ItemDecoder *self, Form *form, Text *at, Text end)
         made = **at == '{' ? read_map(self, form, at, end) : UNUSUAL;
         break;
     default:
-        made = **at == '{' ? read_fields(self, form->fields, at, end, 1) : UNUSUAL;
+        made = **at == '{' ? read_fields(self, form->fields, at, end, NULL) : UNUSUAL;
         break;
     }
     return form->function == NULL ? made : through(form->function, made);
@@ -530,8 +546,43 @@ add_absent(Fields *fields, PyObject *values)
     return 0;
 }
 
+/* Keep a member, unless it is too long with what is kept already; then no room is left for others either. */
+static int
+keep(Output *kept, Text begin, Text end)
+{
+    if (end - begin > LONGEST_KEPT - kept->length) {
+        kept->length = LONGEST_KEPT + 1;
+        return 0;
+    }
+    return (kept->length > 1 && WRITE(kept, ",") < 0) || write_bytes(kept, begin, end - begin) < 0 ? -1 : 0;
+}
+
+/* Return whether a member is the mark of an item, and move after it if it is. */
+static int
+skip_mark(ItemDecoder *self, Text name, Py_ssize_t length, Text *at, Text end, Found *found)
+{
+    Py_ssize_t own = 0;
+    Text mark = self->mark == NULL ? NULL : PyUnicode_AsUTF8AndSize(self->mark, &own);
+    if (mark == NULL || length != own || memcmp(name, mark, (size_t)length) != 0) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->marks); i++) {
+        PyObject *text = PyTuple_GET_ITEM(self->marks, i);
+        Py_ssize_t size = PyBytes_GET_SIZE(text);
+        if (end - *at >= size && memcmp(*at, PyBytes_AS_STRING(text), (size_t)size) == 0) {
+            *at += size;
+            found->marks += found->marks >= 0;
+            return 1;
+        }
+    }
+    *at = skip_checked(*at, end);
+    found->marks = -1;
+    return 1;
+}
+
+/* Return the values of an object, and move after it. What is found out about an item is noted; NULL for a nested value. */
 static PyObject *
-read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested)
+read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, Found *found)
 {
     PyObject *values = PyDict_New();
     Py_ssize_t *expected = &fields->first;
@@ -542,11 +593,14 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested)
         *at = after_name(close);
         Field *field = holds & ESCAPES ? NULL : find_field(fields, expected, here + 1, close - here - 1);
         if (field == NULL) {
+            if (found != NULL && !(holds & ESCAPES) && skip_mark(self, here + 1, close - here - 1, at, end, found)) {
+                continue;
+            }
             if (holds & ESCAPES || !fields->drops) {
                 Py_DECREF(values);
                 return UNUSUAL;
             }
-            self->unknown += nested;
+            self->unknown += found == NULL;
             *at = skip_checked(*at, end);
             continue;
         }
@@ -555,7 +609,8 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested)
         if (value == NULL && field->of_null != NULL && !PyErr_Occurred() && skip_null(at)) {
             value = PyObject_CallNoArgs(field->of_null);
         }
-        if (value == NULL || PyDict_SetItem(values, field->name, value) < 0) {
+        if (value == NULL || PyDict_SetItem(values, field->name, value) < 0 ||
+            (field->kept && found != NULL && keep(&found->kept, here, *at) < 0)) {
             Py_CLEAR(values);
         }
         Py_XDECREF(value);
@@ -571,13 +626,27 @@ read_fields(ItemDecoder *self, Fields *fields, Text *at, Text end, int nested)
 static PyObject *
 decoder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"fields", NULL};
-    PyObject *fields;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:ItemDecoder", names, &PyTuple_Type, &fields)) {
+    static char *names[] = {"fields", "mark", NULL};
+    PyObject *fields, *mark = NULL, *marks = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|(UO!):ItemDecoder", names, &PyTuple_Type, &fields, &mark,
+                                     &PyTuple_Type, &marks)) {
         return NULL;
     }
+    for (Py_ssize_t i = 0; marks != NULL && i < PyTuple_GET_SIZE(marks); i++) {
+        if (!PyBytes_Check(PyTuple_GET_ITEM(marks, i))) {
+            PyErr_SetString(PyExc_TypeError, "the values of a mark are bytes");
+            return NULL;
+        }
+    }
     ItemDecoder *self = (ItemDecoder *)type->tp_alloc(type, 0);
-    if (self != NULL && make_fields(&self->fields, fields) < 0) {
+    if (self == NULL) {
+        return NULL;
+    }
+    Py_XINCREF(mark);
+    Py_XINCREF(marks);
+    self->mark = mark;
+    self->marks = marks;
+    if (make_fields(&self->fields, fields) < 0) {
         Py_CLEAR(self);
     }
     return (PyObject *)self;
@@ -628,27 +697,62 @@ decoder_dealloc(ItemDecoder *self)
 {
     PyObject_GC_UnTrack(self);
     free_fields(&self->fields);
+    Py_XDECREF(self->mark);
+    Py_XDECREF(self->marks);
+    Py_XDECREF(self->kept);
     for (int i = 0; i < CACHED; i++) {
         Py_XDECREF(self->texts[i]);
     }
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
+static PyObject *
+kept_text(ItemDecoder *self, Output *kept)
+{
+    PyObject *last = self->kept;
+    if (last == NULL || PyBytes_GET_SIZE(last) != kept->length ||
+        memcmp(PyBytes_AS_STRING(last), kept->text, (size_t)kept->length) != 0) {
+        last = PyBytes_FromStringAndSize(kept->text, kept->length);
+        if (last == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(self->kept, last);
+    }
+    Py_INCREF(last);
+    return last;
+}
+
 /* Return the values of an item; None where it is left to others; NULL for an error. */
 static PyObject *
-decode_item(ItemDecoder *self, PyObject *item)
+decode_item(ItemDecoder *self, PyObject *item, Py_ssize_t *marked)
 {
     if (Py_TYPE(item) != &JsonItemType) {
         Py_RETURN_NONE;
     }
     Text at = ((JsonItem *)item)->begin;
-    PyObject *values = read_fields(self, &self->fields, &at, ((JsonItem *)item)->end, 0);
+    Found found;
+    Output *kept = &found.kept;
+    found.marks = 0;
+    output_begin(kept);
+    put_byte(kept, '{');
+    Py_CLEAR(((JsonItem *)item)->kept); /* that of another model */
+    PyObject *values = read_fields(self, &self->fields, &at, ((JsonItem *)item)->end, &found);
+    if (values != NULL && self->fields.keeps && kept->length <= LONGEST_KEPT) {
+        put_byte(kept, '}');
+        PyObject *text = kept_text(self, kept);
+        ((JsonItem *)item)->kept = text;
+        if (text == NULL) {
+            Py_CLEAR(values);
+        }
+    }
+    output_end(kept);
     if (values == NULL) {
         if (PyErr_Occurred()) {
             return NULL;
         }
         Py_RETURN_NONE;
     }
+    *marked += found.marks == 1;
     return values;
 }
 
@@ -659,25 +763,25 @@ decoder_decode(ItemDecoder *self, PyObject *items)
         PyErr_SetString(PyExc_TypeError, "a list or tuple of items expected");
         return NULL;
     }
-    Py_ssize_t before = self->unknown;
+    Py_ssize_t before = self->unknown, marked = 0;
     PyObject *page = PyList_New(0);
     for (Py_ssize_t i = 0; page != NULL && i < PySequence_Fast_GET_SIZE(items); i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(items, i);
         Py_INCREF(item); /* functions are called, which may do anything */
-        PyObject *values = decode_item(self, item);
+        PyObject *values = decode_item(self, item, &marked);
         Py_DECREF(item);
         if (values == NULL || PyList_Append(page, values) < 0) {
             Py_CLEAR(page);
         }
         Py_XDECREF(values);
     }
-    return page == NULL ? NULL : Py_BuildValue("Nn", page, self->unknown - before);
+    return page == NULL ? NULL : Py_BuildValue("Nnn", page, self->unknown - before, marked);
 }
 
 static PyMethodDef decoder_methods[] = {
     {"decode", (PyCFunction)decoder_decode, METH_O,
-     "Return of each item name -> value, or None where the item is left to others; and how many members of nested "
-     "values were left out."},
+     "Return of each item name -> value, or None where the item is left to others; how many members of nested values "
+     "were left out; and how many items have the mark."},
     {NULL, NULL, 0, NULL},
 };
 

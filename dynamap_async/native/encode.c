@@ -31,6 +31,9 @@ typedef enum {
     UUID,
 } Kind;
 
+/* How many bytes the value of any part of a key may have. */
+#define SHORT_KEY 1024
+
 typedef struct Part Part;
 
 typedef struct Type {
@@ -637,6 +640,15 @@ write_value(Item *item, Type *type, PyObject *value)
     return write_through(item, type->encode, value);
 }
 
+/* Return whether an attribute value, as it was written, may be part of a key: of these no others are kept. What is nearly
+   too long is left to be measured. */
+static int
+fits_keys(Text text, Py_ssize_t length)
+{
+    Py_ssize_t content = length - (Py_ssize_t)strlen("{\"S\":\"\"}");
+    return text[3] == '"' && (text[2] == 'N' || content > 0) && content <= SHORT_KEY && strchr("SNB", text[2]) != NULL;
+}
+
 /* Write a member of an object, if it has a value; keep it in wire form if it is asked for. */
 static Outcome
 write_part(Item *item, Part *part, PyObject *value, PyObject *kept)
@@ -657,6 +669,9 @@ write_part(Item *item, Part *part, PyObject *value, PyObject *kept)
         return outcome;
     }
     Text at = to->text + begin;
+    if (!fits_keys(at, to->length - begin)) {
+        return LEFT;
+    }
     PyObject *stored = make_value(&at, to->text + to->length);
     outcome = stored == NULL || PyDict_SetItem(kept, part->stored, stored) < 0 ? LEFT : WRITTEN;
     Py_XDECREF(stored);

@@ -14,6 +14,7 @@ json_item(PyObject *source, Text begin, Text end)
     item->begin = begin;
     item->end = end;
     item->wire = NULL;
+    item->kept = NULL;
     return (PyObject *)item;
 }
 
@@ -21,6 +22,7 @@ static void
 item_dealloc(JsonItem *self)
 {
     Py_XDECREF(self->wire);
+    Py_XDECREF(self->kept);
     Py_DECREF(self->source);
     PyObject_Free(self);
 }
@@ -44,44 +46,67 @@ item_wire(JsonItem *self, PyObject *Py_UNUSED(ignored))
     return wire;
 }
 
-/* Return an attribute value, or NULL; without an error where there is no such attribute.
+#define MOST_NAMES 4
+
+/* Find up to MOST_NAMES attributes in one pass; what is found is the place of each value, NULL where there is none.
+   Return whether that could be done, else the dict has to be asked.
 
    The last of several attributes of one name counts, as everywhere. Names that JSON has to escape are left to the
    dict. */
-static PyObject *
-attribute(JsonItem *self, PyObject *name)
+static int
+find(JsonItem *self, PyObject **names, Py_ssize_t number, Text *found)
 {
-    Py_ssize_t length;
-    Text wanted = NULL, found = NULL, here, at = self->begin;
-    if (self->wire == NULL && PyUnicode_Check(name)) {
-        wanted = PyUnicode_AsUTF8AndSize(name, &length);
-        if (wanted == NULL) { /* half of a surrogate pair, which no answer has */
+    Text wanted[MOST_NAMES], here, at = self->begin;
+    Py_ssize_t lengths[MOST_NAMES];
+    if (self->wire != NULL) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < number; i++) {
+        found[i] = NULL;
+        wanted[i] = PyUnicode_Check(names[i]) ? PyUnicode_AsUTF8AndSize(names[i], &lengths[i]) : NULL;
+        if (wanted[i] == NULL) { /* no text, or half of a surrogate pair */
             PyErr_Clear();
-            return NULL;
+            return 0;
         }
     }
-    if (wanted != NULL) {
-        while ((here = next_part(&at, '}')) != NULL) {
-            int holds;
-            Text close = text_end(here + 1, self->end, &holds, 1);
-            if (holds & ESCAPES) {
-                wanted = NULL;
-                break;
-            }
-            at = after_name(close);
-            if (close - here - 1 == length && memcmp(here + 1, wanted, (size_t)length) == 0) {
-                found = at;
-            }
-            at = skip_checked(at, self->end);
+    while ((here = next_part(&at, '}')) != NULL) {
+        int holds;
+        Text close = text_end(here + 1, self->end, &holds, 1);
+        if (holds & ESCAPES) {
+            return 0;
         }
-        if (wanted != NULL) {
-            return found == NULL ? NULL : make_value(&found, self->end);
+        at = after_name(close);
+        for (Py_ssize_t i = 0; i < number; i++) {
+            if (close - here - 1 == lengths[i] && memcmp(here + 1, wanted[i], (size_t)lengths[i]) == 0) {
+                found[i] = at;
+            }
         }
+        at = skip_checked(at, self->end);
+    }
+    return 1;
+}
+
+/* Return an attribute value, or NULL; without an error where there is no such attribute.
+
+   It is that at a place, as `find` tells it, or that in the dict. */
+static PyObject *
+found_value(JsonItem *self, PyObject *name, int is_found, Text found)
+{
+    if (is_found) {
+        return found == NULL ? NULL : make_value(&found, self->end);
     }
     PyObject *wire = wire_of(self);
     PyObject *value = wire == NULL ? NULL : PyDict_GetItemWithError(wire, name);
     Py_XINCREF(value);
     return value;
+}
+
+static PyObject *
+attribute(JsonItem *self, PyObject *name)
+{
+    Text found = NULL;
+    int is_found = find(self, &name, 1, &found);
+    return found_value(self, name, is_found, found);
 }
 
 static PyObject *
@@ -112,15 +137,24 @@ item_get(JsonItem *self, PyObject *args)
 static PyObject *
 item_holds(JsonItem *self, PyObject *attributes)
 {
-    PyObject *name, *expected;
-    Py_ssize_t at = 0;
+    PyObject *names[MOST_NAMES], *expected[MOST_NAMES];
+    Text found[MOST_NAMES] = {NULL};
+    Py_ssize_t at = 0, number = 0;
     if (!PyDict_Check(attributes)) {
         PyErr_SetString(PyExc_TypeError, "a dict of attributes expected");
         return NULL;
     }
-    while (PyDict_Next(attributes, &at, &name, &expected)) {
-        PyObject *value = attribute(self, name);
-        int equal = value == NULL ? 0 : PyObject_RichCompareBool(value, expected, Py_EQ);
+    if (PyDict_GET_SIZE(attributes) > MOST_NAMES) {
+        PyErr_SetString(PyExc_ValueError, "no key has so many attributes");
+        return NULL;
+    }
+    while (PyDict_Next(attributes, &at, &names[number], &expected[number])) {
+        number++;
+    }
+    int is_found = find(self, names, number, found);
+    for (Py_ssize_t i = 0; i < number; i++) {
+        PyObject *value = found_value(self, names[i], is_found, found[i]);
+        int equal = value == NULL ? 0 : PyObject_RichCompareBool(value, expected[i], Py_EQ);
         Py_XDECREF(value);
         if (equal < 0 || PyErr_Occurred()) {
             return NULL;
@@ -130,6 +164,45 @@ item_holds(JsonItem *self, PyObject *attributes)
         }
     }
     Py_RETURN_TRUE;
+}
+
+/* Return the text of an attribute value; NULL with a KeyError where it is of another type. */
+static PyObject *
+text_of(PyObject *value, PyObject *name)
+{
+    PyObject *text = value != NULL && PyDict_Check(value) ? PyDict_GetItemString(value, "S") : NULL;
+    if (text != NULL) {
+        Py_INCREF(text);
+    }
+    else if (!PyErr_Occurred()) {
+        PyErr_SetObject(PyExc_KeyError, name);
+    }
+    Py_XDECREF(value);
+    return text;
+}
+
+static PyObject *
+item_texts(JsonItem *self, PyObject *names)
+{
+    Text found[MOST_NAMES] = {NULL};
+    if (!PyTuple_Check(names) || PyTuple_GET_SIZE(names) > MOST_NAMES) {
+        PyErr_SetString(PyExc_TypeError, "a tuple of a few names expected");
+        return NULL;
+    }
+    Py_ssize_t number = PyTuple_GET_SIZE(names);
+    int is_found = find(self, PySequence_Fast_ITEMS(names), number, found);
+    PyObject *texts = PyTuple_New(number);
+    for (Py_ssize_t i = 0; texts != NULL && i < number; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        PyObject *text = text_of(found_value(self, name, is_found, found[i]), name);
+        if (text == NULL) {
+            Py_CLEAR(texts);
+        }
+        else {
+            PyTuple_SET_ITEM(texts, i, text);
+        }
+    }
+    return texts;
 }
 
 static int
@@ -221,10 +294,20 @@ item_json_bytes(JsonItem *self, void *Py_UNUSED(closure))
     return PyLong_FromSsize_t(self->end - self->begin);
 }
 
+static PyObject *
+item_kept(JsonItem *self, void *Py_UNUSED(closure))
+{
+    PyObject *kept = self->kept == NULL ? Py_None : self->kept;
+    Py_INCREF(kept);
+    return kept;
+}
+
 static PyMethodDef item_methods[] = {
     {"wire", (PyCFunction)item_wire, METH_NOARGS, "Return the item in wire form, always the same dict."},
     {"get", (PyCFunction)item_get, METH_VARARGS, "Return an attribute value, or something else where there is none."},
     {"holds", (PyCFunction)item_holds, METH_O, "Return whether the item has all of some attributes, with their values."},
+    {"texts", (PyCFunction)item_texts, METH_O,
+     "Return the texts of some attributes; KeyError where one is of another type, or there is none."},
     {"keys", (PyCFunction)item_keys, METH_NOARGS, "Return the attribute names."},
     {"values", (PyCFunction)item_values, METH_NOARGS, "Return the attribute values."},
     {"items", (PyCFunction)item_items, METH_NOARGS, "Return the attribute names and values."},
@@ -235,6 +318,7 @@ static PyMethodDef item_methods[] = {
 static PyGetSetDef item_getset[] = {
     {"json", (getter)item_json, NULL, "The JSON.", NULL},
     {"json_bytes", (getter)item_json_bytes, NULL, "The length of the JSON.", NULL},
+    {"kept", (getter)item_kept, NULL, "The JSON of those attributes that its decoder was to keep, or None.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -12,6 +12,7 @@ typedef struct {
     Text begin;
     Text end;
     PyObject *wire; /* the item in wire form, once somebody asked for it; NULL before */
+    PyObject *kept; /* the JSON of those attributes that the decoder was to keep; NULL before, or where it is long */
 } JsonItem;
 
 extern PyTypeObject JsonItemType;

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Generic, Literal, TypeVar, final, overload
 
 from dynamap_async.dataclass import replace_fields
 from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Condition
-from dynamap_async.models import Model, ModelMeta, definition_of
-from dynamap_async.operations.query import Reads
+from dynamap_async.models import Model, ModelMeta
+from dynamap_async.operations.query import Reads, check_no_condition
 from dynamap_async.planning import (
     Invalid,
     InvalidItem,
@@ -125,28 +123,11 @@ def collection_spec(models: tuple[type[Model], ...], *, scan: bool = False) -> R
         scan: whether it is a scan.
     """
     if len(models) < 2:
-        raise OperationError("an entity collection has two models or more; write Query(Model) for one")
+        raise OperationError("a query on several models needs at least two; write Query(Model) for one")
     if isinstance(models[0], ModelMeta):
-        _check_no_condition(models[0], models[1:])
+        check_no_condition(models[0], models[1:])
     checked = checked_collection([checked_model(model) for model in models])
     return ReadSpec(model=checked[0], models=checked, scan=scan)
-
-
-def _check_no_condition(model: type[Model], others: Sequence[object]) -> None:
-    """Refuse a condition, or a key, in the place of a second model, and say where it is written."""
-    for each in others:
-        if isinstance(each, type):
-            continue
-        is_condition = isinstance(each, Condition)
-        condition = str(each) if is_condition else f"{model.__name__}.{_first_field(model)} == {each!r}"
-        given = condition if is_condition else repr(each)
-        raise OperationError(f"{given} is not a model; conditions follow the models: .where({condition})")
-
-
-def _first_field(model: type[Model]) -> str:
-    """Return the name of the field that a query's first condition is about: the partition key, or a part of it."""
-    field = definition_of(model).key_fields()[0]
-    return field.template.parts[0].name if field.template is not None and field.template.parts else field.name
 
 
 def with_unknown(spec: ReadSpec, become: Unknown) -> ReadSpec:

@@ -94,8 +94,8 @@ class Reserve(SingleRequest[range]):
         """
         if isinstance(error, ResourceNotFoundError):
             error.add_note(
-                f"{error.table} holds the counters of {self._definition.model.__name__}; "
-                f"session.tables.create({self._definition.model.__name__}) makes it"
+                f"{error.table} has the counters of {self._definition.model.__name__}; create it with "
+                f"session.tables.create({self._definition.model.__name__})"
             )
         return error
 
@@ -128,7 +128,7 @@ def counter_of(definition: Definition[Any], partition: tuple[Any, ...]) -> str:
         return identity
     first = definition.key_fields()[0]
     if not partition:
-        raise OperationError(f"each partition of {name} has a counter of its own; give the value of {first.name}")
+        raise OperationError(f"each partition of {name} has its own counter; give the value of {first.name}")
     stored = key_from_values(name, (first,), partition)[first.stored]
     text = key_text((stored,))
     # A partition key's value may be as long as the whole key of the counter.

@@ -245,7 +245,6 @@ class Old(Put[M, M | None], Generic[M]):
             """Return the write itself, which gives back the old item."""
             if type(write) not in (Put, Delete) or write._returns is not None:  # noqa: SLF001 - of this room
                 raise OperationError(
-                    f"Old({write!r}) gives back what Put or Delete replaced; an update has .returning('old'), and what "
-                    "other writes find is not replaced"
+                    f"Old({write!r}) works for Put and Delete only; for an update write .returning('old')"
                 )
             return write._with_members(_returns=checked_returns(returning))  # noqa: SLF001 - of this room

@@ -188,7 +188,7 @@ class Refresh(SingleRequest[M], Generic[M]):
         self._definition = definition_of(model)
         if model.model_config.get("frozen"):
             raise OperationError(
-                f"{model.__name__} is frozen, so its instances keep their values; read another one: "
+                f"{model.__name__} is frozen, so an instance cannot be refreshed; read another one: "
                 f"session.get({model.__name__}, key, consistent_read=True)"
             )
         self._item = item

@@ -100,8 +100,8 @@ def _marker(definition: Definition[Any]) -> WireItem:
     upgrades = definition.items.upgrades
     if upgrades is not None and upgrades.writes_older:
         raise OperationError(
-            f"upsert() may make a new {definition.model.__name__}, in the form of version {upgrades.version}, while "
-            f"items are written in version {upgrades.written}; create() the item, or drop upsert()"
+            f"upsert() would create a new {definition.model.__name__} in version {upgrades.version}, while items are "
+            f"written in version {upgrades.written}; create() the item, or drop upsert()"
         )
     kinds = definition.kinds
     if kinds is None:
@@ -110,8 +110,7 @@ def _marker(definition: Definition[Any]) -> WireItem:
         name = definition.model.__name__
         members = " or ".join(each.__name__ for each in kinds.family.values()) or f"a subclass of {name}"
         raise OperationError(
-            f"upsert() may make a new item, and no item is of {name} alone, which is abstract; update it as {members}, "
-            "or drop upsert()"
+            f"upsert() may create a new item, and {name} is abstract; update the item as {members}, or drop upsert()"
         )
     return kinds.marker
 
@@ -233,7 +232,7 @@ def value_of(field: FieldPlan, stored: AttributeValue) -> Any:
     except DecodeError as error:
         raise error.at(field.name) from error.__cause__
     except ValueError as error:
-        raise DecodeError(f"{field.converter.label} expected, but something else is stored").at(field.name) from error
+        raise DecodeError(f"expected {field.converter.label}, but something else is stored").at(field.name) from error
 
 
 def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> list[Action]:
@@ -251,7 +250,7 @@ def _starts(spec: UpdateSpec, given: set[str], actions: Sequence[Action]) -> lis
     if missing:
         name = definition.model.__name__
         raise OperationError(
-            f"upsert() may make a new {name}, which needs {', '.join(missing)}: set it, as in "
+            f"upsert() may create a new {name}, which needs {', '.join(missing)}; set it, as in "
             f".set({name}.{missing[0]}, {name}.{missing[0]}.if_not_exists(value)), or give the field a default"
         )
     starts.update(started_keys(spec, given, starts, actions))

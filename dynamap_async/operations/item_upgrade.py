@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final, final
 
-from dynamap_async.codec import check_item, decode_any, encode_any, item_size
-from dynamap_async.errors import OperationError
-from dynamap_async.expressions import Comparison, Condition, Function, Or, Value
+from dynamap_async.codec import anything, check_item, decode_any, encode_any, item_size
+from dynamap_async.errors import DecodeError, DynamapError, ItemUpgradeError, OperationError
+from dynamap_async.expressions import Comparison, Condition, Function, Or, Path, Value
 from dynamap_async.models import REMOVED, Changes, Definition, Model, definition_of
 from dynamap_async.models.upgrades import Upgrades
 from dynamap_async.operations.save import stored_attribute, update_request
-from dynamap_async.operations.unique_values import unique_attributes
-from dynamap_async.operations.write import Stored, Write
-from dynamap_async.planning import Context
-from dynamap_async.request import Request
+from dynamap_async.operations.transactions import TransactWrite
+from dynamap_async.operations.unique_values import moved_guards, unique_attributes
+from dynamap_async.operations.upgrade_record import with_versions
+from dynamap_async.operations.write import Stored, Write, write_request
+from dynamap_async.planning import Context, not_stored
+from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.wire import AttributeValue, Body, WireItem
 
 
@@ -33,27 +37,17 @@ class ItemUpgrade(Write[None]):
 
     __slots__ = ("_changes", "_conditions", "_definition", "_older", "_present")
 
-    def __init__(self, definition: Definition[Any], older: WireItem) -> None:
-        """Upgrade the item; nothing is sent yet.
+    def __init__(
+        self, definition: Definition[Any], older: WireItem, present: WireItem, looked_at: Collection[str]
+    ) -> None:
+        """Take what ``upgrade_of`` found out; nothing is sent yet.
 
         Args:
             definition: the item's model.
-            older: the item as it is stored, which is of an older version.
-
-        Raises:
-            ItemUpgradeError: an upgrade raised, changed the key, or left what cannot be stored.
-            ItemValidationError: what the upgrades made of the item does not fit the model.
-            EncodeError: it is too large, or nested too deep, to be stored.
+            older: the item as it is stored.
+            present: the item as it is to be stored, under the same key.
+            looked_at: the attributes that this depends on.
         """
-        present, looked_at = upgrades_in(definition).watched(older)
-        [item] = definition.items.decode([present])
-        if definition.version is not None:
-            counter = definition.version.stored
-            looked_at.add(counter)
-            present[counter] = encode_any(decode_any(present.get(counter, _NEVER_WRITTEN)) + 1)
-        if definition.computed_index_keys:
-            present = definition.with_computed_keys(present, definition.items.encode(item))
-        check_item(present, definition.model.__name__)
         changes: Changes = {name: value for name, value in present.items() if older.get(name) != value}
         changes.update((name, REMOVED) for name in older if name not in present)
         self._definition: Definition[Any] = definition
@@ -63,7 +57,7 @@ class ItemUpgrade(Write[None]):
         keys = definition.require_table("upgraded").keys.names
         self._conditions: tuple[Condition, ...] = (
             definition.is_stored,
-            *(_as_read(definition, older, name) for name in sorted(looked_at | changes.keys()) if name not in keys),
+            *(_as_read(definition, older, name) for name in sorted({*looked_at, *changes}) if name not in keys),
         )
 
     def __repr__(self) -> str:
@@ -133,6 +127,148 @@ class ItemUpgrade(Write[None]):
         """
 
 
+@final
+class ItemMove:
+    """What stores an item of an older version as it is in the present one, which gives it another key.
+
+    The new item is put where none may be, and the old one is deleted, if it is as it was read: every attribute that it
+    had, and every field that it lacked. Guards of unique values go with it. All of that is one transaction.
+
+    Cost: one TransactWriteItems; two write units per KB of the old item and two per KB of the new one, two for each
+    unique value, and those of the index entries of both.
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+
+    __slots__ = ("definition", "older", "present", "transaction")
+
+    def __init__(
+        self, definition: Definition[Any], older: WireItem, present: WireItem, looked_at: Collection[str]
+    ) -> None:
+        """Take what ``upgrade_of`` found out; nothing is sent yet.
+
+        Args:
+            definition: the item's model.
+            older: the item as it is stored.
+            present: the item as it is to be stored, under another key.
+            looked_at: the attributes that this depends on.
+        """
+        keys = definition.require_table("upgraded").keys
+        names = sorted({*older, *definition.stored_names, *looked_at}.difference(keys.names))
+        as_read = (definition.is_stored, *(_as_read(definition, older, name) for name in names))
+        self.definition: Final = definition
+        self.older: Final = older
+        """The item as it was read."""
+        self.present: Final = present
+        """The item as it is to be stored."""
+        self.transaction: Final = TransactWrite(
+            (
+                _WireWrite("PutItem", definition, present, (not_stored(definition),)),
+                _WireWrite("DeleteItem", definition, older, as_read),
+                *moved_guards(definition, older, present),
+            )
+        )
+        """What does it."""
+
+    def __repr__(self) -> str:
+        shown = self.definition.items.shown_key
+        return f"ItemMove({shown(self.older)} to {shown(self.present)})"
+
+    def taken(self) -> ItemUpgradeError:
+        """Return the error of an item that stays where it is, because another one has its new key."""
+        shown = self.definition.items.shown_key
+        message = f"another item is stored under {shown(self.present)}, the key that the upgrade gives it"
+        return ItemUpgradeError(
+            f"the stored item {shown(self.older)} cannot be moved: {message}",
+            model=self.definition.model.__name__,
+            key=shown(self.older),
+            item=self.older,
+            validation_error=DecodeError(message),
+        )
+
+
+@final
+class _WireWrite(Write[None]):
+    """The put or the delete of an item in wire form, with whatever its model does not know."""
+
+    __slots__ = ("_conditions", "_definition", "_item", "_operation")
+
+    def __init__(
+        self, operation: str, definition: Definition[Any], item: WireItem, conditions: tuple[Condition, ...]
+    ) -> None:
+        self._operation: str = operation
+        self._definition: Definition[Any] = definition
+        self._item: WireItem = item
+        self._conditions: tuple[Condition, ...] = conditions
+
+    def __repr__(self) -> str:
+        return f"{self._operation}({self._definition.items.shown_key(self._item)})"
+
+    @property
+    def definition(self) -> Definition[Any]:
+        return self._definition
+
+    def after(self, before: Stored) -> Stored:
+        return self._item if self._operation == "PutItem" else None
+
+    def on_condition(self, *conditions: Condition) -> _WireWrite:
+        return self._with_members(_conditions=(*self._conditions, *conditions))
+
+    def request(self, context: Context) -> Request:
+        key = self._definition.require_table("upgraded").keys.key_of(self._item)
+        table = context.tables.full(self._definition.table_name(key, "upgraded"))
+        content = {"Item": self._item} if self._operation == "PutItem" else {"Key": key}
+        target = Target(key, identity_of(table, key), partial(item_size, self._item))
+        return write_request(self._operation, table, target, content, self._conditions)
+
+    def result(self, response: Body, context: Context) -> None:
+        return None
+
+
+def upgrade_of(definition: Definition[Any], older: WireItem) -> ItemUpgrade | ItemMove:
+    """Return the write that stores an item as it is in the present version.
+
+    Args:
+        definition: the item's model.
+        older: the item as it is stored, which is of an older version.
+
+    Raises:
+        ItemUpgradeError: an upgrade raised, changed the key without saying so, or left what cannot be stored.
+        ItemValidationError: what the upgrades made of the item does not fit the model.
+        EncodeError: it is too large, or nested too deep, to be stored.
+    """
+    upgrades = upgrades_in(definition)
+    present, looked_at = upgrades.watched(older)
+    [item] = definition.items.decode([present])
+    if definition.version is not None:
+        counter = definition.version.stored
+        looked_at.add(counter)
+        present[counter] = encode_any(decode_any(present.get(counter, _NEVER_WRITTEN)) + 1)
+    keys, may_move = definition.require_table("upgraded").keys, upgrades.may_move(older)
+    if definition.computed_index_keys or may_move:
+        encoded = definition.items.encode(item)
+        present = definition.with_computed_keys(present, encoded)
+        if may_move:  # a key that the model computes follows what it is made of
+            present.update((name, encoded[name]) for name in keys.names)
+    check_item(present, definition.model.__name__)
+    moves = keys.key_of(present) != keys.key_of(older)
+    return (ItemMove if moves else ItemUpgrade)(definition, older, present, looked_at)
+
+
+def upgrade_if_behind(among: Collection[Definition[Any]], item: WireItem) -> ItemUpgrade | ItemMove | None:
+    """Return what stores an item as it is in the present version; None where it is that, or cannot be upgraded.
+
+    Args:
+        among: the definitions that items of its table may be of, each with versions.
+        item: a stored item.
+    """
+    for definition in among:
+        if definition.kinds is None or definition.kinds.of(item) is definition.model:
+            with suppress(DynamapError):
+                if upgrades_in(definition).is_behind(item):
+                    return upgrade_of(definition, item)
+    return None
+
+
 _NEVER_WRITTEN: Final[AttributeValue] = {"N": "0"}
 
 
@@ -154,21 +290,20 @@ def upgradable(model: type[Model]) -> tuple[Definition[Any], ...]:
     """
     definition = definition_of(model)
     definition.require_table("upgraded")
-    family = [definition_of(each) for each in definition.family.values()] or [definition]
-    found = tuple(each for each in family if each.items.upgrades is not None)
+    found = with_versions(model)
     if not found:
         raise OperationError(
-            f"{model.__name__} has no schema_version, so its items have no versions; declare class "
+            f"{model.__name__} has no schema_version, so its items cannot be upgraded; declare class "
             f"{model.__name__}(Model, table=..., schema_version=2), with a function that is marked @upgrade(to=2)"
         )
     if older := [upgrades_in(each) for each in found if upgrades_in(each).writes_older]:
         raise OperationError(
-            f"{model.__name__} writes items in version {older[0].written}, for programs that know no other; deploy it "
-            "without writes= everywhere before its items are upgraded"
+            f"{model.__name__} still writes items in version {older[0].written}; deploy it everywhere without writes= "
+            "before you upgrade its items"
         )
     if definition.periods is not None:
         raise OperationError(
-            f"{model.__name__} has one table per period, and upgrade() goes over one table; query the items of each "
+            f"{model.__name__} has one table per period, and upgrade() works on one table; query the items of each "
             "period, and save() those that you want to upgrade"
         )
     return found
@@ -192,6 +327,25 @@ def behind(model: type[Model], among: Collection[Definition[Any]]) -> Condition:
         path = upgrades.path(model)
         parts += [Function("attribute_not_exists", path), Comparison("<", path, Value(upgrades.marker[attribute]))]
     return Or(tuple(parts))
+
+
+def not_expired(model: type[Model], among: Collection[Definition[Any]], now: int) -> Condition:
+    """Return the condition that the time to live of an item has not passed.
+
+    Args:
+        model: the model whose items are read.
+        among: the definitions that items may be of.
+        now: the time of day, in whole epoch seconds.
+
+    Raises:
+        OperationError: none of them has a time to live.
+    """
+    attribute = next((name for each in among if (name := each.require_table("upgraded").ttl_attribute)), None)
+    if attribute is None:
+        raise OperationError(f"{model.__name__} has no TimeToLive field, so no item of it expires; drop skip_expired")
+    path = Path(model, (attribute,), attribute, anything())
+    # Not "at or after now": an item without the attribute does not expire, and compares as false.
+    return ~Comparison("<", path, Value(encode_any(now)))
 
 
 def upgrades_in(definition: Definition[Any]) -> Upgrades:

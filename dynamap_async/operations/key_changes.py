@@ -206,8 +206,8 @@ def started_keys(
         if definition.fields[name].nullable:
             parts = " and ".join(computed.templates[name].depends_on)
             raise OperationError(
-                f"upsert() may make a new {definition.model.__name__}, whose key {name} would be made of defaults, and "
-                f"a stored one without that key would get it too; set {parts}"
+                f"upsert() may create a new {definition.model.__name__}, whose key {name} would be made of defaults; "
+                f"set {parts}"
             )
     return found
 
@@ -235,8 +235,8 @@ def _check_members(base: Definition[Any], actions: Sequence[Action]) -> None:
                 if own is None or _is_made_otherwise(own, member.fields[key]):
                     raise OperationError(
                         f"setting {action.path} changes the key {key} of {member.model.__name__}, which an update of "
-                        f"{base.model.__name__} does not make; update it as {member.model.__name__}, or update an "
-                        "instance that was read: session.update(item)"
+                        f"{base.model.__name__} does not set; update the item as {member.model.__name__}, or update "
+                        "an instance that was read: session.update(item)"
                     )
 
 
@@ -284,8 +284,8 @@ def _changed(definition: Definition[Any], computed: Computed, actions: Sequence[
             case _:
                 keys = " and ".join(computed.of_part[name])
                 raise ExpressionError(
-                    f"{action.path} is a part of the key {keys}, which is made of its new value, and only DynamoDB "
-                    "would know that one; read the item, and set the field to a constant",
+                    f"{action.path} is part of the key {keys}, and only DynamoDB would know its new value; read the "
+                    "item, and set the field to a constant",
                     expression=str(action.path),
                 )
 
@@ -451,8 +451,8 @@ def _of_sources(sharding: Sharding, actions: Sequence[Action]) -> dict[str, Attr
                 continue  # it begins where there is nothing, and so is not known
             case _ if action.path.attribute in names:
                 raise ExpressionError(
-                    f"{action.path} tells the shard of {sharding.field}, and only DynamoDB would know its new value; "
-                    "read the item, and set the field to a constant",
+                    f"{action.path} decides the shard of {sharding.field}, and only DynamoDB would know its new "
+                    "value; read the item, and set the field to a constant",
                     expression=str(action.path),
                 )
             case _:

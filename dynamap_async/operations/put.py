@@ -220,8 +220,8 @@ class Put(WholeItemWrite[R], Generic[M, R]):
     def _table_and_target(self, context: Context) -> tuple[str, Target]:
         """Return the full name of the table, and the item."""
         definition, key = self._definition, self._key
-        table = definition.require_table("written")
-        name = table.name if definition.periods is None else definition.table_name(key, "written")
+        table = definition.table
+        name = table.name if table is not None and definition.periods is None else definition.table_name(key, "written")
         name = context.tables.full(name)
         size = partial(_size_of, self._json) if self._size is None else self._size
         return name, Target(key, definition.plain_keys.identity(name, key), size, len(self._json))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, final, overload
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Self, final, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar  # Pydantic's own dependency; typing's TypeVar has defaults from 3.13 on
@@ -127,11 +128,11 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
             OperationError: the size or a bound is out of range, or the query has a limit of its own or segments.
         """
         if spec.limit is not None:
-            raise OperationError(f"page(size={size}) says how many items; drop .limit({spec.limit})")
+            raise OperationError(f"page(size={size}) already limits the items; drop .limit({spec.limit})")
         if spec.segments is not None:
             raise OperationError(
-                f"a page has one position and a scan in segments has {spec.segments:,}; drop .segments(), or stream it "
-                "and keep stream.checkpoint() for .resume()"
+                f"a scan in {spec.segments:,} segments has no pages; drop .segments(), or stream it and keep "
+                "stream.checkpoint() for .resume()"
             )
         super().__init__(replace_fields(spec, limit=positive(size, "page(size=...)")))
         self._after = after
@@ -166,13 +167,13 @@ class PageOf(PagedOperation[Page[R]], Generic[R]):
         reading = plan_reading(self._spec, context).resume(self._after)
         if self.is_bounded and reading.branches:
             raise OperationError(
-                f"the query takes {len(reading.branches)} queries at the same time, and max_pages and max_read_units "
-                "bound one; drop them, or read one partition at a time"
+                f"the query needs {len(reading.branches)} queries, and max_pages and max_read_units can limit only "
+                "one; drop them, or read one partition at a time"
             )
         if self._max_read_units is not None and reading.completion is not None:
             raise OperationError(
-                "max_read_units cannot bound a query whose whole items are fetched from the table one by one; bound it "
-                "by size, or read only what the index holds, with .select(...) or .into(...)"
+                "max_read_units cannot limit a query that fetches whole items from the table; limit it by size, or "
+                "read only what the index holds, with .select(...) or .into(...)"
             )
         return reading
 
@@ -262,20 +263,22 @@ class One(PagedOperation[R], Generic[R]):
         item: R | None = _only(items, self._spec)
         if item is None:
             model = self._spec.name
-            raise ItemNotFoundError(f"no {model} fits the query; one_or_none() gives None instead", model=model)
+            raise ItemNotFoundError(f"no {model} matches the query; one_or_none() returns None instead", model=model)
         return item
 
 
 def _units(number: object) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float) or not number > 0:
-        raise OperationError(f"page(max_read_units=...) is a number above 0, not {number!r}")
+        raise OperationError(f"page(max_read_units=...) must be a number above 0, not {number!r}")
     return number
 
 
 def _only(items: list[Any], spec: ReadSpec) -> Any:
     if len(items) > 1:
         model = spec.name
-        raise MultipleItemsFoundError(f"more than one {model} fits the query; first() gives the first", model=model)
+        raise MultipleItemsFoundError(
+            f"more than one {model} matches the query; first() returns the first one", model=model
+        )
     return items[0] if items else None
 
 
@@ -326,7 +329,7 @@ class Refinable(Generic[M]):
             OperationError: it is not an index of the model.
         """
         if not isinstance(index, Index):
-            raise OperationError(f".index({index!r}) takes an index of the model, such as Model.by_city")
+            raise OperationError(f".index({index!r}) needs an index of the model, such as Model.by_city")
         names = [each.name for each in self._spec.searched_table.indexes]
         kinds = definition_of(self._spec.model).kinds
         foreign = index.table is not None and (kinds is None or kinds.table is not index.table)
@@ -347,7 +350,7 @@ class Refinable(Generic[M]):
             OperationError: a scan has no order.
         """
         if self._spec.scan:
-            raise OperationError("a scan has no order; query a partition key to get one")
+            raise OperationError("a scan has no order; query a partition to get one")
         return self._with(replace_fields(self._spec, descending=True))
 
     def limit(self, items: int, /) -> Self:
@@ -382,7 +385,7 @@ class Refinable(Generic[M]):
         """
         names = periods_of(self._spec, "period").names(values)
         if not names:
-            raise OperationError("period() names no period; give a value of the field that tells it")
+            raise OperationError("period() needs a value of the field that has the period")
         check_number_of_queries(len(names), f"period() with {len(names):,} periods")
         return self._with(replace_fields(self._spec, tables=tuple(names)))
 
@@ -484,7 +487,7 @@ class Segmentable(Refinable[M], Generic[M]):
         """
         if self._spec.segments is None:
             raise OperationError(
-                "resume() goes on with a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
+                "resume() continues a scan in segments; write session.scan(...).segments(n).resume(checkpoint), or "
                 "page(size=..., after=cursor) for other reads"
             )
         return self._with(replace_fields(self._spec, checkpoint=checkpoint))
@@ -503,7 +506,7 @@ def selecting(spec: ReadSpec, fields: tuple[Any, ...]) -> ReadSpec:
     """
     _refuse_invalid(spec, "select")
     if not fields:
-        raise OperationError("select() names no field; name at least one, or leave it out to read whole items")
+        raise OperationError("select() needs at least one field; drop it to read whole items")
     return replace_fields(
         spec, selected=tuple(stored_path(spec.model, path_of(field)) for field in fields), target=None
     )
@@ -525,7 +528,9 @@ def reading_into(spec: ReadSpec, target: type[BaseModel]) -> ReadSpec:
 
 def _refuse_invalid(spec: ReadSpec, method: str) -> None:
     if spec.invalid == "raw":  # or its type would forget that there are such items
-        raise OperationError(f'.invalid("raw") stands behind .{method}(...), as it adds InvalidItem to what that gives')
+        raise OperationError(
+            f'.invalid("raw") must come after .{method}(...), because it adds InvalidItem to the results'
+        )
 
 
 def periods_of(spec: ReadSpec, method: str) -> Periods:
@@ -633,12 +638,15 @@ class Query(Reads[M, ItemT], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def __init__(self: Query[MA, MA], model: type[MA], /) -> None:
+    def __init__(self: Query[MA, MA], model: type[MA], /, *others: Never) -> None:
         """Begin a query.
 
         Args:
             model: the model of the items.
+            others: nothing: a query on several models is a ``Collection``.
         """
+        if others:
+            raise _not_alone("Query", "Collection", model, others)
         self._spec = ReadSpec.of(checked_model(model))
 
     def into(self, target: type[TargetT], /) -> Query[M, TargetT]:
@@ -716,12 +724,15 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
 
     __slots__ = ()
 
-    def __init__(self: Scan[MA, MA], model: type[MA], /) -> None:
+    def __init__(self: Scan[MA, MA], model: type[MA], /, *others: Never) -> None:
         """Begin a scan.
 
         Args:
             model: the model of the items.
+            others: nothing: ``session.scan`` takes several models.
         """
+        if others:
+            raise _not_alone("Scan", "session.scan", model, others)
         self._spec = ReadSpec.of(checked_model(model), scan=True)
 
     def into(self, target: type[TargetT], /) -> Scan[M, TargetT]:
@@ -777,3 +788,41 @@ class Scan(Query[M, ItemT], Segmentable[M], Generic[M, ItemT]):
             become: ``"skip"``, ``"raw"`` or ``"error"``.
         """
         return self._with(self._spec.with_invalid(become))
+
+
+def check_no_condition(model: type[Model], others: Sequence[object]) -> None:
+    """Refuse a condition, or a key, in the place of a second model, and say where it is written.
+
+    Args:
+        model: the first model.
+        others: what follows it.
+    """
+    for each in others:
+        if isinstance(each, type):
+            continue
+        is_condition = isinstance(each, Condition)
+        condition = str(each) if is_condition else f"{model.__name__}.{_first_field(model)} == {each!r}"
+        given = condition if is_condition else repr(each)
+        raise OperationError(f"{given} is not a model; give conditions after the models: .where({condition})")
+
+
+def _not_alone(name: str, several: str, model: object, others: Sequence[object]) -> OperationError:
+    """Return the error of more than one model where one is taken.
+
+    Args:
+        name: what takes one.
+        several: what takes several.
+        model: the first model.
+        others: what follows it.
+    """
+    given: list[object] = [model, *others]
+    if isinstance(model, type) and issubclass(model, Model):
+        check_no_condition(model, others)
+    names = ", ".join(getattr(each, "__name__", repr(each)) for each in given)
+    return OperationError(f"{name} takes one model; for several that share a Table write {several}({names})")
+
+
+def _first_field(model: type[Model]) -> str:
+    """Return the name of the field that a query's first condition is about: the partition key, or a part of it."""
+    field = definition_of(model).key_fields()[0]
+    return field.template.parts[0].name if field.template is not None and field.template.parts else field.name

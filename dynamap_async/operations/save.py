@@ -152,9 +152,9 @@ class Save(Put[M, M], Generic[M]):
             if before.item.get(name) != self._stored.get(name):
                 model, field = self._definition.model.__name__, self._definition.field_names[name]
                 raise OperationError(
-                    f"{model}.{field} is part of the item's key and was changed; a stored item keeps its key. Create "
-                    "the new item and delete the old one in a transaction: "
-                    f"tx.create({model}(...)); tx.delete({model}, old key)"
+                    f"{model}.{field} is part of the item's key and was changed, but a stored item keeps its key. "
+                    f"Create a new item and delete the old one in a transaction: tx.create({model}(...)); "
+                    f"tx.delete({model}, old key)"
                 )
 
     def _guards(self, context: Context) -> tuple[Condition, ...]:
@@ -213,8 +213,8 @@ def _check_frozen(definition: Definition[Any], before: Known, after: WireItem) -
         if stored is not None and stored != after.get(field.stored):
             name = f"{definition.model.__name__}.{field.name}"
             raise OperationError(
-                f"{name} is frozen, and was changed; a stored item keeps it. Leave it as it was read, or write the "
-                "whole item with put() or replace()"
+                f"{name} is frozen, but was changed. Leave it as it was read, or write the whole item with put() or "
+                "replace()"
             )
 
 
@@ -337,8 +337,8 @@ class Replace(Put[M, M], Generic[M]):
         if upgrades is not None and upgrades.accepts_later:
             name = self._definition.model.__name__
             raise OperationError(
-                f"{name} accepts items of later versions, of which replace() would leave parts in an item of its own "
-                f"version {upgrades.version}; save() an item that was read, or put() the whole of it"
+                f"{name} accepts items of later versions, and replace() would leave parts of them in an item of "
+                f"version {upgrades.version}; save() an item that was read, or put() the whole item"
             )
 
     @property

@@ -218,13 +218,15 @@ class Statement(Operation[list[ItemT]], Generic[ItemT]):
 def _checked_text(text: object) -> str:
     if not isinstance(text, str) or not 1 <= len(text) <= STATEMENT_LENGTH:
         what = f"one of {len(text):,} characters" if isinstance(text, str) else repr(text)
-        raise OperationError(f"a statement is text of 1 to {STATEMENT_LENGTH:,} characters, not {what}")
+        raise OperationError(f"a statement must be a string of 1 to {STATEMENT_LENGTH:,} characters, not {what}")
     return text
 
 
 def _encoded(parameters: object) -> list[AttributeValue]:
     if not isinstance(parameters, Sequence) or isinstance(parameters, str | bytes | bytearray):
-        raise OperationError(f"the parameters are a list of values, not {parameters!r}; write [{parameters!r}] for one")
+        raise OperationError(
+            f"the parameters must be a list of values, not {parameters!r}; write [{parameters!r}] for one"
+        )
     encoded: list[AttributeValue] = []
     for value in cast("Sequence[object]", parameters):
         try:
@@ -256,11 +258,13 @@ class Statements(Operation[list[ItemT | None]], Generic[ItemT]):
             _check_part(position, statement)
         if len(self._statements) > self.most:
             raise OperationError(
-                f"{len(self._statements)} statements, and one {type(self).__name__} takes {self.most}; they are not "
-                "split, because you decide which belong together"
+                f"one {type(self).__name__} takes {self.most} statements, not {len(self._statements)}; split them "
+                "yourself, because you know which belong together"
             )
         if any(each.reads for each in self._statements) and not all(each.reads for each in self._statements):
-            raise OperationError("statements that travel together all read or all write; send the reads on their own")
+            raise OperationError(
+                "statements that are sent together must all read or all write; send the reads separately"
+            )
 
     @property
     def statements(self) -> tuple[Statement[ItemT], ...]:
@@ -372,6 +376,6 @@ def _check_part(position: int, statement: object) -> None:
         raise OperationError(f"number {position}, {statement!r}, is not a statement; write Statement(text, parameters)")
     if statement.limit is not None or statement.page_size is not None:
         raise OperationError(
-            f"statement {position} has a limit or a page_size; a statement that travels with others is about one item: "
-            "drop it"
+            f"statement {position} has a limit or a page_size, but a statement that is sent with others is about one "
+            "item; drop it"
         )

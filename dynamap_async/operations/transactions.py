@@ -60,8 +60,8 @@ def checked_token(token: str | None) -> str | None:
     given: object = token  # whatever the checkers say, a program may pass anything
     if given is not None and (not isinstance(given, str) or not 1 <= len(given) <= CLIENT_REQUEST_TOKEN_LENGTH):
         raise OperationError(
-            f"client_request_token={token!r}: a token has 1 to {CLIENT_REQUEST_TOKEN_LENGTH} characters of text, such "
-            "as str(uuid4())"
+            f"client_request_token={token!r}: give a string of 1 to {CLIENT_REQUEST_TOKEN_LENGTH} characters, such as "
+            "str(uuid4())"
         )
     return token
 
@@ -129,8 +129,8 @@ def check_count(parts: Sequence[Any]) -> None:
     """
     if len(parts) > TRANSACTION_ACTIONS:
         raise OperationError(
-            f"a transaction has at most {TRANSACTION_ACTIONS} actions, and this one has {len(parts)}; it is not split, "
-            "because parts of it would no longer be all or nothing"
+            f"a transaction may have {TRANSACTION_ACTIONS} actions, and this one has {len(parts)}; make several, each "
+            "of which is all or nothing by itself"
         )
 
 
@@ -156,7 +156,7 @@ def _refuse_twice(parts: Sequence[Part]) -> None:
         if earlier != position:
             raise OperationError(
                 f"actions {earlier} and {position} of the transaction are about the same item of {part.table!r}, "
-                f"{part.target.key}; a transaction has one action for each item"
+                f"{part.target.key}; combine them into one action"
             )
 
 
@@ -390,7 +390,7 @@ def _find_of(subject: Any, kind: type[Any]) -> Find[Any]:
     parts: tuple[Any, ...] = subject if issubclass(type(subject), tuple) else ()
     if not 2 <= len(parts) <= 3:
         raise OperationError(
-            f"{subject!r} names no item here: write (Model, partition), (Model, partition, sort) or "
+            f"{subject!r} does not name an item; write (Model, partition), (Model, partition, sort) or "
             f"{kind.__name__}(Model, ...)"
         )
     return Find(*parts)
@@ -620,8 +620,8 @@ def _check_bytes(targets: Sequence[Target]) -> None:
     total = sum(target.size_bytes for target in targets)
     if total > TRANSACTION_BYTES:
         raise OperationError(
-            f"the items of the transaction are {total:,} bytes together, and {TRANSACTION_BYTES:,} (4 MB) is what one "
-            "may write; it is not split, because parts of it would no longer be all or nothing"
+            f"the items of the transaction have {total:,} bytes together, and one transaction may write "
+            f"{TRANSACTION_BYTES:,} (4 MB); make several, each of which is all or nothing by itself"
         )
 
 

@@ -78,8 +78,8 @@ def _value(definition: Definition[Any], action: Action, stored: AttributeValue |
         case _:
             field = f"{definition.model.__name__}.{action.path.spelled}"
             raise OperationError(
-                f"{field} is unique, so the update has to say its value, as in set({field}, value); or read the item, "
-                "change it and save it"
+                f"{field} is unique, so the update needs its value, as in set({field}, value); or read the "
+                "item, change it and save it"
             )
 
 
@@ -106,19 +106,21 @@ class Claim(Put[Guard, Guard]):
 
     __slots__ = ("_taking",)
 
-    def __init__(self, guard: str, key: WireKey, taking: Taking) -> None:
+    def __init__(self, guard: str, key: WireKey, taking: Taking, *, from_key: WireKey | None = None) -> None:
         """Take a value.
 
         Args:
             guard: the guard's name.
             key: the key of the item that takes it.
             taking: the value and the item's model, for the error.
+            from_key: the key of the item that it may be taken from, because that is the same one before it is moved.
         """
         owner = owner_text(key)
         plain = {name: decode_any(value) for name, value in key.items()}
         item = Guard(pk=guard, owner=owner, key=plain)
         # A guard of the same item may be left from before its table was emptied by other means.
-        super().__init__(item, where=Guard.pk.missing() | (Guard.owner == owner))
+        free = Guard.pk.missing() | (Guard.owner == owner)
+        super().__init__(item, where=free if from_key is None else free | (Guard.owner == owner_text(from_key)))
         self._taking = taking
 
     def failed(self, error: ServiceError) -> Exception:
@@ -216,6 +218,27 @@ def with_guards(
     return write.on_condition(*conditions), tuple(guards)
 
 
+def moved_guards(definition: Definition[Any], before: WireItem, after: WireItem) -> tuple[Write[Any], ...]:
+    """Return the writes that give an item the guards of its unique values under another key.
+
+    Args:
+        definition: the model.
+        before: the item under the key that it had.
+        after: the item under its new key.
+    """
+    keys = definition.require_table("moved").keys
+    old_key, key = keys.key_of(before), keys.key_of(after)
+    guards: list[Write[Any]] = []
+    for constraint in definition.uniques:
+        old, new = constraint.guard(before), constraint.guard(after)
+        if new is not None:
+            taking = Taking(definition, constraint, after)
+            guards.append(Claim(new, key, taking, from_key=old_key if new == old else None))
+        if old is not None and old != new:
+            guards.append(release(old, old_key))
+    return tuple(guards)
+
+
 def stored_item(write: Write[Any], context: Context) -> Request:
     """Return the consistent read of the item that a write is about.
 
@@ -223,12 +246,20 @@ def stored_item(write: Write[Any], context: Context) -> Request:
         write: the write.
         context: what the session adds: its table prefix, its clock and its settings.
     """
-    target = _target(write)
-    table = context.tables.full(write.definition.table_name(target.key, "written"))
-    body = {"TableName": table, "Key": target.key, "ConsistentRead": True}
-    return Request(
-        operation="GetItem", body=body, table=table, target=Target(target.key, identity_of(table, target.key))
-    )
+    return stored_at(write.definition, _target(write).key, context)
+
+
+def stored_at(definition: Definition[Any], key: WireKey, context: Context) -> Request:
+    """Return the consistent read of the item that has a key.
+
+    Args:
+        definition: the model.
+        key: the key.
+        context: what the session adds: its table prefix, its clock and its settings.
+    """
+    table = context.tables.full(definition.table_name(key, "written"))
+    body = {"TableName": table, "Key": key, "ConsistentRead": True}
+    return Request(operation="GetItem", body=body, table=table, target=Target(key, identity_of(table, key)))
 
 
 def _target(write: Write[Any]) -> Target:

@@ -90,13 +90,13 @@ def setting(definition: Definition[Any], field: object, value: object) -> Action
     made = path_of(value) if isinstance(value, DocumentPath) else made_of(value)
     path = target(definition, field, value=made)
     if isinstance(made, Size):
-        raise ExpressionError(f"{path} cannot be set to {made}: DynamoDB knows sizes in conditions only")
+        raise ExpressionError(f"{path} cannot be set to {made}: DynamoDB computes sizes in conditions only")
     if isinstance(made, _CHANGES):
         source = source_of(made, path, lambda at, start: _constant(definition, at, start))
         for read in paths_read(source):
             stored_path(definition.model, read)
         return Set(path, source)
-    stored = stored_at(definition, path, value)
+    stored = _stored_value(definition, path, value)
     return Remove(path) if stored is None else Set(path, Value(stored))
 
 
@@ -113,8 +113,8 @@ def removing(definition: Definition[Any], field: object) -> Action:
     path = target(definition, field)
     if must_be_there(path):
         raise ExpressionError(
-            f"{path} is required, so an item without it could not be read; set it to another value, or give the field "
-            "a default, or allow None",
+            f"{path} is required, so an item without it could not be read; set it to another value, give the field a "
+            "default, or allow None",
             expression=str(path),
         )
     return Remove(path)
@@ -159,8 +159,8 @@ def deleting(definition: Definition[Any], field: object, members: object) -> Act
     path = target(definition, field)
     if not path.converter.tags & _SET_TAGS:
         raise ExpressionError(
-            f"{path} holds {path.converter.label}, not a set that DynamoDB knows; delete() takes members out of sets, "
-            "remove() drops a field, or an element of a list",
+            f"{path} holds {path.converter.label}, which is not stored as a set; delete() removes members of sets, "
+            "and remove() removes a field, or an element of a list",
             expression=str(path),
         )
     return DeleteElements(path, _members(path, members, "delete"))
@@ -237,7 +237,7 @@ def _computed_problem(definition: Definition[Any], field: FieldPlan) -> str | No
     return None
 
 
-def stored_at(definition: Definition[Any], path: Path, value: object) -> AttributeValue | None:
+def _stored_value(definition: Definition[Any], path: Path, value: object) -> AttributeValue | None:
     """Return a value in the stored form of a path; None where the attribute is to be left out.
 
     Args:
@@ -256,7 +256,7 @@ def stored_at(definition: Definition[Any], path: Path, value: object) -> Attribu
     try:
         stored = stored_empty(_plan(definition, path), valid) if whole and empty else path.converter.encode(valid)
     except RecursionError:
-        raise EncodeError("the value contains itself, or is nested too deep").at(
+        raise EncodeError("the value contains itself, or is nested too deeply").at(
             path.spelled, model=path.owner.__name__
         ) from None
     except EncodeError as error:
@@ -269,9 +269,9 @@ def stored_at(definition: Definition[Any], path: Path, value: object) -> Attribu
 
 
 def _constant(definition: Definition[Any], path: Path, value: object) -> Value:
-    stored = stored_at(definition, path, value)
+    stored = _stored_value(definition, path, value)
     if stored is None:
-        raise ExpressionError(f"{path}: {value!r} is not stored, so nothing can start as it; leave if_not_exists() out")
+        raise ExpressionError(f"{path}: {value!r} is not stored, so it cannot be a start value; drop if_not_exists()")
     return Value(stored)
 
 
@@ -501,7 +501,7 @@ class Updatable(Generic[M]):
         if spec.definition.version is None:
             raise OperationError(f"{name} has no version to expect; give it a field version: Version[int]")
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise OperationError(f"expect_version takes a whole number from 0 on, not {number!r}")
+            raise OperationError(f"expect_version() needs a whole number from 0 up, not {number!r}")
         return self._with(replace_fields(spec, expected=number))
 
     def _and(self, *makers: Callable[[Definition[Any]], Action]) -> Self:
@@ -539,5 +539,5 @@ def returning(spec: UpdateSpec, values: Returning) -> UpdateSpec:
         OperationError: there is no such result.
     """
     if values not in ("new", "old", "changed", "nothing"):
-        raise OperationError(f'returning({values!r}): an update gives back "new", "old", "changed" or "nothing"')
+        raise OperationError(f'returning({values!r}): an update returns "new", "old", "changed" or "nothing"')
     return replace_fields(spec, returns=values)

@@ -66,10 +66,9 @@ def explained_misfit(error: ServiceError, actions: Sequence[Action]) -> ServiceE
     if paths and isinstance(error, RequestRejectedError) and any(each in str(error).lower() for each in _REFUSALS):
         first = paths[0]
         error.add_note(
-            "DynamoDB adds numbers to numbers, and members to sets, only. What is stored as "
-            f"{' or '.join(map(str, paths))} is something else: text that another program wrote, say, or the NULL or "
-            "the list that stands for None or an empty set where absence would read back as another value. Give it a "
-            f"value first: .set({first}, value)"
+            f"DynamoDB adds only numbers to numbers, and members to sets. {' or '.join(map(str, paths))} holds "
+            "something else: perhaps text that another program wrote, or the NULL or list that is stored for None or "
+            f"an empty set. Set a value first: .set({first}, value)"
         )
     return error
 
@@ -262,7 +261,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         """
         if self._spec.returns in ("old", "changed"):
             raise OperationError(
-                "an update of a unique field, or behind a fence, is a transaction, which gives back nothing; drop "
+                "an update of a unique field, or under a lease, is a transaction, which returns nothing; drop "
                 f'returning("{self._spec.returns}"), or read the item before'
             )
         return self._spec.returns == "new"
@@ -427,7 +426,7 @@ class Update(Updatable[M], Write[R], Generic[M, R]):
         try:
             fresh: Model = self._spec.definition.items.decode([stored])[0]
         except ItemValidationError as error:
-            error.add_note("the update was done; it is the item as it is now that does not fit")
+            error.add_note("the update was done, but the updated item does not fit the model")
             raise
         item = self._spec.item
         if item is None or item.model_config.get("frozen"):
@@ -461,7 +460,7 @@ def _not_found(spec: UpdateSpec, error: ServiceError) -> ItemNotFoundError:
     name, key = spec.definition.model.__name__, key_values(spec.definition, spec.key)
     spelled = ", ".join(f"{field}={value!r}" for field, value in key.items())
     found = ItemNotFoundError(
-        f"there is no {name} with {spelled}, so nothing was updated; .upsert() makes one", model=name, key=key
+        f"there is no {name} with {spelled}, so nothing was updated; .upsert() creates one", model=name, key=key
     )
     found.outcome_unknown = error.outcome_unknown
     return found

@@ -385,8 +385,8 @@ class WholeItemWrite(Write[R_co]):
         """
         if self._returns is not None:
             raise OperationError(
-                f"a {self.kind} of a {self._definition.model.__name__} with unique values, or behind a fence, is a "
-                'transaction, which gives back nothing; drop returning="old", and read the item before'
+                f"a {self.kind} of a {self._definition.model.__name__} with unique values, or under a lease, is a "
+                'transaction, which returns nothing; drop returning="old", and read the item before'
             )
         return False
 
@@ -449,7 +449,7 @@ def old_item(write: Write[Any], response: Body) -> Any:
     try:
         return write.definition.items.decode([stored])[0]
     except ItemValidationError as error:
-        error.add_note(f"the {write.kind} was done; it is the old item that does not fit")
+        error.add_note(f"the {write.kind} was done, but the old item does not fit the model")
         raise
 
 
@@ -463,5 +463,5 @@ def checked_returns(returns: Returns) -> Returns:
         OperationError: there is no such result.
     """
     if returns not in (None, "old"):
-        raise OperationError(f'returning={returns!r} is not a result of put and delete; they know "old" only')
+        raise OperationError(f'returning={returns!r} is not possible; put and delete return "old" only')
     return returns

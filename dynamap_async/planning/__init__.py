@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dynamap_async.planning.plan import Plan
     from dynamap_async.planning.plan_cache import plan_reading
     from dynamap_async.planning.read_spec import ReadSpec
-    from dynamap_async.planning.reading import Reading
+    from dynamap_async.planning.reading import Reading, without_proved
     from dynamap_async.planning.result_items import (
         Grouped,
         Invalid,
@@ -66,6 +66,7 @@ __all__ = [
     "subclass_definitions",
     "table_names",
     "with_missing_table_note",
+    "without_proved",
 ]
 
 _HOMES: Final = {
@@ -75,7 +76,7 @@ _HOMES: Final = {
     "plan": "Plan",
     "plan_cache": "plan_reading",
     "read_spec": "ReadSpec",
-    "reading": "Reading",
+    "reading": "Reading without_proved",
     "result_items": "Grouped Invalid InvalidItem Unknown UnknownItem",
     "shards": "stored_condition stored_conditions",
     "shared_tables": "both_filters check_written_by_key checked_collection own_kind_conditions subclass_definitions",

@@ -65,6 +65,8 @@ class Context:
     """The time of day in epoch seconds, which decides what is expired."""
     splices: bool = False
     """Whether a body may hold an item as its JSON, an ``orjson.Fragment``: not for transports that look at it."""
+    upgraded_to: dict[type[Any], int] = field(default_factory=dict[type[Any], int])
+    """Model -> the version that a pass has proved no stored item to be behind of, as far as the session has learnt."""
 
     def now(self) -> int:
         """Return the time of day in whole epoch seconds."""
@@ -82,13 +84,13 @@ def table_names(prefix: object, given: object) -> TableNames:
         ConfigurationError: they are of a wrong type, DynamoDB has no such name, or two tables would become one.
     """
     if not isinstance(prefix, str):
-        raise ConfigurationError(f'table_prefix={prefix!r} is not text; write table_prefix="shop-dev-"')
+        raise ConfigurationError(f'table_prefix={prefix!r} is not a string; write table_prefix="shop-dev-"')
     if given is None:
         return TableNames(prefix)
     if not isinstance(given, Mapping):
         raise ConfigurationError(
-            f'table_names={given!r} is not a mapping; write table_names={{"users": "legacy_users"}}, with the name '
-            "that the model declares first"
+            f'table_names={given!r} is not a mapping; write table_names={{"users": "legacy_users"}}, with the '
+            "declared name first"
         )
     names: dict[Any, Any] = {**given}
     for declared, full in names.items():
@@ -101,8 +103,8 @@ def table_names(prefix: object, given: object) -> TableNames:
     if twice is not None:
         both = " and ".join(repr(name) for name, full in names.items() if full == twice)
         raise ConfigurationError(
-            f"table_names gives {both} one name, {twice!r}, so that their items would be mixed; models that share a "
-            "table are declared with one Table"
+            f"table_names gives {both} the same name, {twice!r}, which would mix their items; declare models that "
+            "share a table with one Table"
         )
     return TableNames(prefix, MappingProxyType(names))
 
@@ -145,7 +147,7 @@ def not_a_condition_error(model: str, given: Condition) -> ExpressionError:
     if isinstance(given, expressions.Expr | expressions.DocumentPath):
         bool(given)  # raises, and says what to write
     return ExpressionError(
-        f"where({given!r}) is not a condition on a field of {model}; the field stands on the left, as in "
+        f"where({given!r}) is not a condition on a field of {model}; write the field on the left, as in "
         "where(Model.field == value)"
     )
 
@@ -203,7 +205,7 @@ def undeclared_path(models: Sequence[type[Model]], path: Path) -> Path:
     names = [definition_of(model).field_names.get(path.attribute) for model in models]
     if None not in names:
         raise ExpressionError(
-            f"{path} is the field {models[0].__name__}.{names[0]}; write that, so that its type and its keys are known",
+            f"{path} is the field {models[0].__name__}.{names[0]}; write that instead",
             expression=str(path),
         )
     return path
@@ -221,5 +223,5 @@ def positive(number: object, what: str) -> int:
         OperationError: it is not a whole number, or less than 1.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise OperationError(f"{what} is a whole number from 1 on, not {number!r}")
+        raise OperationError(f"{what} must be a whole number from 1 up, not {number!r}")
     return number

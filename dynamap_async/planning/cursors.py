@@ -147,7 +147,7 @@ def decode_positions(
     except (AttributeError, KeyError, TypeError, ValueError):
         raise foreign_cursor_error() from None
     if found != total:
-        raise CursorError(f"the checkpoint is of {found} segments, and the scan has {total}; give .segments({found})")
+        raise CursorError(f"the checkpoint has {found} segments, and the scan has {total}; write .segments({found})")
     if not fits or begun not in range(total + 1):
         raise foreign_cursor_error()
     return Positions(begun, at)
@@ -171,7 +171,7 @@ def _verified(cursor: object, binding: str, secret: bytes | None, limits: _Curso
     version, value = _parsed(body, limits.inflated)
     if version != _VERSION:
         raise CursorError(
-            f"the cursor is of version {version}, and this library reads {_VERSION}; start again without it"
+            f"the cursor has version {version}, and this library reads version {_VERSION}; start again without it"
         )
     return value
 
@@ -185,7 +185,7 @@ def foreign_cursor_error() -> CursorError:
 
 
 def _damaged_cursor_error() -> CursorError:
-    return CursorError("the cursor is not one of this library, or is damaged; start again without it")
+    return CursorError("the cursor is damaged, or was not made by this library; start again without it")
 
 
 def _split_cursor(cursor: object, longest: int) -> tuple[bytes, bytes]:

@@ -99,8 +99,8 @@ def merge_conditions(name: str, found: Sequence[Condition]) -> Condition:
         case _:
             pass
     raise OperationError(
-        f"a key condition takes one condition on the sort key {name!r}, and {' with '.join(map(str, conditions))} "
-        "cannot be merged into one; write >= with <=, or between()"
+        f"a query takes one condition on the sort key {name!r}, and {' with '.join(map(str, conditions))} cannot be "
+        "merged into one; write >= with <=, or between()"
     )
 
 
@@ -119,8 +119,8 @@ def distinct(conditions: Sequence[Condition]) -> list[Condition]:
 def too_many_queries_error(name: str, number: int) -> OperationError:
     """Return the error of a key with more combinations of values than are queried together."""
     return OperationError(
-        f"the key of {name} has {number:,} combinations of values, each a query of its own, and at most {MAX_QUERIES} "
-        "are sent together; ask for fewer values at a time, and put the results together"
+        f"the key of {name} has {number:,} combinations of values, and each needs a query; at most {MAX_QUERIES} are "
+        "sent together, so ask for fewer values at a time"
     )
 
 

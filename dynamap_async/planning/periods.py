@@ -112,8 +112,8 @@ def queries_by_table(
 def _check_segments(spec: ReadSpec, parts: Sequence[object]) -> None:
     if spec.segments is not None and len(parts) > 1:
         raise OperationError(
-            f"a scan in segments reads one table, and this one reads {len(parts)}; drop .segments(), or scan the "
-            "periods one by one with .period(...)"
+            f"a scan in segments reads one table, not {len(parts)}; drop .segments(), or scan each period with "
+            ".period(...)"
         )
 
 
@@ -142,14 +142,14 @@ def _unbounded(periods: Periods, spelled: str, bounds: _Bounds) -> OperationErro
     name = periods.template.pattern
     if not periods.is_ordered:
         return OperationError(
-            f"{spelled} says which table an item is in ({name!r}), but a range of its stored values does not say "
-            f"which tables: add {spelled} == value, {spelled}.is_in(...), or .period(...)"
+            f"{spelled} decides the table of an item ({name!r}), but a range of its stored values does not name the "
+            f"tables; add {spelled} == value, {spelled}.is_in(...), or .period(...)"
         )
     one_end = (bounds.low is None) != (bounds.high is None)
     given = "bound it at one end only" if one_end else "leave it open"
     return OperationError(
-        f"{spelled} says which table an item is in ({name!r}), one for each {_each(periods)}, and the conditions "
-        f"{given}: give both ends, such as {spelled}.between(first, last), or choose the tables with .period(...)"
+        f"{spelled} decides the table of an item ({name!r}), one for each {_each(periods)}, and the conditions "
+        f"{given}; give both ends, such as {spelled}.between(first, last), or choose the tables with .period(...)"
     )
 
 
@@ -162,8 +162,8 @@ def check_number_of_queries(number: int, what: str) -> None:
     """Raise OperationError for more queries than are sent together."""
     if number > MAX_QUERIES:
         raise OperationError(
-            f"{what} takes {number:,} queries, at least one for each table, and at most {MAX_QUERIES} are sent "
-            "together; ask for a shorter time, and put the results together, or give the tables longer periods"
+            f"{what} needs {number:,} queries, at least one for each table, and at most {MAX_QUERIES} are sent "
+            "together; ask for a shorter time, or give the tables longer periods"
         )
 
 
@@ -204,5 +204,5 @@ class MissingTable:
         """Return the answer of a table without items, or raise the error."""
         if self.skipped:
             return {"Items": [], "Count": 0, "ScannedCount": 0}
-        error.add_note("a query or scan with .skip_missing_tables() takes them as empty")
+        error.add_note("a query or scan with .skip_missing_tables() treats missing tables as empty")
         raise with_missing_table_note(error, self.definition)

@@ -344,8 +344,8 @@ def choose_route(
     if any(_sort_names(route) != _sort_names(best[0]) for route in best):
         names = [route.index.name for route in best if route.index is not None]
         raise AmbiguousIndexError(
-            f"the query on {required.model} fits the indexes {', '.join(names)} equally well, each with another sort "
-            "condition and order; choose one with .index(...)",
+            f"the query on {required.model} fits the indexes {', '.join(names)} equally well, but each gives another "
+            "order; choose one with .index(...)",
             indexes=names,
         )
     return best[0]
@@ -398,10 +398,17 @@ def _no_route(
     )
 
 
+def _either(values: Sequence[Any]) -> str:
+    return " or ".join(map(repr, values))
+
+
 def _needed(attribute: str, definitions: Sequence[Definition[Any]]) -> str:
     key = templated_key(definitions, attribute)
     if key is None:
         return attribute
     only = [each for model in key.models for each in model.template.when]
-    when = "".join(f", and {each.field} to be {' or '.join(map(repr, each.values))}" for each in dict.fromkeys(only))
+    when = "".join(
+        f", and {each.field} {'not to be None' if each.values is None else f'to be {_either(each.values)}'}"
+        for each in dict.fromkeys(only)
+    )
     return (f"{attribute}, which is made of {key.parts}" if key.parts else attribute) + when

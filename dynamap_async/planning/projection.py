@@ -55,8 +55,8 @@ class Requirements:
         """
         if self.consistent and not index.kind.reads_like_table:
             raise OperationError(
-                f"the index {index.name!r} is global, and DynamoDB reads global indexes with eventual consistency "
-                "only; drop .consistent(), or read the table"
+                f"the index {index.name!r} is global, and cannot be read consistently; drop .consistent(), or read "
+                "the table"
             )
         filtered = [path.attribute for condition in filters for path in paths_in(condition)]
         missing = [name for name in dict.fromkeys(filtered) if not table.projects(index, name)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -171,9 +171,7 @@ class ReadSpec:
             attributes = tuple(path.attribute for path in paths)
         else:
             attributes = tuple(name for each in definitions for name in each.stored_names)
-            attributes += tuple(
-                each.items.upgrades.attribute for each in definitions if each.items.upgrades is not None
-            )
+            attributes += tuple(name for each in definitions for name in _needed_to_upgrade(each))
         filled: dict[str, str] = {}
         if self.target is not None:
             filled = {path.attribute: f"{self.target.__name__}.{path.spelled}" for path in paths or ()}
@@ -250,13 +248,23 @@ def _check_common(definition: Definition[Any], path: Path, field: FieldPlan) -> 
         model = definition.model.__name__
         lacks = f"has no field stored as {path.attribute!r}" if name is None else f"stores {name} as another type"
         raise ExpressionError(
-            f"{path} cannot select among several models: {model} {lacks}, so no {model} would ever fit; use a field "
-            f"that all of them have, or query {path.owner.__name__} alone",
+            f"{path} cannot be used in a query on several models: {model} {lacks}, so no {model} would match; use a "
+            f"field that all of them have, or query {path.owner.__name__} alone",
             expression=str(path),
         )
 
 
 def _takes_everything(definition: Definition[Any]) -> bool:
-    """Return whether instances are made of all attributes, known or not: upgrades know older ones."""
+    """Return whether instances are made of all attributes, known or not: upgrades may know older ones."""
     upgrades = definition.items.upgrades
-    return definition.model.model_config.get("extra") == "allow" or (upgrades is not None and upgrades.older_exist)
+    any_is_needed = upgrades is not None and upgrades.older_exist and upgrades.needs is None
+    return definition.model.model_config.get("extra") == "allow" or any_is_needed
+
+
+def _needed_to_upgrade(definition: Definition[Any]) -> Iterator[str]:
+    """Yield the attributes besides fields that tell whether an item is older, and those that its upgrade needs."""
+    upgrades = definition.items.upgrades
+    if upgrades is not None:
+        yield upgrades.attribute
+        if upgrades.older_exist:
+            yield from sorted(upgrades.needs or ())

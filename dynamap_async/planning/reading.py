@@ -17,7 +17,7 @@ from dynamap_async.expressions import (
     render_condition,
     render_projection,
 )
-from dynamap_async.models import Definition, definition_of
+from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.planning.context import Context
 from dynamap_async.planning.cursors import (
     binding_of,
@@ -340,32 +340,55 @@ def _plan(
             optional=spec.optional_keys(route),
             left_out=() if route.drops_few else left_out,
             completed=completion is not None,
-            key_hazards=(*route.hazards, *_of_older_items(spec)),
+            key_hazards=(
+                *route.hazards,
+                *(each for model in spec.read_models for each in _of_older_items(spec, model)),
+            ),
         ),
         body=body,
     )
 
 
-def _of_older_items(spec: ReadSpec) -> Iterator[str]:
-    """Give what may surprise where stored items of older versions are not upgraded before something is done."""
+def _of_older_items(spec: ReadSpec, model: type[Model]) -> Iterator[str]:
+    """Give what may surprise where stored items of older versions are not upgraded before something is done.
+
+    Args:
+        spec: what is asked.
+        model: one of the models that are read.
+    """
+    upgrades = definition_of(model).items.upgrades
+    if upgrades is None or not upgrades.older_exist:
+        return
     named = {path.attribute for condition in spec.conditions for path in paths_in(condition)}
     selected = {path.attribute for path in spec.selected or ()}
-    for model in spec.read_models:
-        upgrades = definition_of(model).items.upgrades
-        if upgrades is None or not upgrades.older_exist:
-            continue
-        if left := sorted(selected & upgrades.touched):
-            yield (
-                f"select() and into() read items as they are stored: {', '.join(left)} of a {model.__name__} before "
-                f"version {upgrades.version} may be absent or otherwise; read whole items, or upgrade them, then "
-                f"declare complete_since={upgrades.version}"
-            )
-        if changed := sorted(named & upgrades.touched):
-            yield (
-                f"conditions see items as they are stored: those of {model.__name__} before version {upgrades.version} "
-                f"may differ in {', '.join(changed)}, and be missed; upgrade them, then declare "
-                f"complete_since={upgrades.version}"
-            )
+    if left := sorted(selected & upgrades.touched):
+        yield (
+            f"select() and into() read items as they are stored: {', '.join(left)} of a {model.__name__} before "
+            f"version {upgrades.version} may be absent or otherwise; read whole items, or upgrade them, then "
+            f"declare complete_since={upgrades.version}"
+        )
+    if changed := sorted(named & upgrades.touched):
+        yield (
+            f"conditions see items as they are stored: those of {model.__name__} before version {upgrades.version} "
+            f"may differ in {', '.join(changed)}, and be missed; upgrade them, then declare "
+            f"complete_since={upgrades.version}"
+        )
+
+
+def without_proved(spec: ReadSpec, hazards: tuple[str, ...], context: Context) -> tuple[str, ...]:
+    """Return the hazards without those of models that no older items are stored of any more.
+
+    Args:
+        spec: what is asked.
+        hazards: those of its plan.
+        context: what the session has learnt.
+    """
+    told: set[str] = set()
+    for model, version in context.upgraded_to.items():
+        upgrades = definition_of(model).items.upgrades if model in spec.read_models else None
+        if upgrades is not None and upgrades.version <= version and not upgrades.writes_older:
+            told.update(_of_older_items(spec, model))
+    return tuple(each for each in hazards if each not in told)
 
 
 def _settings(spec: ReadSpec) -> dict[str, Any]:

@@ -233,8 +233,8 @@ def checked_target(model: type[Model], target: object) -> type[BaseModel]:
     """
     if not (isinstance(target, type) and issubclass(target, BaseModel)) or target.__pydantic_root_model__:
         raise OperationError(
-            f"into({target!r}) takes a class derived from pydantic.BaseModel, whose fields are named like fields of "
-            f"{model.__name__}; for plain values write .select(...)"
+            f"into({target!r}) needs a Pydantic model whose fields are named like fields of {model.__name__}; for "
+            "plain values write .select(...)"
         )
     if not target.__pydantic_complete__:
         target.model_rebuild()
@@ -244,8 +244,8 @@ def checked_target(model: type[Model], target: object) -> type[BaseModel]:
     for name, info in target.model_fields.items():
         if name not in fields:
             raise OperationError(
-                f"{target.__name__}.{name} is not a field of {model.__name__}, so it would never be read; name it like "
-                "one, or compute it with @computed_field"
+                f"{target.__name__}.{name} is not a field of {model.__name__}, so it could not be filled; rename it, "
+                "or compute it with @computed_field"
             )
         if not fits(info, fields[name]):
             raise OperationError(

@@ -213,8 +213,8 @@ def _on_stored_keys(condition: Condition, sharded: Mapping[str, ShardedKey]) -> 
         case _:
             [name, *_] = (path.spelled for path in paths_in(condition) if path.attribute in sharded)
             raise ExpressionError(
-                f"({condition}) cannot be checked: {name} is stored with the number of its shard, so DynamoDB can tell "
-                "of it by ==, !=, is_in(), begins_with(), exists() and missing() only",
+                f"({condition}) cannot be checked: {name} is stored with the number of its shard, so only ==, !=, "
+                "is_in(), begins_with(), exists() and missing() work on it",
                 expression=str(condition),
             )
 

@@ -265,15 +265,15 @@ def checked_collection(models: Sequence[type[Model]]) -> tuple[type[Model], ...]
     tables = {None if each.kinds is None else each.kinds.table for each in definitions}
     if len(tables) > 1 or None in tables:
         raise OperationError(
-            f"{names} do not share one Table, so no query reads them together; declare SHOP = Table(...) and "
-            "class ...(Model, table=SHOP) for each, or send a query for each with session.gather(...)"
+            f"{names} do not share a Table, so no query can read them together; declare SHOP = Table(...) and class "
+            "...(Model, table=SHOP) for each, or send a query for each with session.gather(...)"
         )
     if len(set(models)) < len(models):
         raise OperationError(f"the query on {names} names a model twice; name each once")
     if len({None if each.expiry is None else each.expiry.stored for each in definitions}) > 1:
         raise OperationError(
-            f"some of {names} hide expired items and others do not, and one query does either; give all of them "
-            "hide_expired=True, or query them apart"
+            f"some of {names} hide expired items and others do not; give all of them hide_expired=True, or query them "
+            "separately"
         )
     return tuple(models)
 
@@ -303,8 +303,8 @@ def check_written_by_key(definition: Definition[Any], *, deletes: bool) -> None:
         if kept:
             name = member.model.__name__
             raise OperationError(
-                f"the key may be that of a {name}, whose {kept[0]} a write through {definition.model.__name__} would "
-                f"not keep; write it as {name}, or give the item itself, read before"
+                f"the item may be a {name}, and a write by key through {definition.model.__name__} would lose its "
+                f"{kept[0]}; write it as {name}, or pass an instance that was read"
             )
 
 

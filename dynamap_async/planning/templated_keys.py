@@ -25,6 +25,7 @@ from dynamap_async.planning.key_conditions import (
     distinct,
     empty_range_error,
     equality_among,
+    is_sort_condition,
     is_within,
     too_many_queries_error,
 )
@@ -499,9 +500,9 @@ class TemplatedKey:
                 if not found[0].used_parts:
                     return None
                 raise OperationError(
-                    f"{self.models[0].name} and {model.name} make different keys of the same values, "
-                    f"{_key_values(found[0])} and {_key_values(selected)}, so one query does not read both; query each "
-                    "by itself, and put the results together"
+                    f"{self.models[0].name} and {model.name} make different keys from the same values, "
+                    f"{_key_values(found[0])} and {_key_values(selected)}, so one query cannot read both; query each "
+                    "of them"
                 )
         return _common_range(found)
 
@@ -599,6 +600,12 @@ def conditions_of_members(
         met: list[Condition] = []
         for key, each in _required_values(definition, attributes):
             field = definition.fields[each.field]
+            if each.values is None:
+                if key not in named and not any(
+                    _is_of_stored(c) for c in conditions if attribute_of(c) == field.stored
+                ):
+                    return None
+                continue
             allowed = [{"NULL": True} if value is None else field.converter.encode(value) for value in each.values]
             found = [
                 (condition, _values_of(condition))
@@ -620,6 +627,12 @@ def _required_values(definition: Definition[Any], attributes: Sequence[str]) -> 
         if field is not None and field.template is not None:
             for each in field.template.when:
                 yield attribute, each
+
+
+def _is_of_stored(condition: Condition) -> bool:
+    """Return whether only an item that has the attribute, and not as NULL, meets a condition on it."""
+    values = _values_of(condition)
+    return (is_sort_condition(condition) or bool(values)) and all("NULL" not in value for value in values)
 
 
 def _values_of(condition: Condition) -> list[AttributeValue]:

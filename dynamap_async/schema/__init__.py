@@ -5,6 +5,7 @@ from __future__ import annotations
 from dynamap_async.config import Throughput
 from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, include
 from dynamap_async.schema.keys import KeyAttribute, KeySchema
+from dynamap_async.schema.on_demand import NO_MAXIMUM, OnDemand
 from dynamap_async.schema.table import TableSchema
 from dynamap_async.schema.table_settings import (
     STREAM_VIEWS,
@@ -21,6 +22,7 @@ from dynamap_async.schema.table_settings import (
 __all__ = [
     "ALL",
     "KEYS_ONLY",
+    "NO_MAXIMUM",
     "STREAM_VIEWS",
     "TABLE_CLASSES",
     "Encryption",
@@ -28,6 +30,7 @@ __all__ = [
     "IndexSchema",
     "KeyAttribute",
     "KeySchema",
+    "OnDemand",
     "Projection",
     "Recovery",
     "StreamView",

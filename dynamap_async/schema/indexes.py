@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 from dynamap_async.config import Throughput
 from dynamap_async.dataclass import dataclass
 from dynamap_async.schema.keys import KeySchema
+from dynamap_async.schema.on_demand import OnDemand
 
 ProjectionType: TypeAlias = Literal["ALL", "KEYS_ONLY", "INCLUDE"]
 
@@ -94,6 +95,8 @@ class IndexSchema:
     projection: Projection = ALL
     throughput: Throughput | None = None
     """Provisioned capacity of a global index; it counts only where the table is provisioned too."""
+    on_demand: OnDemand | None = None
+    """What bounds the throughput of a global index; it counts only where the table is on-demand."""
     replaces: str | None = None
     """The global index whose place it takes: that one is deleted once this one is built."""
 
@@ -110,4 +113,6 @@ class IndexSchema:
         }
         if throughput is not None and self.kind.has_throughput:
             wire["ProvisionedThroughput"] = (self.throughput or throughput).to_wire()
+        elif self.on_demand is not None:
+            wire |= self.on_demand.to_wire()
         return wire

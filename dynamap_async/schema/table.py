@@ -8,6 +8,7 @@ from dynamap_async.config import Throughput
 from dynamap_async.dataclass import dataclass
 from dynamap_async.schema.indexes import IndexKind, IndexSchema
 from dynamap_async.schema.keys import KeySchema
+from dynamap_async.schema.on_demand import OnDemand
 from dynamap_async.schema.table_settings import TableSettings
 from dynamap_async.wire import KeyTag
 
@@ -22,7 +23,7 @@ class TableSchema:
     ttl_attribute: str | None = None
     """Stored name of the attribute that holds the expiry time."""
     throughput: Throughput | None = None
-    """Provisioned capacity; None declares an on-demand table."""
+    """Provisioned capacity; None makes an on-demand table."""
     settings: TableSettings = TableSettings()
     """What else it has."""
 
@@ -32,6 +33,12 @@ class TableSchema:
             if index.name == name:
                 return index
         raise KeyError(name)
+
+    @property
+    def on_demand(self) -> OnDemand | None:
+        """What bounds its throughput where it is declared to be on-demand; None where that is not said."""
+        billing = self.settings.billing
+        return billing if isinstance(billing, OnDemand) else None
 
     @property
     def local_indexes(self) -> tuple[IndexSchema, ...]:

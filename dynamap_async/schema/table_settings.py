@@ -1,12 +1,14 @@
-"""What a table has besides keys, indexes, throughput and time to live, as models declare it."""
+"""What a table has besides keys, indexes and time to live, as models declare it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from dynamap_async.config import Throughput
 from dynamap_async.dataclass import dataclass
 from dynamap_async.limits import RECOVERY_DAYS, TAGS_PER_TABLE
+from dynamap_async.schema.on_demand import OnDemand
 
 StreamView: TypeAlias = Literal["keys", "new", "old", "new-and-old", "off"]
 """What a stream tells of each change: keys, the item after it, the item before it, or both; ``off`` is no stream."""
@@ -27,6 +29,10 @@ TABLE_CLASSES: Final[Mapping[str, TableClass]] = {
     "STANDARD_INFREQUENT_ACCESS": "infrequent-access",
 }
 """The API's name of a table class -> ours."""
+
+
+_REPLICATED: Final = "new-and-old"
+"""The view of the stream that replicas need."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +66,8 @@ class Encryption:
 class TableSettings:
     """Settings of a table; one that is None is not managed: nothing is compared, and nothing changed."""
 
+    billing: OnDemand | Throughput | None = None
+    """How capacity is paid for: by request, or provisioned, of which ``throughput=`` of a model is the short form."""
     stream: StreamView | None = None
     """What the table's stream tells of each change; ``off`` for no stream."""
     recovery: Recovery | Literal[False] | None = None
@@ -72,10 +80,14 @@ class TableSettings:
     """The key that it is encrypted with."""
     tags: Mapping[str, str] | None = None
     """All of its tags but those of AWS, which begin with ``aws:``."""
+    replicas: Collection[str] | None = None
+    """The other regions that have a copy of the table, as in ``["us-east-1"]``: all of them. ``apply`` adds and removes
+    them, ``create`` does not. They need the stream ``new-and-old``, which DynamoDB turns on by itself."""
     autoscaled: bool = False
     """Whether another service sets its throughput, so that it is sent when the table is made, and not compared."""
 
     def __post_init__(self) -> None:
+        _check_type("billing", _is(self.billing, (OnDemand, Throughput)), self.billing, "OnDemand(max_write=500)")
         _check_choice("stream", self.stream, get_args(StreamView))
         _check_choice("table_class", self.table_class, get_args(TableClass))
         _check_type(
@@ -86,13 +98,18 @@ class TableSettings:
         _check_type("autoscaled", isinstance(self.autoscaled, bool), self.autoscaled, "True")
         if self.tags is not None:
             check_tags(self.tags)
+        if self.replicas is not None:
+            _check_replicas(self.replicas, self.stream)
 
     def __hash__(self) -> int:
-        return hash((self.stream, self.recovery, self.deletion_protection, self.table_class, self.encryption))
+        return hash(
+            (self.billing, self.stream, self.recovery, self.deletion_protection, self.table_class, self.encryption)
+        )
 
     def declared(self) -> dict[str, Any]:
         """Return what it manages: name -> value."""
-        return {name: value for name in SETTING_NAMES if (value := getattr(self, name)) is not None}
+        found = {name: value for name in SETTING_NAMES if (value := getattr(self, name)) is not None}
+        return found if self.replicas is None else {**found, "replicas": frozenset(self.replicas)}
 
     def completed(self, other: TableSettings) -> TableSettings:
         """Return these settings, and those of another where this has none.
@@ -109,10 +126,18 @@ class TableSettings:
             other: what it is compared with.
         """
         mine, theirs = self.declared(), other.declared()
-        return next((name for name in mine if name in theirs and mine[name] != theirs[name]), None)
+        unlike = next((name for name in mine if name in theirs and mine[name] != theirs[name]), None)
+        if unlike is None and any(
+            one.get("replicas") and rest.get("stream", _REPLICATED) != _REPLICATED
+            for one, rest in ((mine, theirs), (theirs, mine))
+        ):
+            return "stream"
+        return unlike
 
 
-SETTING_NAMES: Final = ("stream", "recovery", "deletion_protection", "table_class", "encryption", "tags")
+SETTING_NAMES: Final = (
+    *("billing", "stream", "recovery", "deletion_protection", "table_class", "encryption", "tags", "replicas"),
+)
 """The settings that are compared."""
 
 
@@ -126,7 +151,7 @@ def check_tags(tags: Mapping[str, str]) -> None:
     """
     given: object = tags
     if not isinstance(given, Mapping) or any(not isinstance(each, str) for pair in tags.items() for each in pair):
-        raise ValueError(f'tags={given!r} is not texts by name; write {{"team": "shop"}}')
+        raise ValueError(f'tags={given!r} is not a mapping of strings; write {{"team": "shop"}}')
     check_tag_names(tags)
 
 
@@ -139,16 +164,28 @@ def check_tag_names(names: Collection[str]) -> None:
     if len(names) > TAGS_PER_TABLE:
         raise ValueError(f"{len(names)} tags; DynamoDB allows {TAGS_PER_TABLE}")
     if own := sorted(name for name in names if name.startswith("aws:")):
-        raise ValueError(f"the tag {own[0]!r} begins with aws:, which AWS keeps for itself; choose another name")
+        raise ValueError(f"the tag {own[0]!r} begins with aws:, which is reserved for AWS; choose another name")
 
 
-def _is(value: object, kind: type) -> bool:
+def _check_replicas(given: object, stream: StreamView | None) -> None:
+    regions: Any = given
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Collection)
+        or not all(isinstance(each, str) and each for each in regions)
+    ):
+        raise ValueError(f'replicas={given!r} is not a list of regions; write replicas=["us-east-1"]')
+    if regions and stream not in (None, _REPLICATED):
+        raise ValueError(f'stream={stream!r}: replicas need stream="{_REPLICATED}"; write that, or leave stream out')
+
+
+def _is(value: object, kind: type | tuple[type, ...]) -> bool:
     return value is None or isinstance(value, kind)
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value is not None and value not in choices:
-        raise ValueError(f"{name}={value!r} is none of {', '.join(map(repr, choices))}")
+        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
 
 
 def _check_type(name: str, is_right: object, value: object, example: str) -> None:

@@ -21,6 +21,7 @@ from dynamap_async.planning import (
     ReadSpec,
     Unknown,
     UnknownItem,
+    without_proved,
 )
 from dynamap_async.session.stream import ItemStream
 
@@ -79,7 +80,11 @@ class BoundReads(Refinable[M], BoundCoroutine[list[ItemT]], Generic[M, ItemT]):
         """
         plan = super().explain()
         ledger = self._runner.executor.ledger
-        return replace_fields(plan, average_page_units=ledger.average_units(plan.operation, plan.table))
+        return replace_fields(
+            plan,
+            average_page_units=ledger.average_units(plan.operation, plan.table),
+            hazards=without_proved(self.spec, plan.hazards, self._runner.context),
+        )
 
     def __aiter__(self) -> ItemStream[ItemT]:
         return self.stream()

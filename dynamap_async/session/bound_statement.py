@@ -64,7 +64,7 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
 
     def _run(self) -> Coroutine[Any, Any, list[ItemT]]:
         if self._begun and self.statement.writes:
-            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another one")
+            raise RuntimeError(f"{self!r} was awaited before; write a new one")
         self._settled = self._begun = True
         return self._all()
 
@@ -106,7 +106,7 @@ class BoundStatement(BoundCoroutine[list[ItemT]], Generic[ItemT]):
             SessionStateError: the session is not open.
         """
         if self.statement.writes:
-            raise OperationError(f"{self.statement.text!r} writes; await it")
+            raise OperationError(f"{self.statement.text!r} writes, so it cannot be iterated over; await it")
         return ItemStream(self._pages(), self._decode, checkpoint=_no_checkpoint, hooks=self._after_read())
 
     def _pages(self) -> Pages:
@@ -181,7 +181,7 @@ class StatementCalls:
 
     def _check(self, statement: Statement[Any] | Statements[Any]) -> None:
         if statement.writes and self._fenced:
-            raise OperationError(f"{statement!r} writes, and no fence can go with it; write put, update or delete")
+            raise OperationError(f"{statement!r} writes, and a lease cannot protect it; use put, update or delete")
 
     async def _item_of(self, statement: Statement[Any], request: Request, item: WireItem | None) -> Any:
         """Return the item that a statement brought back, after its hooks; None if it brought none."""

@@ -60,7 +60,7 @@ class BoundExactlyOnce(BoundCoroutine[T], Generic[M, T]):
 
     def _run(self) -> Coroutine[Any, Any, T]:
         if self._settled:
-            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another write")
+            raise RuntimeError(f"{self!r} was awaited before; write a new one")
         self._settled = True
         return self._runner.execute(self._operation)
 
@@ -130,7 +130,7 @@ class BoundUpdate(Updatable[M], BoundCoroutine[R], Generic[M, R]):
 
     def _run(self) -> Coroutine[Any, Any, R]:
         if self._begun:
-            raise RuntimeError(f"cannot reuse {self!r}, which was awaited before; begin another update")
+            raise RuntimeError(f"{self!r} was awaited before; write a new update")
         self._settled = self._begun = True
         update: type[Update[M, R]] = Update  # the name alone, which costs less than an alias
         return self._runner.execute(update.of(self._spec))

@@ -79,7 +79,7 @@ async def _repeat(change: Callable[[], Awaitable[R]], attempts: int) -> R:
 
 def _explain(error: VersionConflictError | TransactionCanceledError, attempts: int) -> None:
     if _may_try_again(error):
-        error.add_note(f"not tried again: {attempts} attempts are all that retry_on_conflict was given")
+        error.add_note(f"not tried again: retry_on_conflict allows {attempts} attempts")
 
 
 def _place(error: VersionConflictError | TransactionCanceledError) -> str:

@@ -46,6 +46,15 @@ class SessionHooks:
         self._after_read = _callables(after_read, "after_read")
         self._off = off
 
+    def with_read(self, hook: AfterRead) -> SessionHooks:
+        """Return the same hooks, and one that runs after reads before all others."""
+        return SessionHooks(self._before_write, self.after_write, (hook, *self._after_read), off=self._off)
+
+    def without_read(self, hook: AfterRead) -> SessionHooks:
+        """Return the same hooks without one of those that run after reads."""
+        left = (each for each in self._after_read if each is not hook)
+        return SessionHooks(self._before_write, self.after_write, left, off=self._off)
+
     def before(self, definition: Definition[Any]) -> tuple[BeforeWrite, ...]:
         """Return what runs before an item of a model is written."""
         if self._off:
@@ -57,12 +66,14 @@ class SessionHooks:
         """Return whether anything runs after an item of a model is written."""
         return not self._off and bool(self.after_write or definition.hooks.after_write)
 
-    async def written(self, writes: Iterable[Write[Any]]) -> None:
+    async def written(self, writes: Sequence[Write[Any]]) -> None:
         """Run what follows writes of items, all of which have happened; items without hooks and keys are passed over.
 
         Raises:
             AfterWriteError: a hook of an item failed; those of the others have run all the same.
         """
+        if not any(map(self.follow_write, {write.definition for write in writes})):
+            return
         failed: list[AfterWriteError] = []
         for write in writes:
             item, kind = write.item, write.kind
@@ -145,8 +156,8 @@ def _after_write_error(hook: AfterWrite, item: Model, kind: WriteKind, error: Ex
         f"{field.name}={item.__dict__.get(field.name)!r}" for field in definition_of(type(item)).key_fields()
     )
     failure = AfterWriteError(
-        f"the {kind} of {model}({shown}) has happened, and {name}, which runs after it, raised "
-        f"{type(error).__name__}: {error}; do not write again, but mend what the hook was to do",
+        f"the {kind} of {model}({shown}) was done, but its hook {name} raised {type(error).__name__}: {error}; do not "
+        "write again; repair what the hook had to do",
         item=item,
         write=kind,
     )

@@ -303,8 +303,8 @@ def loader_of(
     if by is None:
         if where != () or index is not None or descending or limit is not None:
             raise OperationError(
-                f"a loader by key reads one {model.__name__} for each key; where=, index=, descending= and limit= "
-                f"belong to lists: name their field too, as in by={model.__name__}.some_field"
+                f"a loader by key reads one {model.__name__} for each key; where=, index=, descending= and limit= are "
+                f"for lists; add a field, as in by={model.__name__}.some_field"
             )
         return Loader(_ByKey(runner, model, consistent_read=consistent_read))
     query = Query(model).where(*([where] if isinstance(where, Condition) else where))
@@ -339,12 +339,12 @@ class _ByField(Generic[M]):
 
     def ask(self, key: object, /) -> tuple[Hashable, Callable[[], Coroutine[Any, Any, list[M]]]]:
         if key is None and None in self._path.reads_as_none:  # to a query it means absence, of which no key is made
-            raise EncodeError("None is not a value of a key, so no item has it; load only what is not None").at(
+            raise EncodeError("no item has None as a key; load only keys that are not None").at(
                 self._path.spelled, model=self._path.owner.__name__
             )
         query = self._query.where(self._by == key)
         try:
             hash(key)
         except TypeError:
-            raise OperationError(f"{key!r} cannot be a key of a loader, because it can be changed") from None
+            raise OperationError(f"{key!r} cannot be a key of a loader, because it is mutable") from None
         return (type(key), key), partial(self._runner.execute, query)

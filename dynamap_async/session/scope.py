@@ -41,10 +41,10 @@ class Allowance:
             limit = getattr(self, label)
             is_number = isinstance(limit, int | float) and not isinstance(limit, bool)
             if limit is not None and not (is_number and isfinite(limit) and limit >= 0):
-                raise ConfigurationError(f"scope({label}={limit!r}): write a number from 0 up, or None")
+                raise ConfigurationError(f"scope({label}={limit!r}): give a number, 0 or more, or None")
         if self.priority is not None and not isinstance(self.priority, Priority):
             names = ", ".join(f"Priority.{each.name}" for each in Priority)
-            raise ConfigurationError(f"scope(priority={self.priority!r}): write one of {names}, or None")
+            raise ConfigurationError(f"scope(priority={self.priority!r}): give one of {names}, or None")
 
     @property
     def limits(self) -> Limits:
@@ -105,7 +105,7 @@ class Scope:
             SessionStateError: it was entered before.
         """
         if self._account is not None:
-            raise SessionStateError(f"scope {self.name!r} was entered before; make a new one with session.scope(...)")
+            raise SessionStateError(f"scope {self.name!r} can be entered once; make a new one with session.scope(...)")
         deadline = inf
         if self._timeout is not None:
             deadline = asyncio.get_running_loop().time() + self._timeout

@@ -82,7 +82,7 @@ class SequentialReads:
             ConfigurationError: ``reads`` is less than 2.
         """
         if reads < 2:
-            raise ConfigurationError(f"SequentialReads(reads={reads}): one read follows no other; write 2 or more")
+            raise ConfigurationError(f"SequentialReads(reads={reads}): give 2 or more")
         self._reads: Final = reads
         self._waiting: Final[dict[int, _Run]] = {}
         self._found: Final[dict[CodeLine, SequentialRead]] = {}

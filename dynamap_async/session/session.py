@@ -30,6 +30,7 @@ from dynamap_async.session.settings import (
     declared_limits,
     to_context,
     to_transport,
+    to_write_back,
 )
 from dynamap_async.statistics import Statistics
 from dynamap_async.transport import Connection, Transport
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from dynamap_async.session.scope import Allowance, Scope
     from dynamap_async.session.transaction import Transaction
     from dynamap_async.session.upgrade_pass import UpgradePass
+    from dynamap_async.session.write_back import WriteBack
     from dynamap_async.session.writes import Fence
     from dynamap_async.tables import Tables
     from dynamap_async.transport import AioClient, AioConfig, AioSession
@@ -98,6 +100,7 @@ class Session:
         after_write: Iterable[AfterWrite] = (),
         after_read: Iterable[AfterRead] = (),
         clock: Callable[[], float] = time.time,
+        upgrade_on_read: Literal["write"] | None = None,
     ) -> None:
         """Describe the session; nothing is looked up or opened before it is entered.
 
@@ -124,6 +127,8 @@ class Session:
             after_write: functions that get each item, and the kind of write, after it was written.
             after_read: functions that get each item after it is read.
             clock: the time of day in epoch seconds, which decides what is expired; tests give another.
+            upgrade_on_read: ``"write"`` stores items of older versions in the present one when they are read. Reads do
+                not wait for that, and what cannot be stored at once is left to a later read.
 
         Raises:
             ConfigurationError: a setting is of a wrong type or cannot work, or two contradict each other.
@@ -138,20 +143,29 @@ class Session:
         chosen = to_transport(connection, client, transport, policies["retry"])
         context = to_context(names, cursor_secret, clock, chosen)
         hooks = SessionHooks(before_write, after_write, after_read)
+        write_back = to_write_back(upgrade_on_read, self._without_hooks)
         self._executor_over: Callable[[Transport], Executor] = partial(
             Executor, **policies, observer=observer, measure=item_size, declared=declared
         )
         self._close_timeout_seconds = close_timeout_seconds
         self._conflicts = Conflicts()
-        self._send_through(chosen, context, hooks)
+        self._send_through(chosen, context, hooks, write_back=write_back)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._transport!r} with {CODEC}>"
 
     def _send_through(
-        self, transport: Transport, context: Context, hooks: SessionHooks, fence: Fence | None = None
+        self,
+        transport: Transport,
+        context: Context,
+        hooks: SessionHooks,
+        fence: Fence | None = None,
+        write_back: WriteBack | None = None,
     ) -> None:
         self._transport = transport
+        self._write_back = write_back
+        if write_back is not None:
+            hooks = hooks.with_read(write_back)
         self._executor = self._executor_over(transport)
         self._numbers = Numbers(self._executor, context)
         self._use(Runner(self._executor, context, hooks, self._numbers, fence))
@@ -159,8 +173,14 @@ class Session:
     def _like(self, transport: Transport, fence: Fence | None) -> Self:
         other = copy.copy(self)
         other.__dict__.pop("tables", None)  # those of this session go through its own transport
-        other._send_through(transport, self._runner.context, self._runner.hooks, fence)  # noqa: SLF001 - a copy
+        hooks = self._runner.hooks
+        if self._write_back is not None:  # it sends through this session's transport
+            hooks = hooks.without_read(self._write_back)
+        other._send_through(transport, self._runner.context, hooks, fence)  # noqa: SLF001 - a copy
         return other
+
+    def _without_hooks(self) -> Runner:
+        return self._runner.without_hooks()
 
     def _use(self, runner: Runner) -> None:
         self._runner = runner
@@ -203,8 +223,12 @@ class Session:
 
         Closing twice is no error.
         """
+        if self._write_back is not None:
+            self._write_back.stop()
         await self._executor.close(self._close_timeout_seconds)
         await self._numbers.ended()
+        if self._write_back is not None:
+            await self._write_back.ended()
 
     def without_hooks(self) -> Self:
         """Return this session once more, but running no hooks, neither its own nor the models'.
@@ -860,8 +884,11 @@ class Session:
         page_size: int | None = None,
         dry_run: bool = False,
         max_failures: int | None = 10,
+        max_write_units: float | None = None,
+        skip_expired: bool = False,
         verify: bool = True,
         checkpoint: str | None = None,
+        name: str | None = None,
     ) -> UpgradePass:
         """Bring all stored items of a model to its present version. Await it for a report, or iterate over its reports.
 
@@ -876,27 +903,37 @@ class Session:
                 report, and a checkpoint, for each page.
             dry_run: whether nothing is written: the report tells what would be, and what could not.
             max_failures: after how many items that cannot be upgraded the pass stops, from 1 up; None for any number.
+            max_write_units: the most write units that it may take, from 0 up; None for any number.
+            skip_expired: whether items whose time to live has passed stay as they are: DynamoDB deletes them anyway.
             verify: whether items of older versions are counted at the end, by a consistent read of the table.
             checkpoint: ``report.checkpoint`` of an earlier pass, to go on from there; None for the beginning.
+            name: keeps the place of the pass in the library's own table, ``dynamap``, which is made where it is
+                missing, after every 1,000 items or 5 seconds. If the pass is killed, the next one of this name and as
+                many segments goes on there; after its end, the next begins anew. 1 to 200 letters, digits, ``-``,
+                ``_`` and ``.``.
 
         Raises:
-            OperationError: the model has no versions, or one table per period, or a number is out of range.
+            OperationError: the model has no versions, or one table per period; a number is out of range; there is no
+                such name, or it is given with ``checkpoint`` or ``dry_run``; or nothing of the model expires.
+            ConfigurationError: ``max_write_units`` is no such number.
             CursorError: the checkpoint is of another pass, or of another version.
             ItemsNotUpgradedError: some items could not be upgraded, or were written by older programs meanwhile;
                 raised when it is awaited, as all that follow.
             ServiceError: DynamoDB refused to read a page.
             TransportError: no answer came to the request of a page.
-            CapacityBudgetExceededError: a scope around it has no units left.
+            CapacityBudgetExceededError: it has taken ``max_write_units``, or a scope around it has no units left.
             SessionStateError: the session is not open, or belongs to another event loop.
 
         Cost:
             None before it is awaited or iterated over. Then half a read unit per 4 KB of everything in the table, and a
             whole one with ``verify``; for each item that is behind one UpdateItem: a write unit per KB of the larger of
-            the old and the new item, and the same for each index entry that changes.
+            the old and the new item, and the same for each index entry that changes. With ``name``, a write unit for
+            each time that its place is stored.
 
         Source:
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html#Scan.ParallelScan
         """
+        from dynamap_async.session.scope import Allowance
         from dynamap_async.session.upgrade_pass import UpgradePass
 
         return UpgradePass(
@@ -906,9 +943,37 @@ class Session:
             page_size=page_size,
             dry_run=dry_run,
             max_failures=max_failures,
+            allowance=Allowance(max_write_units=max_write_units),
+            skip_expired=skip_expired,
             verify=verify,
             checkpoint=checkpoint,
+            name=name,
         )
+
+    async def complete_since(self, model: type[Model], /) -> int | None:
+        """Return the version that a pass has proved no stored item of a model to be behind of; None where none has.
+
+        A pass with ``verify`` records it in the library's own table, ``dynamap``, if there is one. From then on
+        ``explain()`` of this session warns of no older items, as if the model declared ``complete_since``.
+
+        Args:
+            model: a model with ``schema_version``; of a shared table, the least of its subclasses' versions.
+
+        Raises:
+            OperationError: it is no model.
+            ServiceError: DynamoDB refused the request.
+            TransportError: no answer came.
+            SessionStateError: the session is not open, or belongs to another event loop.
+
+        Cost:
+            One GetItem, or one for each subclass that shares the table; half a read unit each.
+
+        Source:
+            https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+        """
+        from dynamap_async.session.upgrade_pass import recorded
+
+        return await recorded(self._runner, model)
 
     @overload
     async def get_many(

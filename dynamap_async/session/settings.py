@@ -17,6 +17,8 @@ from dynamap_async.schema import TableSchema
 from dynamap_async.transport import Connection, Transport, WireTransport
 
 if TYPE_CHECKING:
+    from dynamap_async.session.runner import Runner
+    from dynamap_async.session.write_back import WriteBack
     from dynamap_async.transport import AioClient
 
 _POLICIES: Final = {
@@ -36,7 +38,28 @@ def check_settings(close_timeout: object, **policies: object) -> None:
         if policy is not None and not isinstance(policy, kind):
             raise ConfigurationError(f"{setting}={policy!r} is not a {kind.__name__}; write {setting}={example}")
     if isinstance(close_timeout, bool) or not isinstance(close_timeout, (int, float)) or not close_timeout >= 0:
-        raise ConfigurationError(f"close_timeout_seconds={close_timeout!r}: write a number of seconds from 0 up")
+        raise ConfigurationError(f"close_timeout_seconds={close_timeout!r}: give seconds, 0 or more")
+
+
+def to_write_back(upgrade_on_read: object, runner: Callable[[], Runner]) -> WriteBack | None:
+    """Return what stores items that were upgraded when they were read, if anything is to.
+
+    Args:
+        upgrade_on_read: the setting.
+        runner: returns what carries the writes out.
+
+    Raises:
+        ConfigurationError: the setting is another than "write" or None.
+    """
+    if upgrade_on_read is None:
+        return None
+    if upgrade_on_read != "write":
+        raise ConfigurationError(
+            f'upgrade_on_read={upgrade_on_read!r}: write "write" to store upgraded items, or leave it out'
+        )
+    from dynamap_async.session.write_back import WriteBack
+
+    return WriteBack(runner)
 
 
 def to_context(tables: TableNames, cursor_secret: object, clock: Callable[[], float], transport: Transport) -> Context:
@@ -47,7 +70,7 @@ def to_context(tables: TableNames, cursor_secret: object, clock: Callable[[], fl
     """
     if not callable(clock) or is_async(clock):
         raise ConfigurationError(
-            f"clock={clock!r} is not a plain function that returns epoch seconds; write clock=time.time, or lambda: 0.0"
+            f"clock={clock!r} is not a plain function that returns epoch seconds; write clock=time.time"
         )
     splices = type(transport) is WireTransport  # what is derived from it may look at bodies, and at answers
     if type(transport) is WireTransport:
@@ -60,14 +83,14 @@ def _to_secret(given: object) -> bytes | None:
     if given is None:
         return None
     if not isinstance(given, (str, bytes)):  # its value is not shown, for it may be one
-        raise ConfigurationError(f"cursor_secret is given a {type(given).__name__}; give text or bytes")
+        raise ConfigurationError(f"cursor_secret must be a string or bytes, not {type(given).__name__}")
     if not given:
-        raise ConfigurationError("cursor_secret is empty, so anybody could sign with it; leave it out, or give one")
+        raise ConfigurationError("cursor_secret is empty; drop it, or give a secret")
     secret = given.encode() if isinstance(given, str) else given
     if len(secret) < _SECRET_BYTES:
         warn_caller(
-            f"cursor_secret has {len(secret)} bytes, and whoever guesses it can sign cursors; make one of 32 with "
-            "secrets.token_bytes(32), and give the same to all processes",
+            f"cursor_secret has only {len(secret)} bytes, and could be guessed; use 32 bytes from "
+            "secrets.token_bytes(32), the same in all processes",
             UserWarning,
         )
     return secret
@@ -90,8 +113,8 @@ def to_transport(
     given = [each for each in (client, transport) if each is not None]
     if given and (connection != Connection() or len(given) > 1):
         raise ConfigurationError(
-            "client= and transport= bring their own connection: drop region, endpoint_url, profile, "
-            "credentials, aio_session and aio_config, and give one of the two"
+            "client= and transport= have their own connection; give only one of them, and drop region, endpoint_url, "
+            "profile, credentials, aio_session and aio_config"
         )
     if client is not None:
         from dynamap_async.transport import ClientTransport  # its maker has loaded aiobotocore

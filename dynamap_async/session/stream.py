@@ -144,7 +144,7 @@ class ItemStream(Generic[ItemT]):
             None for most items: the request of a page is sent when the one before it is given out.
         """
         if self._advancing:
-            raise SessionStateError("two tasks take items from one stream at once; give each task a stream of its own")
+            raise SessionStateError("two tasks read from one stream at once; give each task its own stream")
         if self._closed:
             raise StopAsyncIteration
         if self._items and not self._hooks and self._skip is None:
@@ -203,8 +203,8 @@ class ItemStream(Generic[ItemT]):
         positions = pages.positions(unread) if isinstance(pages, SegmentPages | CompletedPages) else None
         if positions is None:
             raise OperationError(
-                "only the stream of session.scan(...).segments(n) has a checkpoint; read page(size=..., after=cursor) "
-                "to go on later"
+                "only a stream of session.scan(...).segments(n) has a checkpoint; use page(size=..., after=cursor) "
+                "to continue later"
             )
         return self._checkpoint(positions)
 

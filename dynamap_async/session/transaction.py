@@ -310,7 +310,7 @@ class Transaction:
     def _check(self) -> None:
         if not self._open:
             raise SessionStateError(
-                "a transaction takes actions only inside its `async with session.transaction() as tx:`; begin another"
+                "a transaction accepts actions only inside `async with session.transaction() as tx:`; begin a new one"
             )
         self._runner.executor.check_open()
 
@@ -321,7 +321,7 @@ class Transaction:
             SessionStateError: the transaction was used before.
         """
         if self._entered:
-            raise SessionStateError("a transaction is used once; begin another one with session.transaction()")
+            raise SessionStateError("a transaction can be used once; begin a new one with session.transaction()")
         self._open = self._entered = True
         return self
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, deque
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, Self
 
 from dynamap_async.capacity import write_charge
@@ -24,15 +25,38 @@ from dynamap_async.errors import (
     DynamapError,
     ItemFailure,
     ItemsNotUpgradedError,
+    OperationError,
+    ResourceNotFoundError,
+    ServiceError,
     SessionStateError,
+    TransactionCanceledError,
+    TransportError,
 )
-from dynamap_async.executor import Account, BoundCoroutine, Limits, SegmentPages, gather_all, paying
+from dynamap_async.executor import Account, BoundCoroutine, SegmentPages, gather_all, paying
 from dynamap_async.models import Definition, Model, definition_of
 from dynamap_async.native import plain
-from dynamap_async.operations.item_upgrade import ItemUpgrade, behind, upgradable, upgrades_in
-from dynamap_async.operations.unique_values import stored_item
+from dynamap_async.operations import Find
+from dynamap_async.operations.item_upgrade import (
+    ItemMove,
+    ItemUpgrade,
+    behind,
+    not_expired,
+    upgradable,
+    upgrade_of,
+    upgrades_in,
+)
+from dynamap_async.operations.unique_values import stored_at, with_guards
+from dynamap_async.operations.upgrade_record import (
+    RecordUpgrade,
+    UpgradeRecord,
+    upgrade_record_key,
+    with_versions,
+)
 from dynamap_async.planning import Reading, ReadSpec, checked_model, plan_reading, positive
+from dynamap_async.request import Request
 from dynamap_async.session.runner import Runner
+from dynamap_async.session.scope import Allowance
+from dynamap_async.session.upgrade_place import UpgradePlace
 from dynamap_async.turns import WorkPace
 from dynamap_async.wire import AttributeValue, WireItem
 
@@ -42,6 +66,8 @@ _ATTEMPTS: Final = 5
 """How often an item is upgraded that others change meanwhile."""
 _EXAMPLES: Final = 10
 _KEPT_FAILURES: Final = 1_000
+_GUARD_HALVES: Final = 4
+"""The half write units of a guard, which is smaller than 1 KB, in a transaction."""
 _SHOWN: Final = 60
 """How many characters of a value an example shows."""
 
@@ -60,6 +86,9 @@ class UpgradeReport:
     """Whether the pass is at its end; otherwise ``checkpoint`` tells where it goes on."""
     seen: int
     """How many items were read, those of the present version and of other models in the table included."""
+    table_items: int | None
+    """How many items the table had when DynamoDB counted them last, which is up to six hours ago: what ``seen`` comes
+    to, about. None before the first page, and where the policy does not allow DescribeTable."""
     by_version: Mapping[int, int]
     """Stored version -> how many items of it were met; 0 for what is no version. Present ones do not count."""
     upgraded: int
@@ -104,6 +133,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     __slots__ = (
         "_account",
         "_advancing",
+        "_allowance",
         "_begun",
         "_by_version",
         "_checkpoint",
@@ -112,16 +142,21 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         "_ended",
         "_examples",
         "_failures",
+        "_is_prepared",
+        "_leaves_expired",
         "_max_failures",
         "_members",
         "_model",
+        "_page_size",
         "_pages",
         "_pending",
+        "_place",
         "_reading",
         "_remaining",
         "_runner",
         "_seen",
         "_spec",
+        "_table_items",
         "_verify",
         "_version",
     )
@@ -135,8 +170,11 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         page_size: int | None,
         dry_run: bool,
         max_failures: int | None,
+        allowance: Allowance,
+        skip_expired: bool,
         verify: bool,
         checkpoint: str | None,
+        name: str | None,
     ) -> None:
         """Describe the pass; sessions make these. Nothing is sent yet.
 
@@ -147,11 +185,14 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             page_size: how many items one request reads at the most.
             dry_run: whether nothing is written.
             max_failures: after how many items that cannot be upgraded it stops.
+            allowance: what it may take.
+            skip_expired: whether items whose time to live has passed are left as they are.
             verify: whether items of older versions are counted at the end.
             checkpoint: where to go on.
+            name: what its place is stored under in the library's own table; None to store none.
 
         Raises:
-            OperationError: the model has no versions, or a number is out of range.
+            OperationError: the model has no versions, a number is out of range, or what is asked for excludes itself.
             CursorError: the checkpoint is not of such a pass.
             SessionStateError: the session is not open.
         """
@@ -160,20 +201,27 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         runner.executor.check_open()
         self._runner = runner
         self._model = checked_model(model)
+        self._allowance = allowance
+        self._leaves_expired = skip_expired
         self._members = upgradable(model)
         self._version = max(upgrades_in(each).version for each in self._members)
         self._dry_run = dry_run
         self._max_failures = None if max_failures is None else positive(max_failures, "max_failures")
         self._verify = verify and not dry_run
+        expired = (not_expired(model, self._members, runner.context.now()),) if skip_expired else ()
         self._spec = replace_fields(
             ReadSpec.of(model, scan=True),
-            conditions=(behind(model, self._members),),
+            conditions=(behind(model, self._members), *expired),
             segments=positive(segments, "segments"),
         )
-        page = None if page_size is None else positive(page_size, "page_size")
-        spec = replace_fields(self._spec, page_size=page, checkpoint=self._position(checkpoint))
-        self._reading: Reading[Any] = plan_reading(spec, runner.context)
+        self._page_size = None if page_size is None else positive(page_size, "page_size")
+        self._reading = self._reading_from(checkpoint)
         self._pages = self._pages_of(self._reading)
+        if name is not None and (dry_run or checkpoint is not None):
+            other = "dry_run=True, which stores nothing" if dry_run else "checkpoint=, which says where to begin"
+            raise OperationError(f"name={name!r} keeps the place of the pass, and excludes {other}; drop one of them")
+        self._place = None if name is None else UpgradePlace(runner.without_hooks(), model, name)
+        """Where its place is stored; None where it is not."""
         self._pending: deque[WireItem] = deque()
         """Items of the page that is worked on, which are not done."""
         self._account: Account | None = None
@@ -183,8 +231,9 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         self._examples: list[str] = []
         self._remaining: int | None = None
         self._seen: int | None = None
+        self._table_items: int | None = None
         self._checkpoint = self._marked(self._pages)
-        self._advancing = self._ended = self._begun = False
+        self._advancing = self._ended = self._is_prepared = self._begun = False
 
     def __repr__(self) -> str:
         return f"<UpgradePass {self.report}>"
@@ -206,6 +255,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             dry_run=self._dry_run,
             finished=self._ended,
             seen=self._scanned if self._seen is None else self._seen,
+            table_items=self._table_items,
             by_version=dict(sorted(self._by_version.items())),
             upgraded=counts["upgraded"],
             conflicts=counts["conflicts"],
@@ -276,7 +326,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html
         """
         if self._advancing:
-            raise SessionStateError("two tasks take reports from one upgrade at once; let one of them do so")
+            raise SessionStateError("two tasks read reports of one upgrade at once; let only one of them do it")
         if self._ended:
             raise StopAsyncIteration
         self._advancing = True
@@ -290,15 +340,17 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     def _payer(self) -> Account:
         """Return what the requests of the pass are counted in. They are less urgent than what somebody waits for."""
         if self._account is None:
-            ledger = self._runner.executor.ledger
-            ledger.begin_scope(Limits())
+            ledger, limits = self._runner.executor.ledger, self._allowance.limits
+            ledger.begin_scope(limits)
             around = ledger.payer()
             own = around is None or around.priority is Priority.INTERACTIVE
             priority = Priority.BATCH if own else None
-            self._account = Account(ledger, f"upgrade {self._model.__name__}", priority=priority)
+            self._account = Account(ledger, f"upgrade {self._model.__name__}", limits=limits, priority=priority)
         return self._account
 
     async def _advance(self) -> None:
+        if not self._is_prepared:
+            await self._prepare()
         if not self._pending and not self._pages.ended:
             self._take((await self._pages.next_page()).items)
         elif not self._pending:
@@ -309,6 +361,33 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             await self._end()
             raise self._error(f"{self._failed_items}, and it stopped there")
         self._checkpoint = self._marked(self._pages)
+        if self._place is not None:
+            await self._place.keep(self._checkpoint, self._scanned)
+
+    async def _prepare(self) -> None:
+        """Find out what has to be asked for before the first page."""
+        with suppress(ServiceError, TransportError):  # it is of use to those only who watch
+            self._table_items = await self._count_of_table()
+        if self._place is not None:
+            await self._go_to(self._place)
+        self._is_prepared = True
+
+    async def _count_of_table(self) -> int:
+        """Return how many items DynamoDB says that the table has."""
+        table = self._runner.context.tables.full(self._members[0].require_table("upgraded").name)
+        request = Request(operation="DescribeTable", body={"TableName": table}, table=table)
+        answer = await self._runner.executor.send(request)
+        count: int = answer["Table"].get("ItemCount", 0)
+        return count
+
+    async def _go_to(self, place: UpgradePlace) -> None:
+        """Go on where an earlier pass of this name stood."""
+        checkpoint = await place.begin()
+        # One to another version, or in other segments, begins at the beginning: that costs reads, and no writes.
+        with suppress(CursorError):
+            self._reading = self._reading_from(checkpoint)
+            self._pages = self._pages_of(self._reading)
+            self._checkpoint = self._marked(self._pages)
 
     def _take(self, items: Sequence[Any]) -> None:
         """Take the items of a page that are behind."""
@@ -355,17 +434,17 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         """Upgrade an item; if somebody else has written it since it was read, as it is then."""
         attempts = _ATTEMPTS
         while (definition := self._definition_if_behind(item)) is not None:
-            write = ItemUpgrade(definition, item)
+            write = upgrade_of(definition, item)
             try:
-                await self._runner.execute(write)
-            except ConditionalCheckFailedError as error:
+                await self._carry_out(write)
+            except (ConditionalCheckFailedError, TransactionCanceledError) as error:
+                stored = await self._stored_since(write, error)
                 # Where an answer was lost, this very write may have made the item what it is.
-                if not error.outcome_unknown or error.wire_item != write.present:
+                if not error.outcome_unknown or stored != write.present:
                     self._counts["conflicts"] += 1
                     attempts -= 1
                     if not attempts:
                         raise
-                    stored = error.wire_item or await self._stored(write)
                     if stored is None:
                         return
                     item = stored
@@ -374,8 +453,37 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             self._counts["growth"] += item_size(write.present) - item_size(item)
             return
 
-    async def _stored(self, write: ItemUpgrade) -> WireItem | None:
-        answer = await self._runner.executor.send(stored_item(write, self._runner.context))
+    async def _carry_out(self, write: ItemUpgrade | ItemMove) -> None:
+        if isinstance(write, ItemMove):
+            await self._runner.without_hooks().execute(write.transaction)
+        else:
+            await self._runner.execute(write)
+
+    async def _stored_since(
+        self, write: ItemUpgrade | ItemMove, error: ConditionalCheckFailedError | TransactionCanceledError
+    ) -> WireItem | None:
+        """Return what somebody else has made of an item since it was read; None where it was deleted, or moved.
+
+        Raises:
+            ItemUpgradeError: it is as it was, and the key that it is to be moved to is another item's.
+            TransactionCanceledError: it is as it was, and something else was refused, such as a unique value.
+        """
+        definition = write.definition
+        if isinstance(error, ConditionalCheckFailedError):
+            return error.wire_item or await self._stored(definition, write.older)
+        if not isinstance(write, ItemMove):
+            raise error
+        stored = await self._stored(definition, write.older)
+        if stored == write.older:
+            first = next(iter(error.reasons), None)  # that of the put; none where the service named no reasons
+            is_taken = first is not None and first.code == "ConditionalCheckFailed"
+            raise (write.taken() if is_taken else error) from error.__cause__
+        return stored
+
+    async def _stored(self, definition: Definition[Any], item: WireItem) -> WireItem | None:
+        """Return what is stored under the key of an item."""
+        key = definition.require_table("upgraded").keys.key_of(item)
+        answer = await self._runner.executor.send(stored_at(definition, key, self._runner.context))
         found: WireItem | None = answer.get("Item")
         return None if found is None else plain(found)
 
@@ -395,12 +503,11 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
     def _foresee_one(self, item: WireItem) -> None:
         definition = self._definition_if_behind(item)
         assert definition is not None, "only such items are taken"  # noqa: S101 - see ``_take``
-        write = ItemUpgrade(definition, item)
-        write.request(self._runner.context)  # which may be too large to be sent
-        table = definition.require_table("upgraded")
-        charge = write_charge(table, item, write.present, transactional=write.guarded)
+        write = upgrade_of(definition, item)
+        operation = write.transaction if isinstance(write, ItemMove) else write
+        operation.request(self._runner.context)  # which may be too large to be sent
         self._counts["upgraded"] += 1
-        self._counts["write_halves"] += charge.halves
+        self._counts["write_halves"] += _halves(write)
         self._counts["growth"] += item_size(write.present) - item_size(item)
         if len(self._examples) < _EXAMPLES:
             self._examples.append(_example(definition, write))
@@ -429,9 +536,19 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
             raise self._error(self._failed_items)
         if self._remaining:
             raise self._error(
-                f"{self._remaining:,} items of {self._model.__name__} are of an older version at the end of the pass: "
-                "older programs wrote them, or the checkpoint that it began with lies behind them"
+                f"{self._remaining:,} items of {self._model.__name__} have an older version at the end of the pass: "
+                "older programs wrote them, or the pass began at a checkpoint after them"
             )
+        if self._verify and not self._leaves_expired:
+            await self._record()
+
+    async def _record(self) -> None:
+        """Record what was proved, for ``complete_since``; where the library's own table is missing, nothing is."""
+        for member in self._members:
+            version = upgrades_in(member).version
+            self._runner.context.upgraded_to[member.model] = version
+            with suppress(ConditionalCheckFailedError, ResourceNotFoundError):
+                await self._runner.without_hooks().execute(RecordUpgrade(upgrade_record_key(member), version))
 
     async def _count_behind(self) -> int:
         pages = self._pages_of(plan_reading(replace_fields(self._spec, consistent=True), self._runner.context))
@@ -445,6 +562,8 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         return found
 
     async def _end(self) -> None:
+        if self._place is not None:
+            await self._place.end()
         self._ended = True
         await self._pages.aclose()
 
@@ -458,7 +577,7 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
 
     def _error(self, what: str) -> ItemsNotUpgradedError:
         return ItemsNotUpgradedError(
-            f"{what}. Nothing was lost; mend that, and upgrade again from the beginning: what is done costs no writes",
+            f"{what}. Nothing was lost. Fix that, and upgrade again from the beginning; finished items cost no writes",
             failures=self._failures,
             total=sum(self._by_version.values()),
             failed=self._counts["failed"],
@@ -474,6 +593,12 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         """Return the checkpoint of where pages stand; it names the version, since one of another is of no use."""
         return f"{self._version}.{self._reading.checkpoint(pages.positions())}"
 
+    def _reading_from(self, checkpoint: str | None) -> Reading[Any]:
+        """Return what is read from a checkpoint of this class on; from the beginning without one."""
+        spec = replace_fields(self._spec, page_size=self._page_size, checkpoint=self._position(checkpoint))
+        reading: Reading[Any] = plan_reading(spec, self._runner.context)
+        return reading
+
     def _position(self, checkpoint: str | None) -> str | None:
         """Return where to go on in the table, of a checkpoint of this class."""
         if checkpoint is None:
@@ -481,10 +606,28 @@ class UpgradePass(BoundCoroutine[UpgradeReport]):
         version, _, position = checkpoint.partition(".")
         if version != str(self._version):
             raise CursorError(
-                f"the checkpoint is not one of an upgrade of {self._model.__name__} to version {self._version}; begin "
-                "without one: what is done costs no writes"
+                f"the checkpoint does not belong to an upgrade of {self._model.__name__} to version {self._version}; "
+                "begin without it: finished items cost no writes"
             )
         return position
+
+
+async def recorded(runner: Runner, model: type[Model]) -> int | None:
+    """Return the version that passes have proved all items of a model to have reached; None for none.
+
+    Args:
+        runner: the session's.
+        model: the model.
+    """
+    members = with_versions(checked_model(model))
+    reads = [Find(UpgradeRecord, upgrade_record_key(each)) for each in members]
+    try:
+        found = await gather_all([runner.without_hooks().execute(each) for each in reads])
+    except ResourceNotFoundError:
+        return None
+    versions = {member.model: record.version for member, record in zip(members, found, strict=True) if record}
+    runner.context.upgraded_to.update(versions)
+    return min(versions.values(), default=None) if len(versions) == len(members) else None
 
 
 def _version(definition: Definition[Any], item: WireItem) -> int:
@@ -495,7 +638,20 @@ def _version(definition: Definition[Any], item: WireItem) -> int:
         return 0
 
 
-def _example(definition: Definition[Any], write: ItemUpgrade) -> str:
+def _halves(write: ItemUpgrade | ItemMove) -> int:
+    """Return the half write units that a write takes, with those of guards and indexes."""
+    table = write.definition.require_table("upgraded")
+    if isinstance(write, ItemMove):
+        put = write_charge(table, None, write.present, transactional=True)
+        delete = write_charge(table, write.older, None, transactional=True)
+        guards = len(write.transaction.actions) - 2
+        return put.halves + delete.halves + _GUARD_HALVES * guards
+    guards = len(with_guards(write, write.older)[1]) if write.guarded else 0
+    charge = write_charge(table, write.older, write.present, transactional=write.guarded)
+    return charge.halves + _GUARD_HALVES * guards
+
+
+def _example(definition: Definition[Any], write: ItemUpgrade | ItemMove) -> str:
     """Return what an upgrade changes of an item, as text."""
     before, after = write.older, write.present
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]

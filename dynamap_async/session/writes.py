@@ -124,7 +124,9 @@ class Writes:
     async def write(self, write: Write[R]) -> R:
         """Carry out the write of one item."""
         if write.kind is None and isinstance(write, Check):
-            raise OperationError(f"{write!r} is part of a transaction: session.transact_write([Check(...), Put(...)])")
+            raise OperationError(
+                f"{write!r} works only in a transaction: session.transact_write([Check(...), Put(...)])"
+            )
         if self.prepares(write):
             await self._before(write)
             return await self.after_hooks(write)
@@ -237,7 +239,9 @@ class FencedWrites(Writes):
                 return await super()._done(fenced)
         except TransactionCanceledError as error:
             lost = next((each.error for each in error.reasons if isinstance(each.error, LeaseLostError)), None)
-            raise error if lost is None else lost from None
+            if lost is None:
+                raise
+            raise lost from None
 
 
 class GuardedWrites:
@@ -332,7 +336,7 @@ class GuardedWrites:
 
 def _gone(write: Write[Any]) -> ItemNotFoundError:
     model = write.definition.model.__name__
-    return ItemNotFoundError(f"the {model} was written, and removed by somebody else at once", model=model)
+    return ItemNotFoundError(f"the {model} was written, but then deleted by somebody else", model=model)
 
 
 def _foreign(error: TransactionCanceledError) -> set[str]:
@@ -361,7 +365,6 @@ def _unknown(write: Write[Any]) -> OperationError:
     fields = ", ".join(dict.fromkeys(field.name for unique in write.definition.uniques for field in unique.fields))
     remedy = ".read_first()" if kind == "update" else f"{kind}(..., read_first=True)"
     return OperationError(
-        f"this {kind} does not know the stored values of {model}'s unique fields ({fields}), whose guards it would "
-        f"have to remove; write {remedy} to read them before, or use create, save or "
-        "delete(item) with an item that was read"
+        f"this {kind} does not know the stored values of the unique fields of {model} ({fields}); write {remedy} to "
+        "read them first, or use create, save or delete(item) with an item that was read"
     )

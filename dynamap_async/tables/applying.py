@@ -22,6 +22,7 @@ from dynamap_async.errors import (
 )
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
+from dynamap_async.tables.capacity_steps import capacity_is_reached
 from dynamap_async.tables.comparison import NEVER_CHANGES, difference_of, parts_of, seen_of, ttl_attribute_of
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.requests import TableDescription
@@ -103,17 +104,15 @@ def check_plan(plan: TablePlan, allow: Collection[str], *, wait_for_backfill: bo
         codes = sorted({hazard.code for hazard in hazards})
         told = "; ".join(f"{hazard.table}: {hazard.message} ({hazard.code})" for hazard in hazards)
         wanted = ", ".join(f'"{code}"' for code in codes)
-        raise PlanHazardError(
-            f"{told}. Nothing was changed: if that is wanted, say so with allow={{{wanted}}}", codes=codes
-        )
+        raise PlanHazardError(f"{told}. Nothing was changed; to accept it, add allow={{{wanted}}}", codes=codes)
 
 
 def _early_hazards(plan: TablePlan) -> list[Hazard]:
     """Return what somebody has to allow who does not wait until indexes are built."""
     if taken := [step for step in plan.steps if step.kind == "delete-index"]:
         raise OperationError(
-            f"wait_for_backfill=False: the plan deletes the index {taken[0].index} of {taken[0].table}, which waits "
-            "until every other one is built; apply plan.expand without waiting, and plan.contract later"
+            f"wait_for_backfill=False: the plan deletes the index {taken[0].index} of {taken[0].table} after the "
+            "other indexes are built; apply plan.expand without waiting, and plan.contract later"
         )
     built = {step.table: step for step in plan.steps if step.kind == "create-index"}
     return [
@@ -131,7 +130,14 @@ class Applying:
     """One plan that is carried out."""
 
     def __init__(
-        self, executor: Executor, plan: TablePlan, full: Describe, watch: Watch, *, wait_for_backfill: bool
+        self,
+        executor: Executor,
+        plan: TablePlan,
+        full: Describe,
+        watch: Watch,
+        *,
+        wait_for_backfill: bool,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         """Prepare it; nothing is sent yet.
 
@@ -141,8 +147,10 @@ class Applying:
             full: describes a table by its full name, with its time to live.
             watch: is told of each step.
             wait_for_backfill: whether the last index of each table is waited for, too.
+            check: called before each change, which is not made if it raises.
         """
         self._executor = executor
+        self._check = check
         self._descriptions = Descriptions(executor)
         self._plan = plan
         self._full = full
@@ -189,8 +197,8 @@ class Applying:
         builds = {each.index for each in self._plan.steps if each.table == step.table}
         if step.waits_for is not None and step.waits_for not in there | builds:
             raise OperationError(
-                f"{step.table}: the index {step.index} was not deleted, for {step.waits_for}, which replaces it, is "
-                "not there; apply plan.expand first"
+                f"{step.table}: the index {step.index} was not deleted, because {step.waits_for}, which replaces it, "
+                "does not exist; apply plan.expand first"
             )
 
     def _changes_since(self, table: str, found: TableDescription | None) -> list[TableDifference]:
@@ -227,7 +235,7 @@ class Applying:
 
     async def _carry_out(self, step: TableStep, timeout_seconds: float, *, only_begin: bool) -> bool:
         """Do a step; return whether there was anything to do or to wait for."""
-        carried = _CarriedStep(self._executor, step, self._full, self._watch, only_begin=only_begin)
+        carried = _CarriedStep(self._executor, step, self._full, self._watch, only_begin=only_begin, check=self._check)
         await self._descriptions.until(
             step.table,
             carried.advance,
@@ -244,7 +252,16 @@ class Applying:
 class _CarriedStep:
     """One step that is carried out: each description of its table brings it further."""
 
-    def __init__(self, executor: Executor, step: TableStep, full: Describe, watch: Watch, *, only_begin: bool) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        step: TableStep,
+        full: Describe,
+        watch: Watch,
+        *,
+        only_begin: bool,
+        check: Callable[[], None],
+    ) -> None:
         """Prepare it; see ``Applying``.
 
         Args:
@@ -253,7 +270,9 @@ class _CarriedStep:
             full: describes a table by its full name, with its time to live.
             watch: is told of each step.
             only_begin: whether an index that is being built is enough.
+            check: called before it is asked for.
         """
+        self._check = check
         self._requests = ChangeRequests(executor)
         self._step = step
         self._full = full
@@ -279,6 +298,7 @@ class _CarriedStep:
             return True
         self.had_to_wait = True
         if step.request and _can_be_changed(step, found):
+            self._check()
             await self._requests.send(step.kind, self._request, self._passes)
             if not self._is_sent:
                 self._is_sent = True
@@ -303,7 +323,9 @@ class _CarriedStep:
 
 def _can_be_changed(step: TableStep, found: TableDescription | None) -> bool:
     """Return whether a step may be asked for: a table that is to be made is missing, another one can be changed."""
-    return found is None if step.kind == "create-table" else found is not None and found.is_active
+    if step.kind == "create-table":
+        return found is None
+    return found is not None and found.is_active and not found.is_replicating
 
 
 def is_reached(step: TableStep, found: TableDescription | None) -> bool:
@@ -327,21 +349,8 @@ def is_reached(step: TableStep, found: TableDescription | None) -> bool:
             on = ttl_attribute_of(found) == specification["AttributeName"]
             return on is bool(specification["Enabled"])
         case "update-billing" | "update-throughput":
-            return found.is_active and _has_units(step.request, found)
+            return found.is_active and capacity_is_reached(step.request, found)
         case "blocked":
             return False
         case _:
             return found.is_active and setting_is_reached(step, found)
-
-
-def _has_units(body: Any, found: TableDescription) -> bool:
-    own = found.schema.throughput
-    wanted: dict[str, int] | None = body.get("ProvisionedThroughput")
-    if wanted is not None and (own is None or own.to_wire() != wanted):
-        return False
-    there = {index.name: index.throughput for index in found.schema.global_indexes}
-    for each in body.get("GlobalSecondaryIndexUpdates") or ():
-        units = there.get(each["Update"]["IndexName"])
-        if units is None or units.to_wire() != each["Update"]["ProvisionedThroughput"]:
-            return False
-    return True

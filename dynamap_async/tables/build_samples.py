@@ -5,11 +5,14 @@ Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.htm
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.capacity import index_entry, item_size
+from dynamap_async.models import Definition
+from dynamap_async.operations.item_upgrade import upgrade_if_behind
 from dynamap_async.schema import IndexSchema, TableSchema
 from dynamap_async.tables.estimates import GB_BYTES, BuildEstimate, PlanPrices
 from dynamap_async.tables.index_reports import unfit
@@ -30,15 +33,19 @@ BuildSamples: TypeAlias = Mapping[tuple[str, str], "BuildSample"]
 class BuildSample:
     """What an index that is to be built makes of some items."""
 
-    def __init__(self, table: TableSchema, index: IndexSchema) -> None:
+    def __init__(self, table: TableSchema, index: IndexSchema, versions: Collection[Definition[Any]] = ()) -> None:
         """Begin with no item.
 
         Args:
             table: the table, as models declare it.
             index: the index.
+            versions: those of the table's models whose items have versions.
         """
         self._table = table
         self._index = index
+        self._versions = versions
+        self._behind: Counter[str] = Counter()
+        """Model -> how many of its items come into the index only when they are upgraded."""
         self._items = self._item_bytes = 0
         self._entries = self._entry_bytes = self._violations = 0
         self._write_units = 0.0
@@ -57,6 +64,14 @@ class BuildSample:
                 self._write_units += write_units(size)
             elif reason != "absent":
                 self._violations += 1
+            else:
+                self._look_at_upgrade(item)
+
+    def _look_at_upgrade(self, item: WireItem) -> None:
+        """Count an item that is not in the index if its upgrade brings it there."""
+        upgrade = upgrade_if_behind(self._versions, item)
+        if upgrade is not None and unfit(self._index, upgrade.present) is None:
+            self._behind[upgrade.definition.model.__name__] += 1
 
     def end(self) -> None:
         """Note that these were all items of the table."""
@@ -99,6 +114,17 @@ class BuildSample:
             "the index leaves them out, and later writes of such values are refused; check_index finds them all"
         )
 
+    @property
+    def not_upgraded(self) -> str | None:
+        """Which items come into the index only when they are upgraded, as a sentence; None if there are none."""
+        if not self._behind:
+            return None
+        models = " and ".join(self._behind)
+        return (
+            f"{self._behind.total():,} of {self._items:,} items that were looked at are of an older version, and the "
+            f"index lacks them until they are upgraded: do that first, with `dynamap upgrade {models}`"
+        )
+
 
 def estimated(plan: TablePlan, found: BuildSamples, tables: Mapping[str, Any], prices: PlanPrices | None) -> TablePlan:
     """Return a plan whose new indexes have an estimate, and the hazards that follow from it.
@@ -120,6 +146,8 @@ def estimated(plan: TablePlan, found: BuildSamples, tables: Mapping[str, Any], p
         hazards = [*step.hazards]
         if sample.violation is not None:
             hazards.append(_hazard("index-violations", step, sample.violation))
+        if sample.not_upgraded is not None:
+            hazards.append(_hazard("items-not-upgraded", step, sample.not_upgraded))
         if estimate.write_units >= COSTLY_WRITE_UNITS:
             message = f"filling it takes about {estimate.write_units:,.0f} write units, which are paid for"
             hazards.append(_hazard("backfill-cost", step, message))

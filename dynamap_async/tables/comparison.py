@@ -12,7 +12,16 @@ from typing import Any, Final
 
 from dynamap_async.errors import TableDifference
 from dynamap_async.request import Request
-from dynamap_async.schema import IndexSchema, TableSchema, Throughput
+from dynamap_async.schema import IndexSchema, TableSchema, TableSettings
+from dynamap_async.tables.capacity_steps import (
+    CapacityChanges,
+    billed,
+    bounds_of,
+    seen_maxima,
+    unmanaged_capacity,
+    warm_hazards,
+)
+from dynamap_async.tables.replica_steps import blocked_by_replicas, other_regions, replicas_added, replicas_removed
 from dynamap_async.tables.requests import TableDescription, create_index_request, create_request, ttl_request
 from dynamap_async.tables.setting_steps import (
     SETTING_KINDS,
@@ -21,6 +30,7 @@ from dynamap_async.tables.setting_steps import (
     protections_off,
     protections_on,
     seen_settings,
+    undeclared_settings,
     unknown_settings,
 )
 from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep
@@ -48,13 +58,6 @@ _DIFFERING: Final[Mapping[StepKind, str]] = {
     "blocked": "form",
 }
 """What a step is about, as errors name it."""
-
-_DECREASES_AT_ONCE: Final = 4
-"""How often a throughput may be lowered before DynamoDB asks for an hour between.
-Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html"""
-
-_ThroughputByIndex = dict[str | None, Throughput]
-"""Index, or None for the table -> its provisioned throughput."""
 
 
 def unchangeable_differences(declared: TableSchema, found: TableSchema) -> tuple[TableDifference, ...]:
@@ -113,11 +116,13 @@ def seen_of(found: TableDescription | None) -> dict[str, str]:
         return {}
     parts = {"key": _key(found.schema), "billing": found.billing, "time to live": str(ttl_attribute_of(found))}
     parts["throughput"] = str(found.schema.throughput)
+    parts["maxima"] = seen_maxima(found.settings.billing)
     parts |= seen_settings(found)
     for index in found.schema.indexes:
         if found.index_statuses.get(index.name) != "DELETING":
-            shown = (index.kind.value, _key(index), _projected(index), str(index.throughput))
-            parts[f"index {index.name}"] = ", ".join(shown)
+            units = None if index.throughput is None else billed(index.throughput)
+            shown = (index.kind.value, _key(index), _projected(index), units, bounds_of(index.on_demand))
+            parts[f"index {index.name}"] = ", ".join(each for each in shown if each)
     return parts
 
 
@@ -135,7 +140,8 @@ def parts_of(step: TableStep) -> frozenset[str]:
             return frozenset(("key",))
         case "update-billing" | "update-throughput":
             updates: list[dict[str, Any]] = step.request.get("GlobalSecondaryIndexUpdates") or []
-            return frozenset(("billing", "throughput", *(f"index {each['Update']['IndexName']}" for each in updates)))
+            own = ("billing", "throughput", "maxima")
+            return frozenset((*own, *(f"index {each['Update']['IndexName']}" for each in updates)))
         case _:
             return frozenset((SETTING_KINDS[step.kind],))
 
@@ -158,18 +164,19 @@ def steps_of(
     blocked = unchangeable_differences(declared, there)
     # A plan with a blocked step is not carried out; the others are there to be seen.
     changeable = tuple(index for index in declared.indexes if index.name not in {each.index for each in blocked})
-    wanted, now = _units(declared, there, found)
-    steps = [*map(_blocked, blocked), *protections_on(declared, found)]
-    steps += [*_billing(declared, there, found), *_raised(declared, wanted, now)]
+    capacity = CapacityChanges(declared, there, found)
+    steps = [*map(_blocked, blocked), *blocked_by_replicas(declared, found), *protections_on(declared, found)]
+    steps += [*capacity.switched(), *capacity.raised()]
     steps += _index_creations(replace(declared, indexes=changeable), there, found)
-    steps += _time_to_live(declared, ttl_attribute_of(found)) if found.ttl_status in TTL_KNOWN else []
-    steps += other_settings(declared, found)
+    if found.ttl_status in TTL_KNOWN and not found.is_strong:
+        steps += _time_to_live(declared, ttl_attribute_of(found))
+    steps += [*replicas_removed(declared, found), *other_settings(declared, found), *replicas_added(declared, found)]
     by_successor = replaced_indexes(declared, there)
     steps += [_index_deletion(declared.name, old, successor) for successor, old in by_successor]
     if delete_unknown_indexes:
         gone = [old for _, old in by_successor]
         steps += [_index_deletion(declared.name, each) for each in unknown_indexes(declared, there) if each not in gone]
-    return (*steps, *_lowered(declared, wanted, now, found), *protections_off(declared, found))
+    return (*steps, *capacity.lowered(), *protections_off(declared, found))
 
 
 def plan_of(
@@ -220,8 +227,8 @@ def not_managed(
             told.append(
                 f"{declared.name}: the index {index.name}, which no model declares{more if renamed is not None else ''}"
             )
-    if (declared.throughput is None or declared.settings.autoscaled) and found.schema.throughput is not None:
-        told.append(f"{declared.name}: its throughput of {_billed(found.schema.throughput)}")
+    told += unmanaged_capacity(declared, found)
+    told += [*undeclared_settings(declared, found), *other_regions(declared, found)]
     told += unknown_settings(declared, found)
     active = ttl_attribute_of(found)
     if found.ttl_status not in TTL_KNOWN:
@@ -243,11 +250,12 @@ def difference_of(step: TableStep) -> TableDifference:
 def _creation(declared: TableSchema) -> tuple[TableStep, ...]:
     request = create_request(declared, throughput=declared.throughput, tags={})
     names = ", ".join(index.name for index in declared.indexes)
-    after = f"{_key(declared)}, {_billed(declared.throughput)}" + (f", with {names}" if names else "")
-    made = _step("create-table", declared.name, before="none", after=after, request=request)
+    after = f"{_key(declared)}, {billed(declared.throughput)}" + (f", with {names}" if names else "")
+    hazards = () if declared.throughput is not None else warm_hazards(declared)
+    made = _step("create-table", declared.name, before="none", after=after, request=request, hazards=hazards)
     # Nothing can have expired in a table that is new.
     expiry = (replace(step, hazards=()) for step in _time_to_live(declared, None))
-    return (made, *expiry, *creation_steps(declared))
+    return (made, *expiry, *creation_steps(declared), *replicas_added(declared, None))
 
 
 def _blocked(difference: TableDifference) -> TableStep:
@@ -270,113 +278,10 @@ def _next_name(name: str) -> str:
     return f"{stem}-v{int(number) + 1}" if found and number.isdecimal() else f"{name}-v2"
 
 
-def _units(
-    declared: TableSchema, there: TableSchema, found: TableDescription
-) -> tuple[_ThroughputByIndex, _ThroughputByIndex]:
-    """Return the throughput that models declare, and that which is there, of all that stays provisioned."""
-    if found.billing == "on-demand" or declared.settings.autoscaled:
-        return {}, {}
-    own = declared.throughput
-    candidates: dict[str | None, Throughput | None] = {None: own}
-    names = {index.name for index in there.indexes}
-    candidates |= {each.name: each.throughput or own for each in declared.global_indexes if each.name in names}
-    now: dict[str | None, Throughput | None] = {None: there.throughput}
-    now |= {index.name: index.throughput for index in there.global_indexes}
-    known = {where: units for where, units in now.items() if units is not None}
-    return {where: units for where, units in candidates.items() if units is not None and where in known}, known
-
-
-def _billing(declared: TableSchema, there: TableSchema, found: TableDescription) -> list[TableStep]:
-    own = declared.throughput
-    if own is None or found.billing == "provisioned":
-        return []
-    units: _ThroughputByIndex = {None: own}
-    by_name = {index.name: index.throughput for index in declared.global_indexes}
-    units |= {index.name: by_name.get(index.name) or own for index in there.global_indexes}
-    request = _throughput_request(declared.name, units, mode="PROVISIONED")
-    message = "the billing mode changes once in 24 hours, and requests over the units are throttled"
-    hazard = _hazard("billing-switched", declared.name, None, message)
-    return [
-        _step(
-            "update-billing",
-            declared.name,
-            before="on-demand",
-            after=_billed(own),
-            request=request,
-            hazards=(hazard,),
-        )
-    ]
-
-
-def _raised(declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputByIndex) -> list[TableStep]:
-    """Return the step that raises what is to be raised."""
-    higher = {
-        where: Throughput(read=max(units.read, now[where].read), write=max(units.write, now[where].write))
-        for where, units in wanted.items()
-    }
-    return _throughput_steps(declared.name, higher, now)
-
-
-def _lowered(
-    declared: TableSchema, wanted: _ThroughputByIndex, now: _ThroughputByIndex, found: TableDescription
-) -> list[TableStep]:
-    """Return the step that lowers what is to be lowered, once everything is raised."""
-    lower = {
-        where: units
-        for where, units in wanted.items()
-        if units.read < now[where].read or units.write < now[where].write
-    }
-    message = "requests over the units are throttled, and DynamoDB lowers a throughput 4 to 27 times a day"
-    hazards = [_hazard("throughput-lowered", declared.name, None, message)]
-    for where in lower:
-        count = found.decreases_today.get(where, 0)
-        if count >= _DECREASES_AT_ONCE:
-            message = (
-                f"it was lowered {count} times today, so DynamoDB may refuse for an hour, and after 27 times until the "
-                "next day (UTC); it is tried again meanwhile"
-            )
-            hazards.append(_hazard("decrease-quota", declared.name, where, message))
-    return _throughput_steps(declared.name, lower, now, hazards=tuple(hazards))
-
-
-def _throughput_steps(
-    table: str, wanted: _ThroughputByIndex, now: _ThroughputByIndex, *, hazards: tuple[Hazard, ...] = ()
-) -> list[TableStep]:
-    changed = {where: units for where, units in wanted.items() if units != now[where]}
-    if not changed:
-        return []
-    return [
-        _step(
-            "update-throughput",
-            table,
-            before=_listed({where: now[where] for where in changed}),
-            after=_listed(changed),
-            request=_throughput_request(table, changed),
-            hazards=hazards,
-            adds=not hazards,
-        )
-    ]
-
-
-def _throughput_request(table: str, units: _ThroughputByIndex, mode: str | None = None) -> Request:
-    body: dict[str, Any] = {"TableName": table}
-    if mode is not None:
-        body["BillingMode"] = mode
-    if None in units:
-        body["ProvisionedThroughput"] = units[None].to_wire()
-    updates = [
-        {"Update": {"IndexName": where, "ProvisionedThroughput": each.to_wire()}}
-        for where, each in units.items()
-        if where is not None
-    ]
-    if updates:
-        body["GlobalSecondaryIndexUpdates"] = updates
-    return Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
-
-
 def _index_creations(declared: TableSchema, there: TableSchema, found: TableDescription) -> list[TableStep]:
     table, own = declared.name, declared.throughput
-    provisioned = own or (there.throughput if found.billing == "provisioned" else None)
+    stays = found.billing == "provisioned" and declared.on_demand is None
+    provisioned = own or (there.throughput if stays else None)
     current = replace(there, throughput=provisioned)
     steps: list[TableStep] = []
     for index in declared.global_indexes:
@@ -389,7 +294,9 @@ def _index_creations(declared: TableSchema, there: TableSchema, found: TableDesc
         if provisioned is not None and units is not None and units.write < provisioned.write:
             message = f"writes to {table} are throttled where {index.name} has no units left for them"
             hazards = (_hazard("index-throttles-writes", table, index.name, message),)
-        request = create_index_request(current, index)
+        elif provisioned is None:
+            hazards = warm_hazards(replace(declared, settings=TableSettings(), indexes=(index,)))
+        request = create_index_request(current, index, found.vector_keys)
         after = f"{_key(index)}, {_projected(index)}"
         steps.append(
             _step("create-index", table, index=index.name, before="none", after=after, request=request, hazards=hazards)
@@ -488,11 +395,3 @@ def _key(schema: TableSchema | IndexSchema) -> str:
 
 def _projected(index: IndexSchema) -> str:
     return " ".join([index.projection.type, *sorted(index.projection.attributes)])
-
-
-def _billed(units: Throughput | None) -> str:
-    return "on-demand" if units is None else f"{units.read} read, {units.write} write"
-
-
-def _listed(units: Mapping[str | None, Throughput]) -> str:
-    return "; ".join(f"{where or 'table'} {_billed(each)}" for where, each in units.items())

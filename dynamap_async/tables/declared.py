@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from dynamap_async.errors import OperationError
-from dynamap_async.models import KeyValue, Model, Table, definition_of
+from dynamap_async.models import Definition, KeyValue, Model, Table, definition_of
 from dynamap_async.operations import needs_own_table, own_table
+from dynamap_async.operations.upgrade_record import with_versions
 from dynamap_async.planning import TableNames
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.schema import TableSchema
@@ -77,7 +79,7 @@ def tables_of_all_periods(
     """
     check_models(models)
     if all(isinstance(each, Table) or definition_of(each).periods is None for each in models):
-        raise OperationError("all_periods=True is given, and no model has one table per period; drop it")
+        raise OperationError("all_periods=True, but no model has one table per period; drop it")
     there = {full: names.declared(full) for full in found}
     by_name: dict[str, list[TableSchema]] = {}
     for model in models:
@@ -93,13 +95,49 @@ def tables_of_all_periods(
     return (*(merged(schemas) for schemas in by_name.values()), *library)
 
 
+def owners_of(
+    models: tuple[type[Model] | Table, ...], found: Iterable[str], names: TableNames
+) -> dict[str, tuple[type[Model] | Table, ...]]:
+    """Return each of some tables with the models that it belongs to.
+
+    Args:
+        models: models with a table, or tables.
+        found: the full names of tables.
+        names: how declared names become those of DynamoDB.
+    """
+
+    def owns(given: type[Model] | Table, name: str | None) -> bool:
+        if name is None:
+            return False
+        periods = None if isinstance(given, Table) else definition_of(given).periods
+        own = given.schema if isinstance(given, Table) else definition_of(given).require_table("listed")
+        return own.name == name if periods is None else periods.has(name)
+
+    return {full: tuple(each for each in models if owns(each, names.declared(full))) for full in found}
+
+
+def versions_of(
+    owners: Mapping[str, Iterable[type[Model] | Table]],
+) -> Mapping[str, tuple[Definition[Any], ...]]:
+    """Return of each table the definitions of those of its models whose items have versions.
+
+    Args:
+        owners: each table -> the models that it belongs to, or the table as it is declared.
+    """
+    return {name: _versions_of(given) for name, given in owners.items()}
+
+
+def _versions_of(given: Iterable[type[Model] | Table]) -> tuple[Definition[Any], ...]:
+    own = [model for each in given for model in (each.models.values() if isinstance(each, Table) else (each,))]
+    return tuple(dict.fromkeys(found for model in own for found in with_versions(model)))
+
+
 def check_models(given: tuple[object, ...]) -> None:
     """Raise OperationError for what is neither a model nor a table."""
     for each in given:
         if not isinstance(each, (type(Model), Table)):
             raise OperationError(
-                f"{each!r} is neither a model nor a Table; give the class itself, and several one after the other: "
-                "create(Tweet, Follow)"
+                f"{each!r} is neither a model nor a Table; pass the classes themselves, as in create(Tweet, Follow)"
             )
 
 

@@ -25,7 +25,7 @@ class PlanPrices:
         for name in ("write_million", "storage_gb_month"):
             price: object = getattr(self, name)
             if not isinstance(price, int | float) or not 0 <= price < float("inf"):
-                raise OperationError(f"{name}={price!r} is no price; give a number from 0 on")
+                raise OperationError(f"{name}={price!r} is not a price; give a number, 0 or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
-"""Declared tables as other tools write them: CloudFormation, Terraform, and the answer of DescribeTable. Pure.
+"""Declared tables as other tools write them: CloudFormation, CDK, Terraform, and the answer of DescribeTable. Pure.
 
-It says what models declare, and nothing of what they are silent about, such as backups.
+It says what models declare, and nothing of what they are silent about, such as backups. CloudFormation has a resource
+of its own for tables with replicas, which is not written: there, replicas are left out.
 """
 
 from __future__ import annotations
@@ -8,18 +9,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, Projection, TableSchema, Throughput
+from dynamap_async.schema import IndexKind, IndexSchema, KeySchema, OnDemand, Projection, TableSchema, Throughput
 from dynamap_async.tables.requests import create_request
 from dynamap_async.tables.setting_requests import recovery_to_wire
 
 _INDENT: Final = "  "
+_SHORT: Final = 72
+"""The most characters that a property takes in one line."""
+_CONSTRUCT: Final = """from aws_cdk import NAMES
+from aws_cdk import aws_dynamodb as dynamodb
+from constructs import Construct
+
+
+class Tables(Construct):
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)"""
+_BLOCKS: Final = {"OnDemandThroughput": "on_demand_throughput", "WarmThroughput": "warm_throughput"}
+_ARGUMENTS: Final = {
+    "MaxReadRequestUnits": "max_read_request_units",
+    "MaxWriteRequestUnits": "max_write_request_units",
+    "ReadUnitsPerSecond": "read_units_per_second",
+    "WriteUnitsPerSecond": "write_units_per_second",
+}
 _SEVERAL: Final = "several key attributes: hashicorp/aws 6.29 or later"
 
 
 def to_cloudformation(*tables: TableSchema) -> str:
     """Return a CloudFormation template, as JSON, that makes tables; deleting the stack leaves them there.
+
+    It has no replicas in other regions.
 
     Args:
         tables: the tables; see ``declared_tables``.
@@ -27,12 +47,33 @@ def to_cloudformation(*tables: TableSchema) -> str:
     resources: dict[str, Any] = {}
     for table in tables:
         name = _logical_name(table.name, resources)
-        properties = _properties(table)
-        if table.ttl_attribute is not None:
-            properties["TimeToLiveSpecification"] = {"AttributeName": table.ttl_attribute, "Enabled": True}
         kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
-        resources[name] = {"Type": "AWS::DynamoDB::Table", **kept, "Properties": properties}
+        resources[name] = {"Type": "AWS::DynamoDB::Table", **kept, "Properties": _properties(table)}
     return json.dumps({"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}, indent=2, ensure_ascii=False)
+
+
+def to_cdk(*tables: TableSchema) -> str:
+    """Return a module of Python with a construct of AWS CDK 2 that makes tables; deleting the stack leaves them there.
+
+    It has no replicas in other regions.
+
+    Args:
+        tables: the tables; see ``declared_tables``.
+    """
+    taken: set[str] = set()
+    lines: list[str] = []
+    for table in tables:
+        name = _logical_name(table.name, taken)
+        taken.add(name)
+        members = [f"{_python_name(key)}={_python(key, value, 3)}," for key, value in _properties(table).items()]
+        lines += [
+            "        table = dynamodb.CfnTable(",
+            *(f"            {line}" for line in ("self,", f"{json.dumps(name)},", *members)),
+            "        )",
+            "        table.apply_removal_policy(RemovalPolicy.RETAIN)",
+        ]
+    names = "CfnTag, RemovalPolicy" if any(table.settings.tags for table in tables) else "RemovalPolicy"
+    return "\n".join([_CONSTRUCT.replace("NAMES", names), *lines])
 
 
 def to_terraform(*tables: TableSchema) -> str:
@@ -67,6 +108,8 @@ def to_description(table: TableSchema) -> dict[str, Any]:
         key = body.pop("SSESpecification").get("KMSMasterKeyId")
         named = {} if key is None else {"KMSMasterKeyArn": key}
         body["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS", **named}
+    if table.settings.replicas:
+        body["Replicas"] = [{"RegionName": each, "ReplicaStatus": "ACTIVE"} for each in sorted(table.settings.replicas)]
     for kind in IndexKind:
         for index in body.get(kind.wire_name, ()):
             index.update({"IndexStatus": "ACTIVE"} if kind.has_status else {}, ItemCount=0, IndexSizeBytes=0)
@@ -84,6 +127,8 @@ def _properties(table: TableSchema) -> dict[str, Any]:
         body["SSESpecification"] = {"SSEEnabled": encrypted.pop("Enabled"), **encrypted}
     if table.settings.recovery:
         body["PointInTimeRecoverySpecification"] = recovery_to_wire(table.settings.recovery)
+    if table.ttl_attribute is not None:
+        body["TimeToLiveSpecification"] = {"AttributeName": table.ttl_attribute, "Enabled": True}
     return body
 
 
@@ -95,6 +140,41 @@ def _logical_name(name: str, taken: Iterable[str]) -> str:
     """Return a name of letters and digits that is not taken."""
     plain = "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name))
     return _free(plain, "", taken)
+
+
+def _python_name(name: str) -> str:
+    """Return the name that a property of CloudFormation has in CDK for Python: ``sse_enabled`` for ``SSEEnabled``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def _python(name: str, value: Any, depth: int) -> str:
+    """Return a property of CloudFormation as CDK for Python writes it.
+
+    Args:
+        name: the property's name.
+        value: its value.
+        depth: how deep the lines are indented among which it stands.
+    """
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        one = re.sub("(?<=Index)es$|(?<=Definition)s$", "", name)
+        kind = "CfnTag" if name == "Tags" else f"dynamodb.CfnTable.{one}Property"
+        given = [f"{_python_name(key)}={_python(key, each, depth + 1)}" for key, each in members.items()]
+        return _broken(f"{kind}(", given, ")", depth)
+    if isinstance(value, list):
+        parts = cast("list[object]", value)
+        return _broken("[", [_python(name, each, depth + 1) for each in parts], "]", depth)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _broken(opening: str, parts: Iterable[str], closing: str, depth: int) -> str:
+    """Return parts between brackets, in one line where that is short enough."""
+    every = [*parts]
+    line = f"{opening}{', '.join(every)}{closing}"
+    if len(line) <= _SHORT and "\n" not in line:
+        return line
+    inner = "".join(f"{' ' * 4 * (depth + 1)}{each},\n" for each in every)
+    return f"{opening}\n{inner}{' ' * 4 * depth}{closing}"
 
 
 def _resource_name(name: str, taken: Iterable[str]) -> str:
@@ -121,6 +201,8 @@ def _resource(name: str, table: TableSchema) -> Iterator[str]:
         yield from _block(1, "local_secondary_index", {"name": index.name, **ordered, **_projected(index.projection)})
     for index in table.global_indexes:
         yield from _global_index(index, table.throughput)
+    if table.throughput is None and table.on_demand is not None:
+        yield from _limits(1, table.on_demand)
     if table.ttl_attribute is not None:
         yield from _block(1, "ttl", {"attribute_name": table.ttl_attribute, "enabled": True})
     yield from _setting_blocks(table)
@@ -130,8 +212,10 @@ def _resource(name: str, table: TableSchema) -> Iterator[str]:
 def _arguments(table: TableSchema) -> dict[str, Any]:
     """Return the settings that are arguments of Terraform's resource."""
     body, given = _body(table), dict[str, Any]()
-    if "StreamSpecification" in body:
-        given = {"stream_enabled": True, "stream_view_type": body["StreamSpecification"]["StreamViewType"]}
+    stream: dict[str, Any] = body.get("StreamSpecification") or {}
+    view: str | None = stream.get("StreamViewType")
+    if view is not None or table.settings.replicas:
+        given = {"stream_enabled": True, "stream_view_type": view or "NEW_AND_OLD_IMAGES"}  # replicas need both
     named = {"deletion_protection_enabled": "DeletionProtectionEnabled", "table_class": "TableClass"}
     return given | {name: body[member] for name, member in named.items() if member in body}
 
@@ -141,6 +225,8 @@ def _setting_blocks(table: TableSchema) -> Iterator[str]:
     if settings.recovery:
         days = {"recovery_period_in_days": settings.recovery.days}
         yield from _block(1, "point_in_time_recovery", {"enabled": True, **days})
+    for region in sorted(settings.replicas or ()):
+        yield from _block(1, "replica", {"region_name": region})
     encrypted: dict[str, Any] | None = _body(table).get("SSESpecification")
     if encrypted is not None:
         key = encrypted.get("KMSMasterKeyId")
@@ -159,15 +245,21 @@ def _setting_blocks(table: TableSchema) -> Iterator[str]:
 def _global_index(index: IndexSchema, throughput: Throughput | None) -> Iterator[str]:
     units = _units(throughput and (index.throughput or throughput))
     settings = {"name": index.name, **units, **_projected(index.projection)}
-    if len(index.keys.partition) == 1 and len(index.keys.sort) < 2:
-        yield from _block(1, "global_secondary_index", settings | _key(index.keys))
-        return
+    single = len(index.keys.partition) == 1 and len(index.keys.sort) < 2
     yield ""
-    yield f"{_INDENT}global_secondary_index {{ # {_SEVERAL}"
-    yield from _settings(2, settings)
-    for element in index.keys.to_wire():
+    yield f"{_INDENT}global_secondary_index {{" + ("" if single else f" # {_SEVERAL}")
+    yield from _settings(2, settings | (_key(index.keys) if single else {}))
+    for element in () if single else index.keys.to_wire():
         yield from _block(2, "key_schema", {"attribute_name": element["AttributeName"], "key_type": element["KeyType"]})
+    if throughput is None and index.on_demand is not None:
+        yield from _limits(2, index.on_demand)
     yield f"{_INDENT}}}"
+
+
+def _limits(depth: int, limits: OnDemand) -> Iterator[str]:
+    """Yield the blocks of what bounds the throughput of an on-demand table, or of an index of one."""
+    for member, units in limits.to_wire().items():
+        yield from _block(depth, _BLOCKS[member], {_ARGUMENTS[name]: count for name, count in units.items()})
 
 
 def _key(keys: KeySchema) -> dict[str, Any]:

@@ -67,7 +67,7 @@ class MissingParts:
             raise TableMismatchError(NEVER_CHANGES, differences=differences)
         missing = missing_indexes(self._schema, found.schema)
         if missing and found.is_active:  # one index at a time, and none while anything else changes
-            await self._ask(missing[0].name, create_index_request(found.schema, missing[0]))
+            await self._ask(missing[0].name, create_index_request(found.schema, missing[0], found.vector_keys))
         ready = found.status == "ACTIVE" and not missing
         return ready and all(found.index_is_ready(index.name) for index in self._schema.global_indexes)
 

@@ -21,7 +21,7 @@ def check_period(models: Sequence[type[Model] | Table], period: KeyValue | None)
     if period is None or any(not isinstance(each, Table) and definition_of(each).periods for each in models):
         return
     names = ", ".join(repr(each) if isinstance(each, Table) else each.__name__ for each in models)
-    raise OperationError(f"period={period!r} is given, and {names} has one table for all time; drop it")
+    raise OperationError(f"period={period!r}, but {names} has one table for all time; drop it")
 
 
 def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> TableSchema:
@@ -42,7 +42,7 @@ def table_in(definition: Definition[Any], use: str, period: KeyValue | None) -> 
         return schema
     if period is None:
         raise OperationError(
-            f"{periods.model} has one table per period, named {schema.name!r}; say which is meant: period=..., any "
-            f"value of {periods.field.name}"
+            f"{periods.model} has one table per period, named {schema.name!r}; choose one with period=..., any value "
+            f"of {periods.field.name}"
         )
     return replace(schema, name=periods.name(period))

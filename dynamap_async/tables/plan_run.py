@@ -48,7 +48,9 @@ class PlanRun(BoundCoroutine[AppliedPlan]):
 
     def _run(self) -> Coroutine[Any, Any, AppliedPlan]:
         if self._task is not None:
-            raise SessionStateError("the plan is carried out already, by who iterates over it; make it anew")
+            raise SessionStateError(
+                "the plan is being carried out already; make a new one with session.tables.plan(...)"
+            )
         self._begun = True
         return self._carry_out(self._watch or _tell_nobody)
 

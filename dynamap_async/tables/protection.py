@@ -1,12 +1,48 @@
-"""Protection of tables against deletion: turned on and off."""
+"""Protection of tables against deletion: turned on and off, and minded where tables are deleted."""
 
 from __future__ import annotations
 
-from dynamap_async.errors import RequestRejectedError
-from dynamap_async.executor import Executor
+from dynamap_async.errors import RequestRejectedError, TableProtectedError
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.tables.descriptions import Descriptions
-from dynamap_async.tables.requests import TableDescription, protection_request
+from dynamap_async.tables.requests import TableDescription, protection_request, table_request
 from dynamap_async.tables.table_changes import ChangeRequests
+
+
+async def check_unprotected(executor: Executor, names: list[str]) -> None:
+    """Raise if one of some tables is protected, before any of them is deleted.
+
+    Args:
+        executor: sends the requests.
+        names: the full table names.
+
+    Raises:
+        TableProtectedError: it is.
+        ResourceNotFoundError: one of them does not exist.
+    """
+    descriptions = Descriptions(executor)
+    for found in await gather_all([descriptions.get(name) for name in names]):
+        if found.is_protected:
+            raise TableProtectedError(table=found.schema.name)
+
+
+async def delete_table(executor: Executor, name: str) -> None:
+    """Ask DynamoDB to delete a table.
+
+    Args:
+        executor: sends the requests.
+        name: the full table name.
+
+    Raises:
+        TableProtectedError: it is protected.
+    """
+    try:
+        await executor.send(table_request("DeleteTable", name, writes=True))
+    except RequestRejectedError as error:
+        found = await Descriptions(executor).find(name)
+        if found is None or not found.is_protected:
+            raise
+        raise TableProtectedError(table=name) from error
 
 
 async def set_protection(executor: Executor, name: str, timeout_seconds: float, *, protected: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
@@ -15,16 +15,29 @@ from dynamap_async.schema import (
     IndexKind,
     IndexSchema,
     KeySchema,
+    OnDemand,
     Projection,
     TableSchema,
     TableSettings,
     Throughput,
 )
-from dynamap_async.tables.setting_requests import create_members, read_settings, tags_to_wire
+from dynamap_async.tables.setting_requests import create_members, read_others, read_settings, tags_to_wire
 from dynamap_async.transport import UNREADABLE, damaged
-from dynamap_async.wire import Body
+from dynamap_async.wire import Body, WireKey
 
 BillingMode: TypeAlias = Literal["on-demand", "provisioned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """A copy of a table in another region."""
+
+    region: str
+    """The region."""
+    status: str
+    """``CREATING``, ``ACTIVE``, ``DELETING`` and some more."""
+    progress_percent: float | None = None
+    """How far it has got in being made, changed or deleted; None where DynamoDB does not tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +67,31 @@ class TableDescription:
     is_protected: bool = False
     """Whether DynamoDB refuses to delete the table."""
     settings: TableSettings = TableSettings()
-    """What else it has; recovery and tags are None where they were not asked for, or nobody knows."""
+    """What else it has; recovery and tags are None where they were not asked for, or nobody knows, and replicas always:
+    they are in ``replicas``."""
+    on_demand: OnDemand = OnDemand()
+    """Its maxima, and its warm throughput, which a provisioned table has, too; that is None where the engine does not
+    tell it."""
     decreases_today: Mapping[str | None, int] = field(default_factory=dict[str | None, int])
     """Name of a global index, or None for the table -> how often its throughput was lowered on this day (UTC)."""
+    replicas: tuple[Replica, ...] = ()
+    """Its copies in other regions, in the order of their names."""
+    is_strong: bool = False
+    """Whether reads and writes are strongly consistent between its regions (MRSC)."""
+    others: tuple[str, ...] = ()
+    """What else it has that no model can declare, such as vector indexes, each in a few words."""
+    vector_keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Attributes by which vector indexes are searched -> their types."""
 
     @property
     def is_active(self) -> bool:
         """Whether the table and all its indexes can be used."""
         return self.status == "ACTIVE" and all(map(self.index_is_ready, self.index_statuses))
+
+    @property
+    def is_replicating(self) -> bool:
+        """Whether a replica is being made, changed or deleted; meanwhile DynamoDB takes no other change."""
+        return any(each.status in ("CREATING", "UPDATING", "DELETING") for each in self.replicas)
 
     def index_is_ready(self, name: str) -> bool:
         """Return whether the table has a global index of that name that can be read.
@@ -95,6 +125,8 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     }
     if throughput is not None:
         body["ProvisionedThroughput"] = throughput.to_wire()
+    elif schema.on_demand is not None:
+        body |= schema.on_demand.to_wire()
     for kind in IndexKind:
         if indexes := schema.indexes_of(kind):
             body[kind.wire_name] = [index.to_wire(throughput) for index in indexes]
@@ -105,65 +137,18 @@ def create_request(schema: TableSchema, *, throughput: Throughput | None, tags: 
     return Request(operation="CreateTable", body=body, table=schema.name, writes=True, resendable=False)
 
 
-def throughput_request(table: TableDescription, throughput: Throughput | None) -> Request | None:
-    """Return the UpdateTable request that gives a table and each of its global indexes a throughput.
-
-    Args:
-        table: the table as it is; UpdateTable refuses what would change nothing.
-        throughput: the provisioned capacity; None makes the table on-demand.
-
-    Returns:
-        None where nothing changes.
-    """
-    name, old = table.schema.name, table.schema.throughput
-    body: dict[str, Any] = {"TableName": name}
-    if throughput is None:
-        if table.billing == "on-demand":
-            return None
-        body["BillingMode"] = "PAY_PER_REQUEST"
-    else:
-        if table.billing == "on-demand":
-            old = None
-            body["BillingMode"] = "PROVISIONED"
-        if old != throughput:
-            body["ProvisionedThroughput"] = throughput.to_wire()
-        own = [each for each in table.schema.indexes if each.kind.has_throughput]
-        late = [each.name for each in own if old is None or each.throughput != throughput]
-        if late:
-            update = {"ProvisionedThroughput": throughput.to_wire()}
-            body["GlobalSecondaryIndexUpdates"] = [{"Update": {"IndexName": index, **update}} for index in late]
-        if len(body) == 1:
-            return None
-    return Request(operation="UpdateTable", body=body, table=name, writes=True, resendable=False)
-
-
-def has_throughput(table: TableDescription, throughput: Throughput | None, answered: TableDescription | None) -> bool:
-    """Return whether a table has a throughput, as far as DynamoDB has said that it gives it.
-
-    Args:
-        table: the table as it is.
-        throughput: the provisioned capacity; None for on-demand.
-        answered: the table as UpdateTable's answer describes it, if it does. An index that is ACTIVE there is not being
-            changed: an engine that leaves indexes as they are would be waited for without end.
-    """
-    rest = throughput_request(table, throughput)
-    if rest is None:
-        return True
-    late = {each["Update"]["IndexName"] for each in rest.body.get("GlobalSecondaryIndexUpdates", ())}
-    left = {name for name in late if answered is not None and answered.index_is_ready(name)}
-    return rest.body.keys().isdisjoint(("BillingMode", "ProvisionedThroughput")) and late == left
-
-
-def create_index_request(table: TableSchema, index: IndexSchema) -> Request:
+def create_index_request(table: TableSchema, index: IndexSchema, vector_keys: Mapping[str, str]) -> Request:
     """Return the UpdateTable request that adds a global index to a table.
 
     Args:
         table: the table as it is: its definitions are sent once more, with those of the index, and no others.
         index: what is added; on a provisioned table it has its own throughput, or the table's.
+        vector_keys: attributes by which vector indexes of the table are searched, with their types.
     """
+    types = replace(table, indexes=(*table.indexes, index)).attribute_types
     body: dict[str, Any] = {
         "TableName": table.name,
-        "AttributeDefinitions": definitions(replace(table, indexes=(*table.indexes, index)).attribute_types),
+        "AttributeDefinitions": definitions({**vector_keys, **types}),
         "GlobalSecondaryIndexUpdates": [{"Create": index.to_wire(table.throughput)}],
     }
     return Request(operation="UpdateTable", body=body, table=table.name, writes=True, resendable=False)
@@ -183,6 +168,29 @@ def list_request(after: str | None) -> Request:
     """
     body: dict[str, Any] = {} if after is None else {"ExclusiveStartTableName": after}
     return Request(operation="ListTables", body=body, table="", resendable=True)
+
+
+def key_scan_request(
+    table: TableSchema, start: WireKey | None, *, others: Iterable[str] = (), **members: object
+) -> Request:
+    """Return the request that reads the keys of a page of items.
+
+    Args:
+        table: the table, by its full name.
+        start: the key to go on after; None for the first page.
+        others: the names of attributes that are read besides.
+        members: what the request says besides.
+    """
+    aliases = {f"#k{number}": name for number, name in enumerate(dict.fromkeys((*table.keys.names, *others)))}
+    body: dict[str, Any] = {
+        "TableName": table.name,
+        **members,
+        "ProjectionExpression": ", ".join(aliases),
+        "ExpressionAttributeNames": aliases,
+    }
+    if start is not None:
+        body["ExclusiveStartKey"] = start
+    return Request(operation="Scan", body=body, table=table.name, required=frozenset(table.keys.names))
 
 
 def definitions(types: Mapping[str, str]) -> list[dict[str, str]]:
@@ -217,13 +225,15 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
     created = table.get("CreationDateTime")
     billing: dict[str, Any] = table.get("BillingModeSummary") or {}
     on_demand = billing.get("BillingMode") == "PAY_PER_REQUEST"
+    throughput = None if on_demand else _read_throughput(table)
+    limits = OnDemand.from_wire(table)
     return TableDescription(
         schema=TableSchema(
             name=table["TableName"],
             keys=KeySchema.from_wire(table["KeySchema"], types),
             indexes=tuple(indexes),
             ttl_attribute=time_to_live.get("AttributeName"),
-            throughput=None if on_demand else _read_throughput(table),
+            throughput=throughput,
         ),
         status=table["TableStatus"],
         index_statuses={
@@ -246,8 +256,13 @@ def read_description(answer: Body, ttl: Body | None = None) -> TableDescription:
             if each.get("Backfilling")
         ),
         is_protected=bool(table.get("DeletionProtectionEnabled")),
-        settings=read_settings(table),
+        settings=replace(read_settings(table), billing=limits if on_demand else throughput),
+        on_demand=limits,
         decreases_today=_read_decreases(table),
+        replicas=_read_replicas(table),
+        is_strong=table.get("MultiRegionConsistency") == "STRONG",
+        others=read_others(table),
+        vector_keys=_read_vector_keys(table, types),
     )
 
 
@@ -261,7 +276,7 @@ def description_of(request: Request, answer: Body, ttl: Body | None = None) -> T
         return read_description(answer, ttl)
     except UNREADABLE as error:
         raise damaged(
-            request, "the answer is not of the form that DynamoDB documents: it describes no table", foreign=True
+            request, "the answer does not have the form that DynamoDB documents: it describes no table", foreign=True
         ) from error
 
 
@@ -307,7 +322,8 @@ def _clash(one: TableSchema, other: TableSchema) -> str | None:
             return f"the key attribute {name!r}, which is stored as {types[name]} and as {kind}"
     if None not in (one.ttl_attribute, other.ttl_attribute) and one.ttl_attribute != other.ttl_attribute:
         return "its time to live"
-    if None not in (one.throughput, other.throughput) and one.throughput != other.throughput:
+    paid = [each.throughput or each.on_demand for each in (one, other)]
+    if None not in paid and paid[0] != paid[1]:
         return "its throughput"
     setting = one.settings.clash(other.settings)
     return None if setting is None else f"its setting {setting!r}"
@@ -321,7 +337,31 @@ def _read_index(index: dict[str, Any], kind: IndexKind, types: Mapping[str, Any]
         keys=KeySchema.from_wire(index["KeySchema"], types),
         projection=Projection(projection["ProjectionType"], tuple(projection.get("NonKeyAttributes") or ())),
         throughput=_read_throughput(index),
+        on_demand=OnDemand.from_wire(index) if kind.has_throughput else None,
     )
+
+
+def _read_replicas(table: Mapping[str, Any]) -> tuple[Replica, ...]:
+    """Return the copies of a table in other regions; its own may be listed among them."""
+    own = str(table.get("TableArn")).split(":")[3:4]
+    listed: list[dict[str, Any]] = table.get("Replicas") or []
+    found = [
+        Replica(
+            region=each["RegionName"],
+            status=each.get("ReplicaStatus", "ACTIVE"),
+            progress_percent=None if (told := each.get("ReplicaStatusPercentProgress")) is None else float(told),
+        )
+        for each in listed
+        if each["RegionName"] not in own
+    ]
+    return tuple(sorted(found, key=lambda each: each.region))
+
+
+def _read_vector_keys(table: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes by which vector indexes are searched, with their types."""
+    indexes: list[dict[str, Any]] = table.get("VectorIndexes") or []
+    names = [each["AttributeName"] for index in indexes for each in index.get("SearchSchema") or ()]
+    return {name: types[name] for name in names if name in types}
 
 
 def _read_decreases(table: Mapping[str, Any]) -> dict[str | None, int]:

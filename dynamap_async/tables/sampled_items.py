@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import anyio.lowlevel
 
 from dynamap_async.errors import AccessDeniedError, ResourceNotFoundError
 from dynamap_async.executor import Executor
+from dynamap_async.models import Definition
 from dynamap_async.native import plain
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
@@ -19,17 +21,25 @@ _ITEMS_AT_A_TIME: Final = 128
 """After so many items of a sample other tasks have their turn."""
 
 
-async def samples_of(executor: Executor, plan: TablePlan, schema: TableSchema, pages: int) -> BuildSamples:
+async def samples_of(
+    executor: Executor,
+    plan: TablePlan,
+    schema: TableSchema,
+    versions: Mapping[str, Collection[Definition[Any]]],
+    pages: int,
+) -> BuildSamples:
     """Return what each index that a plan builds makes of the first items of its table.
 
     Args:
         executor: sends the requests.
         plan: the plan.
         schema: the table.
+        versions: full table name -> those of its models whose items have versions.
         pages: how many pages of items to look at.
     """
     built = [step.index for step in plan.steps if step.table == schema.name and step.kind == "create-index"]
-    samples = {(schema.name, name): BuildSample(schema, schema.index(name)) for name in built if name is not None}
+    own = versions[schema.name]
+    samples = {(schema.name, each): BuildSample(schema, schema.index(each), own) for each in built if each}
     start: Any = None
     for _ in range(pages if samples else 0):
         body = {"TableName": schema.name} | ({} if start is None else {"ExclusiveStartKey": start})
@@ -42,7 +52,7 @@ async def samples_of(executor: Executor, plan: TablePlan, schema: TableSchema, p
             for sample in samples.values():
                 sample.take(items[first : first + _ITEMS_AT_A_TIME])
             await anyio.lowlevel.checkpoint()  # a page of small items takes long
-        start = answer.get("LastEvaluatedKey")
+        start = answer.get("LastEvaluatedKey") or None  # an empty one is the end as well
         if start is None:
             for sample in samples.values():
                 sample.end()

@@ -13,6 +13,9 @@ _AWS_MANAGED_KEY: Final = "alias/aws/dynamodb"
 """What a table is encrypted with where no key is named and KMS is to be used: the API wants it left out.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_SSESpecification.html"""
 
+_OLD_GLOBAL_TABLES: Final = "2017.11.29"
+"""The version of global tables whose replicas DescribeTable does not list."""
+
 
 def create_members(settings: TableSettings) -> dict[str, Any]:
     """Return the members of CreateTable for some settings; tags and recovery are not among them.
@@ -71,7 +74,17 @@ def update_request(table: str, member: str, value: Any) -> Request:
         member: the member of the request.
         value: what it is to be, in wire form.
     """
-    body = {"TableName": table, member: value}
+    return update_table_request(table, {member: value})
+
+
+def update_table_request(table: str, members: Mapping[str, Any]) -> Request:
+    """Return an UpdateTable request.
+
+    Args:
+        table: the full table name.
+        members: what the request says besides.
+    """
+    body = {"TableName": table, **members}
     return Request(operation="UpdateTable", body=body, table=table, writes=True, resendable=False)
 
 
@@ -110,6 +123,25 @@ def read_settings(table: Mapping[str, Any]) -> TableSettings:
         table_class=TABLE_CLASSES.get(kept.get("TableClass", "STANDARD")),
         encryption=Encryption(kms_key=encrypted.get("KMSMasterKeyArn", _AWS_MANAGED_KEY) if by_kms else None),
     )
+
+
+def read_others(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what DescribeTable tells that no model can declare, each in a few words.
+
+    Args:
+        table: the ``Table`` of the answer.
+    """
+    told = [f"the vector index {each['IndexName']}" for each in table.get("VectorIndexes") or ()]
+    if table.get("GlobalTableVersion") == _OLD_GLOBAL_TABLES:
+        told.append(f"its replicas, which are those of version {_OLD_GLOBAL_TABLES} of global tables")
+    told += [f"a witness in {each['RegionName']}" for each in table.get("GlobalTableWitnesses") or ()]
+    if table.get("MultiRegionConsistency") == "STRONG":
+        told.append("strong consistency between its regions")
+    if table.get("GlobalTableSettingsReplicationMode", "DISABLED") != "DISABLED":
+        told.append("settings that are replicated to other regions")
+    if table.get("DisassociationProtectionEnabled"):
+        told.append("protection against being separated from its replicas")
+    return tuple(told)
 
 
 def read_recovery(answer: Body) -> Recovery | Literal[False]:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from dynamap_async.request import Request
 from dynamap_async.schema import Encryption, Recovery, TableSchema, TableSettings
+from dynamap_async.tables.replica_steps import replica_is_reached
 from dynamap_async.tables.requests import TableDescription
 from dynamap_async.tables.setting_requests import (
     class_to_wire,
@@ -27,6 +28,7 @@ SETTING_KINDS: Final[Mapping[StepKind, str]] = {
     "set-table-class": "table_class",
     "set-encryption": "encryption",
     "set-tags": "tags",
+    "set-replicas": "replicas",
 }
 """What a step does -> the setting that it is about."""
 
@@ -127,6 +129,8 @@ def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
             wanted: dict[str, Any] = body["SSESpecification"]
             key = wanted.get("KMSMasterKeyId", "alias/aws/dynamodb") if wanted["Enabled"] else None
             return not _differs(Encryption(kms_key=key), now.encryption)
+        case "set-replicas":
+            return replica_is_reached(body, found)
         case "set-point-in-time-recovery":
             return now.recovery is not None and recovery_request(step.table, now.recovery).body == body
         case _:
@@ -138,7 +142,10 @@ def setting_is_reached(step: TableStep, found: TableDescription) -> bool:
 def seen_settings(found: TableDescription) -> dict[str, str]:
     """Return what a plan is based on: a setting -> how it is, as text."""
     now = found.settings
-    parts = {name: str(value) for name, value in now.declared().items()}
+    # Billing has parts of its own: among them no warm throughput, which rises by itself.
+    parts = {name: str(value) for name, value in now.declared().items() if name != "billing"}
+    if regions := [each.region for each in found.replicas if each.status != "DELETING"]:
+        parts["replicas"] = ", ".join(regions)
     if now.tags is not None:
         parts["tags"] = _tagged(now.tags)
     return parts
@@ -161,6 +168,21 @@ def unknown_settings(declared: TableSchema, found: TableDescription) -> list[str
             "have it compared"
         )
     return told
+
+
+def undeclared_settings(declared: TableSchema, found: TableDescription) -> list[str]:
+    """Return what DescribeTable tells of settings that no model declares, as sentences; defaults are none."""
+    wanted, now = declared.settings, found.settings
+    told = {
+        "stream": f"its stream of {now.stream or 'an unknown view'}" if now.stream != "off" else None,
+        "deletion_protection": "its deletion protection" if now.deletion_protection else None,
+        "table_class": f"its class {now.table_class}" if now.table_class not in (None, "standard") else None,
+        "encryption": f"its KMS key {now.encryption.kms_key}" if now.encryption and now.encryption.kms_key else None,
+    }
+    if wanted.replicas:  # which need the stream
+        told.pop("stream")
+    there = [text for name, text in told.items() if text is not None and getattr(wanted, name) is None]
+    return [f"{declared.name}: {each}" for each in (*there, *found.others)]
 
 
 def _stream(wanted: TableSettings, now: TableSettings, table: str) -> list[TableStep]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field, replace
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias, cast
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
@@ -26,6 +26,7 @@ StepKind: TypeAlias = Literal[
     "set-table-class",
     "set-encryption",
     "set-tags",
+    "set-replicas",
     "blocked",
 ]
 """What a step does; ``await-index`` waits for an index that is being built, ``blocked`` is what DynamoDB cannot do."""
@@ -40,13 +41,16 @@ HazardCode: TypeAlias = Literal[
     "index-replaced",
     "index-throttles-writes",
     "index-violations",
+    "items-not-upgraded",
     "protection-off",
     "recovery-off",
+    "replica-removed",
     "stream-replaced",
     "tags-removed",
     "throughput-lowered",
     "ttl-attribute-changed",
     "ttl-deletes-now",
+    "warm-throughput-cost",
 ]
 """What somebody has to allow before it is done."""
 
@@ -155,10 +159,13 @@ class TablePlan:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
-        """Return the plan as JSON, for ``from_json``."""
-        steps = [asdict(step) for step in self.steps]
-        seen = {table: dict(parts) for table, parts in self.seen.items()}
-        return json.dumps({"steps": steps, "seen": seen, "not_managed": list(self.not_managed)}, indent=1)
+        """Return the plan as JSON, for ``from_json``; ``checksums`` shows what was changed in it since."""
+        parts: dict[str, Any] = {
+            "steps": [asdict(step) for step in self.steps],
+            "seen": {table: dict(parts) for table, parts in self.seen.items()},
+            "not_managed": list(self.not_managed),
+        }
+        return json.dumps({**parts, "checksums": _checksums(parts)}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -168,22 +175,19 @@ class TablePlan:
             text: the JSON.
 
         Raises:
-            OperationError: it is no such JSON.
+            OperationError: it is no such JSON, or it was changed after it was written; the error names the place.
         """
-        try:
-            read: dict[str, Any] = json.loads(text)
-            steps: list[TableStep] = []
-            for step in read["steps"]:
+        read = _unchanged(text)
+        steps: list[TableStep] = []
+        for number, step in enumerate(read["steps"]):
+            try:
                 members: dict[str, Any] = {**step, "hazards": tuple(Hazard(**hazard) for hazard in step["hazards"])}
                 if step["estimate"] is not None:
                     members["estimate"] = BuildEstimate(**step["estimate"])
                 steps.append(TableStep(**members))
-            return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
-        except (ValueError, LookupError, TypeError) as error:
-            raise OperationError(
-                "the text is not a plan that TablePlan.to_json() of this version wrote; make the plan anew with "
-                "session.tables.plan(...)"
-            ) from error
+            except (LookupError, TypeError) as error:
+                raise _no_plan(f"steps[{number}] is of another version of the library") from error
+        return cls(steps=tuple(steps), seen=read["seen"], not_managed=tuple(read["not_managed"]))
 
     def __str__(self) -> str:
         """Return the plan as lines of at most 100 characters, the same each time."""
@@ -207,3 +211,50 @@ def _wrapped(line: str) -> Iterable[str]:
         yield line[:at]
         line = " " * 10 + line[at:].lstrip()
     yield line
+
+
+def _checksums(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the checksum of each step, and of the other parts of a plan."""
+    steps = [_checksum(step) for step in parts["steps"]]
+    return {"steps": steps, **{name: _checksum(parts[name]) for name in ("seen", "not_managed")}}
+
+
+def _checksum(part: Any) -> str:
+    return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _unchanged(text: str) -> dict[str, Any]:
+    """Return the parts of a plan that was written as JSON, if they are as they were written."""
+    try:
+        read: Any = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _no_plan(f"it is no JSON ({error})") from error
+    names = ("steps", "seen", "not_managed", "checksums")
+    if not isinstance(read, dict) or {*read} != {*names}:
+        raise _no_plan(f"it is no object with the members {', '.join(names)}")
+    parts = cast("dict[str, Any]", read)
+    written: Any = parts["checksums"]
+    if not isinstance(parts["steps"], list):
+        raise _no_plan("steps is no list")
+    found = _checksums(parts)
+    if not isinstance(written, dict) or {*written} != {*found}:
+        raise _no_plan("checksums was changed after it was written")
+    for name, own in found.items():
+        if own != written[name]:
+            changed = _changed_step(own, written[name]) if name == "steps" else name
+            raise _no_plan(f"{changed} was changed after it was written")
+    return parts
+
+
+def _changed_step(found: list[str], written: Any) -> str:
+    """Return which step has another checksum than it was written with, or that there are more or fewer."""
+    told = cast("list[object]", written) if isinstance(written, list) else []
+    pairs = zip(found, told, strict=False)
+    return next((f"steps[{n}]" for n, (one, other) in enumerate(pairs) if one != other), "steps")
+
+
+def _no_plan(problem: str) -> OperationError:
+    return OperationError(
+        f"the text is not a plan that TablePlan.to_json() wrote: {problem}; make the plan anew with "
+        "session.tables.plan(...) or `dynamap plan --out`"
+    )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+import logging
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from dynamap_async.errors import (
     OperationError,
-    RequestRejectedError,
     ResourceInUseError,
     TableMismatchError,
-    TableProtectedError,
 )
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import Index, KeyValue, Model, Table
@@ -19,8 +18,10 @@ from dynamap_async.operations import own_table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
+from dynamap_async.tables.apply_lock import apply_locked
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_plan
 from dynamap_async.tables.asked_settings import begin_recovery, full_description, list_tags
+from dynamap_async.tables.backups import Backups
 from dynamap_async.tables.build_samples import estimated
 from dynamap_async.tables.comparison import difference_of, plan_of
 from dynamap_async.tables.declared import (
@@ -28,32 +29,36 @@ from dynamap_async.tables.declared import (
     check_models,
     merged_tables,
     needs_library_table,
+    owners_of,
     schema_of,
     tables_of_all_periods,
+    versions_of,
 )
 from dynamap_async.tables.descriptions import Descriptions
 from dynamap_async.tables.estimates import PlanPrices
-from dynamap_async.tables.index_reports import IndexCheck, IndexReport
+from dynamap_async.tables.index_checks import check_index
+from dynamap_async.tables.index_reports import IndexReport
 from dynamap_async.tables.missing_tables import make_missing
 from dynamap_async.tables.periods import check_period
 from dynamap_async.tables.plan_run import PlanRun
-from dynamap_async.tables.protection import set_protection
+from dynamap_async.tables.protection import check_unprotected, delete_table, set_protection
 from dynamap_async.tables.requests import (
     TableDescription,
     create_request,
     description_of,
-    has_throughput,
     is_made,
     list_request,
     table_request,
-    throughput_request,
 )
 from dynamap_async.tables.sampled_items import samples_of
 from dynamap_async.tables.setting_requests import tag_request, untag_request
 from dynamap_async.tables.setting_steps import asked_settings, settings_to_ask
-from dynamap_async.tables.table_plan import HazardCode, TablePlan
+from dynamap_async.tables.table_plan import HazardCode, TablePlan, TableStep
+from dynamap_async.tables.throughput_changes import update_throughput
 from dynamap_async.tables.time_to_live import begin_time_to_live, describe_time_to_live, update_time_to_live
-from dynamap_async.tables.truncation import Truncation, check_truncation, truncate
+from dynamap_async.tables.truncation import Truncation, WatchTruncation, check_truncation, truncate
+
+logger: logging.Logger = logging.getLogger("dynamap_async")
 
 
 class Tables:
@@ -67,6 +72,9 @@ class Tables:
             context: what the session adds to each operation.
         """
         self._executor = executor
+        self._context = context
+        self.backups: Final = Backups(executor, context)
+        """Their backups."""
         self._descriptions = Descriptions(executor)
         self._names = context.tables
 
@@ -113,9 +121,9 @@ class Tables:
         if if_missing and wait:
             await make_missing(self._executor, [*wanted, *own], timeout_seconds, with_indexes=False)
             return
-        waiting = await self._create(wanted, tolerate_existing=if_missing)
+        waiting = await _create(self._executor, wanted, tolerate_existing=if_missing)
         # The library's own table was made by another model, or another process, where it exists.
-        waiting += await self._create(own, tolerate_existing=True)
+        waiting += await _create(self._executor, own, tolerate_existing=True)
         if not wait:
             return
         for name in waiting:
@@ -179,8 +187,8 @@ class Tables:
                 ``delete_unknown_indexes`` is wanted.
             delete_unknown_indexes: whether global indexes that no model declares are to be deleted.
             sample_pages: how many pages of items, each of at most 1 MB, are looked at of each table that gets new
-                indexes, to estimate what building them takes, and which items do not fit; 0 for none. Where the policy
-                does not allow Scan, there is no estimate.
+                indexes, to estimate what building them takes, and which items do not fit, or have to be upgraded first;
+                0 for none. Where the policy does not allow Scan, there is no estimate.
             prices: what is paid for write units and storage, to have the estimates in money.
             period: a value of the field that tells the period, for models with one table per period.
             all_periods: whether every table that is there of such models is compared instead, whatever its period.
@@ -194,20 +202,21 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
         if not isinstance(sample_pages, int) or sample_pages < 0:
-            raise OperationError(f"sample_pages={sample_pages!r}: write a number of pages from 0 on")
+            raise OperationError(f"sample_pages={sample_pages!r}: give a number of pages, 0 or more")
         if not all_periods:
             schemas = all_tables(models, self._names, period)
         elif period is None:
             schemas = tables_of_all_periods(models, await self.names(), self._names)
         else:
-            raise OperationError(f"period={period!r} and all_periods=True are given; give one of them")
+            raise OperationError(f"period={period!r} and all_periods=True exclude each other; give one of them")
         asked = {schema.name: asked_settings(schema.settings) for schema in schemas}
         found = await gather_all([full_description(self._executor, name, names) for name, names in asked.items()])
         plan = plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
         if not sample_pages:
             return plan
         there = {each.schema.name: each for each in found if each is not None}
-        sampled = await gather_all([samples_of(self._executor, plan, schema, sample_pages) for schema in schemas])
+        versions = versions_of(owners_of(models, [schema.name for schema in schemas], self._names))
+        sampled = await gather_all([samples_of(self._executor, plan, each, versions, sample_pages) for each in schemas])
         return estimated(plan, {name: each for of_table in sampled for name, each in of_table.items()}, there, prices)
 
     def apply(
@@ -218,6 +227,7 @@ class Tables:
         allow: Collection[HazardCode] = (),
         timeout_seconds: float = 3600.0,
         wait_for_backfill: bool = True,
+        lock: bool | None = None,
         watch: Watch | None = None,
     ) -> PlanRun:
         """Carry out a plan: the steps of a table one after the other, tables side by side, ten at a time.
@@ -227,7 +237,11 @@ class Tables:
 
         Each step waits until the table and its indexes can be used, and ends when DynamoDB shows what was asked for. If
         it is cancelled, or its process is killed, DynamoDB goes on with what was sent; plan again and apply that, and
-        nothing is built twice. Another process that changes the same table is waited for.
+        nothing is built twice.
+
+        One ``apply`` at a time changes tables of a prefix, where the library's own table is there: another
+        one waits, and then looks whether its plan still holds. If a process is killed, the next one goes on within 20
+        seconds. Without a lock, what another process does to the same table is waited for.
 
         Args:
             plan: the plan, or its ``expand`` or ``contract``.
@@ -236,6 +250,8 @@ class Tables:
                 attribute of time to live takes one.
             wait_for_backfill: False to end when DynamoDB has begun to build the last index of each table. Queries on it
                 are refused until it is built, so ``index-not-ready-for-code`` has to be allowed.
+            lock: True to make the library's own table where it is missing, and change nothing without the lock; False
+                to take none. None takes it where the table is there and the policy allows it.
             watch: is called with each step that comes to another state.
 
         Raises:
@@ -244,8 +260,12 @@ class Tables:
             TableMismatchError: the plan has a blocked step; nothing was changed.
             OperationError: ``wait_for_backfill=False`` for a plan that deletes an index, too.
             TableWaitTimeoutError: a table took longer.
+            LeaseTakenError: another process applied a plan for longer than ``timeout_seconds``; nothing was changed.
+            LeaseLostError: this process stood still, and another one may apply a plan now; plan again.
+            AccessDeniedError: ``lock=True``, and the policy does not allow it.
 
-        Cost: one request per step, and DescribeTable until it is done. Adding an index takes write units of that index
+        Cost: one request per step, and DescribeTable until it is done; for the lock one GetItem, and where there is the
+            library's own table, one UpdateItem each five seconds. Adding an index takes write units of that index
             for each item.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
         """
@@ -255,15 +275,23 @@ class Tables:
 
         async def carry_out(tell: Watch) -> AppliedPlan:
             check_plan(plan, allow, wait_for_backfill=wait_for_backfill)
-            applying = Applying(self._executor, plan, full, tell, wait_for_backfill=wait_for_backfill)
-            return await applying.run(timeout_seconds)
+
+            async def run(part: TablePlan, check: Callable[[], None] = lambda: None) -> AppliedPlan:
+                applying = Applying(self._executor, part, full, tell, wait_for_backfill=wait_for_backfill, check=check)
+                return await applying.run(timeout_seconds)
+
+            if lock is False or (plan.is_empty and not lock):
+                return await run(plan)
+            return await apply_locked(
+                self._executor, self._context, plan, run, required=bool(lock), timeout_seconds=timeout_seconds
+            )
 
         return PlanRun(carry_out, watch)
 
     async def verify(
         self,
         *models: type[Model] | Table,
-        extra_indexes: Literal["ignore", "fail"] = "ignore",
+        extra_indexes: Literal["report", "ignore", "fail"] = "ignore",
         need_active: bool = True,
         period: KeyValue | None = None,
         all_periods: bool = False,
@@ -274,7 +302,8 @@ class Tables:
 
         Args:
             models: models with a table, or tables; models that share one count as one.
-            extra_indexes: whether global indexes that no model declares, or that others replace, are a difference.
+            extra_indexes: ``fail`` if global indexes that no model declares, or that others replace, are a difference;
+                ``report`` to have each of them logged as a warning.
             need_active: whether an index that is still being built is a difference.
             period: a value of the field that tells the period, for models with one table per period.
             all_periods: as for ``plan``.
@@ -286,15 +315,16 @@ class Tables:
         Cost: one DescribeTable and one DescribeTimeToLive per table; no capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         """
-        if extra_indexes not in ("ignore", "fail"):
-            raise OperationError(f'extra_indexes={extra_indexes!r} is neither "ignore" nor "fail"')
-        fails = extra_indexes == "fail"
+        if extra_indexes not in ("report", "ignore", "fail"):
+            raise OperationError(f'extra_indexes={extra_indexes!r} is neither "report" nor "ignore" nor "fail"')
         plan = await self.plan(
-            *models, delete_unknown_indexes=fails, sample_pages=0, period=period, all_periods=all_periods
+            *models,
+            delete_unknown_indexes=extra_indexes != "ignore",
+            sample_pages=0,
+            period=period,
+            all_periods=all_periods,
         )
-        steps = [step for step in plan.steps if need_active or step.kind != "await-index"]
-        # An index that was replaced is an extra one as long as it is not deleted.
-        steps = [step for step in steps if fails or step.kind != "delete-index"]
+        steps = _counted(plan, extra_indexes, need_active=need_active)
         if steps:
             remedy = "`print(await session.tables.plan(...))` shows what would change"
             raise TableMismatchError(remedy, differences=[difference_of(step) for step in steps])
@@ -356,23 +386,7 @@ class Tables:
         """
         _check_throughput(throughput)
         names = [schema.name for schema in self._schemas(models, period)]
-        answered: dict[str, TableDescription | None] = {}
-        for name in names:
-            described = await self._descriptions.get(name)
-            request = throughput_request(described, throughput)
-            if request is not None:
-                table = (await self._executor.send(request)).get("TableDescription")
-                answered[name] = None if table is None else description_of(request, {"Table": table})
-
-        async def has_it(found: TableDescription | None) -> bool:
-            # For a moment after a change, descriptions still say ACTIVE, with what was before.
-            return (
-                found is not None and found.is_active and has_throughput(found, throughput, answered[found.schema.name])
-            )
-
-        if wait:
-            for name in answered:
-                await self._descriptions.until(name, has_it, what="changed", timeout_seconds=timeout_seconds)
+        await update_throughput(self._executor, names, throughput, timeout_seconds if wait else None)
 
     async def exists(self, model: type[Model] | Table, *, period: KeyValue | None = None) -> bool:
         """Return whether the model's table exists, in whatever status; that of a period where there is one for each.
@@ -443,21 +457,12 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.ViolationDetection.html
         """
         if not isinstance(index, Index):
-            raise OperationError(f"{index!r} is no index; name it as in check_index(Tweet.by_city)")
+            raise OperationError(f"{index!r} is not an index; write it as in check_index(Tweet.by_city)")
         if max_read_units is not None and not max_read_units > 0:
-            raise OperationError(f"max_read_units={max_read_units!r}: write a number of units above 0")
+            raise OperationError(f"max_read_units={max_read_units!r}: give a number of units above 0")
         owner: Any = index.model if index.table is None else index.table
         [table] = self._schemas((owner,), period)
-        check = IndexCheck(table, table.index(index.name))
-        start: Any = None
-        while True:
-            answer = await self._executor.send(check.request(start))
-            consumed: dict[str, Any] = answer.get("ConsumedCapacity") or {}
-            check.take(answer["Items"], float(consumed.get("CapacityUnits", 0.0)))
-            start = answer.get("LastEvaluatedKey")
-            spent = max_read_units is not None and check.read_units >= max_read_units
-            if start is None or spent:
-                return check.report(is_complete=start is None)
+        return await check_index(self._executor, table, table.index(index.name), max_read_units)
 
     async def delete(
         self,
@@ -477,31 +482,34 @@ class Tables:
             period: as for ``create``.
 
         Raises:
-            TableProtectedError: a table is protected against deletion, and ``force`` is not given.
-            ResourceNotFoundError: a table does not exist.
+            TableProtectedError: a table is protected against deletion, and ``force`` is not given; none is deleted.
+            ResourceNotFoundError: a table does not exist; without ``force``, none is deleted.
             ResourceInUseError: a table is being created or changed.
             TableWaitTimeoutError: a table was not gone in time.
 
-        Cost: one DeleteTable per table, and DescribeTable until it is gone; no capacity units.
+        Cost: one DeleteTable per table, and DescribeTable until it is gone, and once before where there are several; no
+            capacity units.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
         """
         if force:
             await self.unprotect(*models, timeout_seconds=timeout_seconds, period=period)
         names = [schema.name for schema in self._schemas(models, period)]
+        if len(names) > 1 and not force:  # DynamoDB refuses a single one by itself
+            await check_unprotected(self._executor, names)
         for name in names:
-            try:
-                await self._executor.send(table_request("DeleteTable", name, writes=True))
-            except RequestRejectedError as error:
-                found = await self._descriptions.find(name)
-                if found is None or not found.is_protected:
-                    raise
-                raise TableProtectedError(table=name) from error
+            await delete_table(self._executor, name)
         if wait:
             for name in names:
                 await self._descriptions.until_gone(name, timeout_seconds)
 
     async def truncate(
-        self, model: type[Model] | Table, /, *, force: bool = False, period: KeyValue | None = None
+        self,
+        model: type[Model] | Table,
+        /,
+        *,
+        force: bool = False,
+        watch: WatchTruncation | None = None,
+        period: KeyValue | None = None,
     ) -> Truncation:
         """Delete all items of the model's table, of whatever model and writer; the table and its settings stay.
 
@@ -512,6 +520,7 @@ class Tables:
         Args:
             model: the model, or the shared table.
             force: whether items of a table that is protected against deletion are deleted too; it stays protected.
+            watch: is called with the number of items that are deleted by now, each time that some more are.
             period: as for ``create``.
 
         Raises:
@@ -525,7 +534,7 @@ class Tables:
         """
         found = await self._descriptions.get(self._name(model, period))
         check_truncation(model, found, force=force)
-        return await truncate(self._executor, found.schema)
+        return await truncate(self._executor, found.schema, watch)
 
     async def protect(
         self, *models: type[Model] | Table, timeout_seconds: float = 300.0, period: KeyValue | None = None
@@ -652,6 +661,25 @@ class Tables:
                 known = ((name, self._names.declared(name)) for name in names)
                 return tuple(sorted(name for name, own in known if own is not None and own.startswith(prefix)))
 
+    async def owners(
+        self, *models: type[Model] | Table, prefix: str = ""
+    ) -> dict[str, tuple[type[Model] | Table, ...]]:
+        """Return what ``names`` does, and of each table those of some models that it belongs to.
+
+        Args:
+            models: models with a table, or tables; one with a table per period owns each of these.
+            prefix: what the names of the tables begin with before the session renames them.
+
+        Raises:
+            OperationError: what is given is no model.
+            ModelDefinitionError: a model has no table.
+
+        Cost: as for ``names``.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
+        """
+        check_models(models)
+        return owners_of(models, await self.names(prefix=prefix), self._names)
+
     def _wanted(
         self,
         models: tuple[type[Model] | Table, ...],
@@ -675,20 +703,6 @@ class Tables:
         own = own_table(self._names)
         return [(own, create_request(own, throughput=None, tags=tags or {}))]
 
-    async def _create(self, wanted: list[tuple[TableSchema, Request]], *, tolerate_existing: bool) -> list[str]:
-        """Send what creates tables; return the names of those that cannot be used at once."""
-        waiting: list[str] = []
-        for schema, request in wanted:
-            try:
-                made = is_made(request, await self._executor.send(request))
-            except ResourceInUseError:
-                if not tolerate_existing:
-                    raise
-                made = False
-            if not made:
-                waiting.append(schema.name)
-        return waiting
-
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
         check_models((model,))
         check_period((model,), period)
@@ -696,6 +710,23 @@ class Tables:
 
     def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
         return merged_tables(models, self._names, period)
+
+
+async def _create(
+    executor: Executor, wanted: list[tuple[TableSchema, Request]], *, tolerate_existing: bool
+) -> list[str]:
+    """Send what creates tables; return the names of those that cannot be used at once."""
+    waiting: list[str] = []
+    for schema, request in wanted:
+        try:
+            made = is_made(request, await executor.send(request))
+        except ResourceInUseError:
+            if not tolerate_existing:
+                raise
+            made = False
+        if not made:
+            waiting.append(schema.name)
+    return waiting
 
 
 @contextmanager
@@ -711,20 +742,29 @@ def _checked_names(names: object) -> list[str]:
     """Return the names of tags as a list, each once."""
     several: Any = names
     if isinstance(names, str | Mapping) or not isinstance(names, Collection):
-        raise OperationError(f'untag(..., {names!r}) takes the names of tags; write ["team"]')
+        raise OperationError(f'untag(..., {names!r}) needs a list of tag names; write ["team"]')
     given: list[Any] = list(dict.fromkeys(several))
     if any(not isinstance(each, str) for each in given):
-        raise OperationError(f'untag(..., {names!r}) takes the names of tags, which are texts; write ["team"]')
+        raise OperationError(f'untag(..., {names!r}) needs tag names, which are strings; write ["team"]')
     return given
 
 
 def _check_not_waiting(schemas: list[TableSchema]) -> None:
     late = [schema.name for schema in schemas if schema.ttl_attribute is not None or schema.settings.recovery]
     if late:
-        raise OperationError(
-            f"{', '.join(late)}: time to live and recovery can be turned on only once the table is active; drop "
-            "wait=False"
-        )
+        raise OperationError(f"{', '.join(late)}: time to live and recovery need an active table; drop wait=False")
+
+
+def _counted(plan: TablePlan, extra_indexes: str, *, need_active: bool) -> list[TableStep]:
+    """Return the steps of a plan that are differences, as ``verify`` is asked to count them."""
+    steps = [step for step in plan.steps if need_active or step.kind != "await-index"]
+    if extra_indexes == "fail":
+        return steps
+    # An index that was replaced is an extra one as long as it is not deleted.
+    for step in steps if extra_indexes == "report" else ():
+        if step.kind == "delete-index":
+            logger.warning("the index %s of %s is one that no model needs", step.index, step.table)
+    return [step for step in steps if step.kind != "delete-index"]
 
 
 def _check_throughput(given: object) -> None:

@@ -65,14 +65,14 @@ async def update_time_to_live(executor: Executor, schema: TableSchema, *, enable
     wanted = schema.ttl_attribute
     if enabled and wanted is None:
         raise OperationError(
-            f"no field of the models of {schema.name} says when an item expires; declare one, such as expires_at: "
-            "TimeToLive[datetime | None] = attr(default=None)"
+            f"no model of {schema.name} has a TimeToLive field; declare one, such as expires_at: TimeToLive[datetime "
+            "| None] = attr(default=None)"
         )
     active = await _active(executor, schema.name)
     if enabled and active not in (None, wanted):
         raise OperationError(
-            f"time to live is on for {active!r} in {schema.name}, and a table has it for one attribute; turn it off "
-            "with update_time_to_live(..., enabled=False), wait an hour, and then turn it on"
+            f"time to live of {schema.name} is on for {active!r}, and a table has it for one attribute; turn it off "
+            "with update_time_to_live(..., enabled=False), wait an hour, and turn it on"
         )
     attribute = wanted if enabled else active
     if attribute is None or (enabled and active == wanted):

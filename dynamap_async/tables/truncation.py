@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Final
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import OperationError, TableProtectedError
-from dynamap_async.executor import Account, Executor, Limits, paying
+from dynamap_async.errors import DynamapError, OperationError, TableProtectedError
+from dynamap_async.executor import Account, Chunk, Executor, Limits, deadline_now, paying
 from dynamap_async.limits import BATCH_WRITE_REQUESTS
 from dynamap_async.models import Model, Table, definition_of
 from dynamap_async.native import plain
 from dynamap_async.planning import subclass_definitions
 from dynamap_async.request import Request, Target, identity_of
 from dynamap_async.schema import TableSchema
-from dynamap_async.tables.requests import TableDescription
+from dynamap_async.tables.requests import TableDescription, key_scan_request
 from dynamap_async.turns import next_turn
 from dynamap_async.wire import Body, WireItem, WireKey
 
 _CALLS_AT_A_TIME: Final = 16
 """How many calls' worth of deletions are under way at most."""
+_PACED_CALLS: Final = 2
+"""The same where they wait for units."""
+
+WatchTruncation: TypeAlias = Callable[[int], object]
+"""Is told how many items are known to be deleted, each time that some more are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,31 +65,32 @@ def check_truncation(model: type[Model] | Table, found: TableDescription, *, for
     for each in map(definition_of, members):
         if any(own.uniques for own in (each, *subclass_definitions(each))):
             raise OperationError(
-                f"truncate of {name}: {each.model.__name__} has unique fields, whose values would stay taken; use "
-                f"session.delete_many(..., read_first=True) on the items of a scan instead"
+                f"truncate of {name}: {each.model.__name__} has unique fields, and their values would stay taken; use "
+                "session.delete_many(..., read_first=True) with the items of a scan instead"
             )
     if found.is_protected and not force:
         raise TableProtectedError(table=name)
 
 
-async def truncate(executor: Executor, table: TableSchema) -> Truncation:
+async def truncate(executor: Executor, table: TableSchema, watch: WatchTruncation | None) -> Truncation:
     """Delete all items of a table that are there when their page is read, and return what that took.
 
     Args:
         executor: sends the requests.
         table: the table, by its full name.
+        watch: is told how many items are deleted by now, if anything is.
     """
     executor.ledger.begin_scope(Limits())
     account = Account(executor.ledger, f"truncate {table.name}")
     with paying(account):
-        items = await _delete_all(executor, table)
+        items = await _delete_all(executor, table, watch)
     usage = account.whole.usage()
     return Truncation(table=table.name, items=items, read_units=usage.read_units, write_units=usage.write_units)
 
 
-async def _delete_all(executor: Executor, table: TableSchema) -> int:
+async def _delete_all(executor: Executor, table: TableSchema, watch: WatchTruncation | None) -> int:
     """Delete all items, and return how many they were."""
-    deletions = _Deletions(executor, table.name)
+    deletions = _Deletions(executor, table.name, watch)
     pages = executor.pages(lambda start, _: scan_request(table, start), table.keys.key_of, want=None, start=None)
     try:
         while not pages.ended:
@@ -97,39 +105,131 @@ async def _delete_all(executor: Executor, table: TableSchema) -> int:
 
 
 def scan_request(table: TableSchema, start: WireKey | None) -> Request:
-    """Return the request that reads the keys of a page of items.
+    """Return the request that reads the keys of a page of items, those that were written a moment ago included.
 
     Args:
         table: the table, by its full name.
         start: the key to go on after; None for the first page.
     """
-    aliases = {f"#k{number}": name for number, name in enumerate(table.keys.names)}
-    body: dict[str, Any] = {
-        "TableName": table.name,
-        "ConsistentRead": True,  # or an item that was written a moment ago would stay
-        "ProjectionExpression": ", ".join(aliases),
-        "ExpressionAttributeNames": aliases,
-    }
-    if start is not None:
-        body["ExclusiveStartKey"] = start
-    return Request(operation="Scan", body=body, table=table.name, required=frozenset(table.keys.names))
+    return key_scan_request(table, start, ConsistentRead=True)
+
+
+class _DeletionChunk(Chunk):
+    """Deletions that fill a call, which wait for their units together."""
+
+    __slots__ = ("_deletions", "asked", "identities", "size")
+
+    waits = True
+
+    def __init__(self, table: str, deletions: Sequence[Request]) -> None:
+        """Take the deletions.
+
+        Args:
+            table: the full table name.
+            deletions: they.
+        """
+        self._deletions = deletions
+        self.asked: Request = Request(operation="DeleteItem", body={"TableName": table}, table=table, writes=True)
+        self.size: int = len(deletions)
+        self.identities: Collection[str] = [each.target.identity for each in deletions if each.target is not None]
+
+    def call(self) -> Request:
+        """Return the BatchWriteItem request."""
+        entries = [{"DeleteRequest": {"Key": each.body["Key"]}} for each in self._deletions]
+        body = {"RequestItems": {self.asked.table: entries}}
+        return Request(operation="BatchWriteItem", body=body, table=self.asked.table, writes=True)
+
+    def requests(self) -> Sequence[Request]:
+        """Return the DeleteItem requests."""
+        return self._deletions
+
+    def takes(self, answer: Body) -> bool:
+        """Return whether nothing is left over."""
+        return not answer.get("UnprocessedItems")
+
+
+class _DeletionCall:
+    """Deletions that are submitted together: as a chunk, or one by one where that has to be looked at."""
+
+    def __init__(self, executor: Executor, table: str, deletions: Sequence[Request]) -> None:
+        """Submit them; where one is refused, such as for a budget, those before it are carried out all the same.
+
+        Args:
+            executor: sends them.
+            table: the full table name.
+            deletions: they.
+        """
+        self.deleted: int = 0
+        """How many of them are known to be done."""
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once all of them are, with the first error if there is one."""
+        self._error: BaseException | None = None
+        self._futures: Sequence[asyncio.Future[Body]] = ()
+        self._left = 0
+        chunk = _DeletionChunk(table, deletions)
+        # Of a chunk that is taken apart, the futures of its deletions take the place of its own.
+        whole = executor.submit_chunk(chunk, deadline_now(), executor.ledger.payer(), self._follow)
+        if whole is not None:
+            self._follow([whole], len(deletions))
+            return
+        futures: list[asyncio.Future[Body]] = []
+        for each in deletions:
+            try:
+                futures.append(executor.submit(each))
+            except DynamapError as error:
+                self._error = error
+                break
+        self._follow(futures)
+        self._end_if_settled()
+
+    def _follow(self, futures: Sequence[asyncio.Future[Body]], items: int = 1) -> None:
+        """Record what becomes of futures, each of which stands for so many items."""
+        self._futures, self._left = futures, len(futures)
+        for future in futures:
+            future.add_done_callback(partial(self._settled, items))
+
+    def _settled(self, items: int, future: asyncio.Future[Body]) -> None:
+        self._left -= 1
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            self._error = self._error or error
+        elif not future.cancelled():
+            self.deleted += items
+        self._end_if_settled()
+
+    def _end_if_settled(self) -> None:
+        if self._left or self.over.done():
+            return
+        if self._error is not None:
+            self.over.set_exception(self._error)
+        else:
+            self.over.set_result(None)
+
+    def cancel(self) -> None:
+        """Withdraw what was not sent, and wait for nothing; what was sent ends unobserved."""
+        for future in self._futures:
+            future.cancel()
+        if not self.over.cancel() and not self.over.cancelled():
+            self.over.exception()  # looked at, or asyncio would report it: the first one was raised
 
 
 class _Deletions:
     """Deletions of items, submitted by as many as fill a call, and a bounded number of them at a time."""
 
-    def __init__(self, executor: Executor, table: str) -> None:
+    def __init__(self, executor: Executor, table: str, watch: WatchTruncation | None) -> None:
         """Begin with none.
 
         Args:
             executor: sends the requests.
             table: the full table name.
+            watch: is told how many items are deleted by now, if anything is.
         """
         self._executor = executor
         self._table = table
+        self._watch = watch
         self._ready: list[Request] = []
-        self._calls: deque[list[asyncio.Future[Body]]] = deque()
-        """What was submitted and not waited for, by calls."""
+        self._calls: deque[_DeletionCall] = deque()
+        """What was submitted and not waited for."""
         self.items: int = 0
         """How many items are known to be deleted."""
 
@@ -150,7 +250,7 @@ class _Deletions:
         if len(self._ready) == BATCH_WRITE_REQUESTS:
             self._submit()
             await next_turn()
-            while len(self._calls) >= _CALLS_AT_A_TIME:
+            while len(self._calls) >= self._most_calls:
                 await self._wait_for_oldest()
 
     async def finish(self) -> None:
@@ -165,17 +265,25 @@ class _Deletions:
 
     def cancel(self) -> None:
         """Withdraw what was not sent, and wait for nothing; what was sent ends unobserved."""
-        for future in (each for call in self._calls for each in call):
-            if not future.cancel() and not future.cancelled():
-                future.exception()  # taken note of: the first one was raised
+        for call in self._calls:
+            call.cancel()
+
+    @property
+    def _most_calls(self) -> int:
+        # Where they wait for units, more of them would be sent no sooner.
+        return _PACED_CALLS if self._executor.is_waited_for(self._table) else _CALLS_AT_A_TIME
 
     def _submit(self) -> None:
         ready, self._ready = self._ready, []
-        self._calls.append([])
-        for request in ready:
-            self._calls[-1].append(self._executor.submit(request))
+        if ready:
+            self._calls.append(_DeletionCall(self._executor, self._table, ready))
 
     async def _wait_for_oldest(self) -> None:
-        for future in self._calls[0]:
-            await future
-        self.items += len(self._calls.popleft())
+        call = self._calls[0]
+        try:
+            await call.over
+        finally:
+            self.items += call.deleted
+            if self._watch is not None and call.deleted:
+                self._watch(self.items)
+        self._calls.popleft()

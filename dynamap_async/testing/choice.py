@@ -57,4 +57,4 @@ def chosen_engine(choice: str) -> Engine | None:
         return NativeEngine()
     if urlsplit(choice).scheme in ("http", "https") and urlsplit(choice).hostname:
         return None
-    raise ConfigurationError(f"{choice!r} is not an engine: choose moto, native, or a URL such as http://host:8000")
+    raise ConfigurationError(f"{choice!r} is not an engine; choose moto, native, or a URL such as http://host:8000")

@@ -41,7 +41,9 @@ class FrozenClock:
         """
         if isinstance(at, datetime):
             if at.tzinfo is None:
-                raise ValueError(f"{at!r} has no time zone: which moment it is depends on the machine; add tzinfo=UTC")
+                raise ValueError(
+                    f"{at!r} has no time zone, so it depends on the machine which moment it is; add tzinfo=UTC"
+                )
             at = at.timestamp()
         self._seconds = self() if at is None else at
 

@@ -95,7 +95,7 @@ class Engine(ABC):
 
     def _not_running(self) -> ConfigurationError:
         name = type(self).__name__
-        return ConfigurationError(f"the {name} is not running: use it as a context manager, `with ... as engine:`")
+        return ConfigurationError(f"the {name} is not running; use it as a context manager, `with ... as engine:`")
 
     def __enter__(self) -> Self:
         """Start the engine, and create the tables of its models.
@@ -104,7 +104,9 @@ class Engine(ABC):
             ConfigurationError: it is running already, its port is taken, or it did not start.
         """
         if self._endpoint_url is not None:
-            raise ConfigurationError(f"this {type(self).__name__} is running already: enter each engine once at a time")
+            raise ConfigurationError(
+                f"this {type(self).__name__} is running already; leave its block before you enter it again"
+            )
         try:
             self._endpoint_url = f"http://{HOST}:{self._start()}"
             if self._models:

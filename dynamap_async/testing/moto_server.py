@@ -122,7 +122,8 @@ def _backend(account_id: str) -> _Backend:
     except Exception as error:
         # moto asks boto3 for the regions, and boto3 reads profiles: a profile that does not exist ends here.
         raise ConfigurationError(
-            f"the embedded engine cannot read AWS's settings ({error}): unset AWS_PROFILE, or name an existing one"
+            f"the embedded engine cannot read the AWS settings ({error}); unset AWS_PROFILE, or name an existing "
+            "profile"
         ) from error
     return backend
 

@@ -25,7 +25,8 @@ class NativeEngine(Engine):
 
     Faster and stricter than ``LocalEngine``; its capacity figures follow the service's rules. It is not DynamoDB
     either: nothing is throttled, nothing expires, all regions and accounts share one set of tables, queries on indexes
-    with several attributes per key fail, and ``SET list[99]`` or removing two elements at once go wrong.
+    with several attributes per key fail, ``SET list[99]`` or removing two elements at once go wrong, and a page that
+    ends at 1 MB says that one item more was evaluated than were.
 
     Args:
         executable: path of the ``dynoxide`` program; otherwise the one that ``DYNAMAP_NATIVE_ENGINE`` names, or that
@@ -58,12 +59,14 @@ class NativeEngine(Engine):
         program = find_program() if executable is None else Path(executable)
         if program is None:
             raise ConfigurationError(
-                f"the native engine is not installed: run `dynamap engine install`, or set {EXECUTABLE} to the path of "
-                "dynoxide"
+                f"the native engine is not installed; run `dynamap engine install`, or set {EXECUTABLE} to the path "
+                "of dynoxide"
             )
         self._executable = program
         if not os.access(self._executable, os.X_OK) or self._executable.is_dir():
-            raise ConfigurationError(f"{self._executable}: no native engine there; name an executable file of dynoxide")
+            raise ConfigurationError(
+                f"{self._executable} is not an executable file; give the path of the dynoxide executable"
+            )
         self._start_timeout_seconds = start_timeout_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._port: int | None = None
@@ -124,7 +127,7 @@ class NativeEngine(Engine):
                     )
             if _ended(process):
                 self._process = None
-                raise ConfigurationError(f"another program answers on port {port}, where the engine was to listen")
+                raise ConfigurationError(f"another program already listens on port {port}; choose another port")
 
 
 def _ended(process: "subprocess.Popen[bytes]") -> bool:

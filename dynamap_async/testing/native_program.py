@@ -69,16 +69,14 @@ def install_program() -> Path:
     name = f"{_SYSTEMS.get(system, system)}-{_MACHINES.get(machine.lower(), machine)}"
     if name not in HASHES:
         raise ConfigurationError(
-            f"dynamap knows no package of the native engine for {system} {machine}, only for {', '.join(HASHES)}: "
-            f"{_BY_HAND}"
+            f"there is no package of the native engine for {system} {machine}, only for {', '.join(HASHES)}: {_BY_HAND}"
         )
     url = f"{npm_registry()}/{_SCOPE}/{name}/-/{name}-{VERSION}.tgz"
     package = _downloaded(url)
     found = b64encode(hashlib.sha512(package).digest()).decode()
     if found != HASHES[name]:
         raise ConfigurationError(
-            f"{url} is not the file that dynamap knows: its SHA-512 is {found}, and {HASHES[name]} is expected; "
-            "nothing was installed"
+            f"{url} is not the expected file: its SHA-512 is {found} instead of {HASHES[name]}. Nothing was installed"
         )
     program = installed_program()
     _put(_program_in(package), program)
@@ -119,13 +117,15 @@ def _settings_in(file: Path) -> Iterator[tuple[str, str]]:
 
 def _downloaded(url: str) -> bytes:
     if not url.startswith(("https://", "http://")):
-        raise ConfigurationError(f"npm's registry {url!r} is no address: set NPM_CONFIG_REGISTRY, or .npmrc, to one")
+        raise ConfigurationError(
+            f"npm's registry {url!r} is not an address; set NPM_CONFIG_REGISTRY, or .npmrc, to one"
+        )
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - it is HTTP, see above
             content: bytes = answer.read(_MOST_BYTES + 1)
     except urllib.error.HTTPError as error:
         with error:
-            raise ConfigurationError(f"{url} was answered with {error.code} {error.reason}: {_BY_HAND}") from error
+            raise ConfigurationError(f"{url} returned {error.code} {error.reason}: {_BY_HAND}") from error
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise ConfigurationError(

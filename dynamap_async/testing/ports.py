@@ -16,7 +16,7 @@ def checked_port(port: object) -> int:
         ConfigurationError: it is no port.
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST_PORT:
-        raise ConfigurationError(f"port={port!r} is no port: write a number up to {_LAST_PORT}, or 0 for a free one")
+        raise ConfigurationError(f"port={port!r} is not a port; give a number up to {_LAST_PORT}, or 0 for a free port")
     return port
 
 
@@ -31,7 +31,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigurationError(
-                f"port {port} of {HOST} is taken by another program: end that one, or choose another port, or 0 for a "
-                "free one"
+                f"port {port} of {HOST} is used by another program; stop that program, or choose another port, or 0 "
+                "for a free port"
             ) from error
         raise ConfigurationError(f"port {port} of {HOST} cannot be used: {error.strerror}") from error

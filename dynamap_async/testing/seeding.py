@@ -66,7 +66,7 @@ def read_items(source: str | Path, /, *models: type[Model]) -> list[Model]:
     """
     names = [model.__name__ for model in models]
     if len(set(names)) < len(names):
-        raise ConfigurationError(f"{', '.join(names)}: models of the same name cannot be told apart in JSON")
+        raise ConfigurationError(f"{', '.join(names)}: models with the same name cannot be told apart in JSON")
     if isinstance(source, Path) and source.suffix == ".jsonl":
         return _read_lines(source, models)
     # GenericAlias is what list[...] makes; a type checker wants a type known to it in there.
@@ -110,7 +110,7 @@ def _problem(fault: "ErrorDetails", models: Collection[str]) -> str:
     if fault["type"] == "json_invalid":
         return fault["msg"]
     if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
-        return f"there is no such model; there is {', '.join(models) or 'none'}"
+        return f"there is no such model; known models: {', '.join(models) or 'none'}"
     return f"{fault['msg']} {'in' if fault['type'] == 'missing' else 'instead of'} {reprlib.repr(fault['input'])}"
 
 

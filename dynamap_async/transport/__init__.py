@@ -25,6 +25,7 @@ from dynamap_async.transport.translate import statement_error
 if TYPE_CHECKING:
     from dynamap_async.transport.aio import AioClient, AioConfig, AioSession
     from dynamap_async.transport.client import ClientTransport
+    from dynamap_async.transport.identity import caller_identity
 
 __all__ = [
     "UNREADABLE",
@@ -35,6 +36,7 @@ __all__ = [
     "Connection",
     "Transport",
     "WireTransport",
+    "caller_identity",
     "damage_of",
     "damage_of_refusal",
     "damage_of_values",
@@ -44,7 +46,7 @@ __all__ = [
     "unreadable",
 ]
 
-_HOMES: Final = {"aio": "AioClient AioConfig AioSession", "client": "ClientTransport"}
+_HOMES: Final = {"aio": "AioClient AioConfig AioSession", "client": "ClientTransport", "identity": "caller_identity"}
 """Module -> the names that are imported from it when they are used first."""
 
 if not TYPE_CHECKING:  # checkers would take any name for one of these

@@ -43,8 +43,8 @@ class AiohttpChannel:
         arguments = {name: value for name, value in config.connector_args.items() if name != "ssl_context"}
         if unusable := sorted(arguments.keys() - _CONNECTOR_ARGS):
             raise ConfigurationError(
-                f"AioConfig(connector_args=...) has {', '.join(unusable)}, which aiohttp does not know: "
-                "leave it out, or choose the HTTP session class that it belongs to"
+                f"AioConfig(connector_args=...) has {', '.join(unusable)}, which aiohttp does not know; drop it, or "
+                "choose the HTTP session class that it belongs to"
             )
         if arguments.get("force_close"):
             arguments.pop("keepalive_timeout", None)  # an AioConfig always has one, and aiohttp refuses the two

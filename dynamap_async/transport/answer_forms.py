@@ -93,7 +93,7 @@ def unreadable(error: Exception, request: Request, items: Iterable[Mapping[str, 
 
 
 def _damaged(request: Request, fault: str) -> DamagedResponseError:
-    return damaged(request, f"the answer is not of the form that DynamoDB documents: {fault}", foreign=True)
+    return damaged(request, f"the answer does not have the form that DynamoDB documents: {fault}", foreign=True)
 
 
 def _get(request: Request, answer: Body) -> str | None:

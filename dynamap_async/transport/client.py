@@ -53,7 +53,7 @@ class ClientTransport:
         """
         if not isinstance(client, AioBaseClient):
             raise ConfigurationError(
-                f"client= takes an open client of aiobotocore, got {type(client).__module__}.{type(client).__name__}: "
+                f"client= must be an open aiobotocore client, not {type(client).__module__}.{type(client).__name__}; "
                 'write async with aiobotocore.session.get_session().create_client("dynamodb") as client'
             )
         self._client: Any = client
@@ -75,11 +75,13 @@ class ClientTransport:
         meta: Any = self._client.meta
         name = meta.service_model.service_name
         if name != "dynamodb":
-            raise ConfigurationError(f'a client for {name!r} was given: make it with create_client("dynamodb")')
+            raise ConfigurationError(
+                f'the client is for {name!r}, not for DynamoDB; make it with create_client("dynamodb")'
+            )
         retries: Any = meta.config.retries
         if not retries or retries.get("total_max_attempts") != 1:
             raise ConfigurationError(
-                "the client resends requests by itself, which can apply an update twice: make it with "
+                "the client repeats requests by itself, which can apply an update twice; make it with "
                 'create_client("dynamodb", config=AioConfig(retries={"total_max_attempts": 1}))'
             )
 
@@ -122,7 +124,7 @@ class ClientTransport:
             return self._client.meta.service_model.operation_model(request.operation)
         except OperationNotFoundError as error:
             raise ConfigurationError(
-                f"the installed botocore does not know {request.operation}: upgrade aiobotocore"
+                f"the installed botocore does not know {request.operation}; upgrade aiobotocore"
             ) from error
 
     def _service_error(self, request: Request, error: ClientError) -> ServiceError:

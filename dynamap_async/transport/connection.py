@@ -57,27 +57,28 @@ class Connection:
             value: object = getattr(self, setting)
             if value is not None and not isinstance(value, getattr(sys.modules.get(module), name, ())):
                 # Its value is not shown: it may be a secret.
-                raise ConfigurationError(f"{setting} is given a {type(value).__name__}; write {setting}={example}")
+                raise ConfigurationError(
+                    f"{setting} cannot be of type {type(value).__name__}; write {setting}={example}"
+                )
         if self.credentials is not None:
             checked_credentials(self.credentials)
         if self.profile is not None and self.aio_session is not None:
             raise ConfigurationError(
-                "profile and aio_session contradict each other: an aio_session brings its own profile, "
-                "so make it with AioSession(profile=...)"
+                "profile and aio_session exclude each other: an aio_session has its own profile, so make it with "
+                "AioSession(profile=...)"
             )
         if self.profile is not None and self.credentials is not None:
-            raise ConfigurationError("profile and credentials both say who you are: pass one of them")
+            raise ConfigurationError("profile and credentials exclude each other; pass one of them")
         config: Any = self.aio_config
         if config is not None and not _is_pool(config.max_pool_connections):
             raise ConfigurationError(
-                f"AioConfig(max_pool_connections={config.max_pool_connections!r}): requests need connections to be "
-                "sent over; write a whole number from 1 on"
+                f"AioConfig(max_pool_connections={config.max_pool_connections!r}): give a whole number from 1 up"
             )
         configured = None if config is None else config.region_name
         if self.region is not None and configured is not None and self.region != configured:
             raise ConfigurationError(
-                f"region={self.region!r} and AioConfig(region_name={configured!r}) contradict each other: "
-                "pass one of them"
+                f"region={self.region!r} and AioConfig(region_name={configured!r}) contradict each other; pass one of "
+                "them"
             )
 
 

@@ -105,9 +105,10 @@ def checked_credentials(credentials: Credentials) -> Credentials:
         if value is None and name == "session_token":
             continue
         if not isinstance(value, str):
-            raise ConfigurationError(f"{name} of the credentials is a {type(value).__name__}; give text")
+            raise ConfigurationError(f"{name} of the credentials must be a string, not {type(value).__name__}")
         if value != value.strip() or not value.isprintable():
             raise ConfigurationError(
-                f"{name} of the credentials has a line break, a space at an end or a control character; strip() it"
+                f"{name} of the credentials has a line break, a control character, or a space at its beginning or "
+                "end; strip() it"
             )
     return credentials

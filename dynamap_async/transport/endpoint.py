@@ -86,7 +86,7 @@ def to_endpoint(url: str, region: str) -> Endpoint:
         name, port = parts.hostname, parts.port
     except ValueError:  # whose message may quote what stands before an @, as a port
         raise ConfigurationError(
-            f'the endpoint {_shown(url)} is not an address; it looks like "http://host:8000"'
+            f'the endpoint {_shown(url)} is not an address; write one such as "http://host:8000"'
         ) from None
     if parts.scheme not in _DEFAULT_PORTS or not name or "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigurationError(

@@ -131,8 +131,8 @@ def too_slow(request: Request, seconds: float) -> RequestTimeoutError:
         seconds: how long an attempt may take.
     """
     return RequestTimeoutError(
-        f"{place_of(request)}: no whole answer arrived within the {seconds:g} s of one attempt, so whether it was "
-        "carried out is unknown; RetryPolicy(attempt_timeout_seconds=...) allows more",
+        f"{place_of(request)}: no complete answer arrived within {seconds:g} s, so it is unknown whether it was "
+        "carried out; RetryPolicy(attempt_timeout_seconds=...) allows more time",
         outcome=Outcome.UNKNOWN,
         operation=request.operation,
         table=request.table,
@@ -140,7 +140,7 @@ def too_slow(request: Request, seconds: float) -> RequestTimeoutError:
 
 
 def _too_large(request: Request) -> DamagedResponseError:
-    error = damaged(request, f"the answer is larger than {ANSWER_BYTES:,} bytes, and was not read", foreign=True)
+    error = damaged(request, f"the answer has more than {ANSWER_BYTES:,} bytes and was not read", foreign=True)
     error.retryable = False
     return error
 

@@ -124,7 +124,7 @@ def resolve_region(given: str | None, config: Any, session: Any) -> str:
     region: str | None = given or config.region_name or session.get_config_variable("region")
     if not region:
         raise ConfigurationError(
-            'no AWS region is set: pass region="eu-west-1", set AWS_DEFAULT_REGION, or give the profile in '
+            'no AWS region is set; pass region="eu-west-1", set AWS_DEFAULT_REGION, or give the profile in '
             "~/.aws/config a region (a local engine accepts any)"
         )
     _utils.validate_region_name(region)
@@ -166,7 +166,7 @@ def _profile_endpoint(session: Any) -> str | None:
         if not services:
             raise ConfigurationError(
                 f"the profile names services = {profile['services']}, but AWS's configuration has no section "
-                f"[services {profile['services']}]: add it, or leave the line out"
+                f"[services {profile['services']}]; add it, or drop the line"
             )
     own: str | None = services.get("dynamodb", {}).get("endpoint_url") or profile.get("endpoint_url")
     return own

@@ -68,7 +68,12 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     "ItemCollectionSizeLimitExceededException": ItemCollectionSizeLimitExceededError,
     "ResourceNotFoundException": ResourceNotFoundError,
     "ResourceNotFound": ResourceNotFoundError,
+    "BackupNotFoundException": ResourceNotFoundError,
+    "TableNotFoundException": ResourceNotFoundError,
     "ResourceInUseException": ResourceInUseError,
+    "BackupInUseException": ResourceInUseError,
+    "TableAlreadyExistsException": ResourceInUseError,
+    "TableInUseException": ResourceInUseError,
     "LimitExceededException": LimitExceededError,
     "ContinuousBackupsUnavailableException": RecoveryUnavailableError,
     "PointInTimeRecoveryUnavailableException": RecoveryUnavailableError,
@@ -85,6 +90,7 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     **dict.fromkeys(EXPIRED_CODES | CLOCK_CODES, CredentialsRejectedError),
     "ValidationException": RequestRejectedError,
     "ValidationError": RequestRejectedError,
+    "InvalidRestoreTimeException": RequestRejectedError,
     "SerializationException": RequestRejectedError,
     "UnknownOperationException": RequestRejectedError,
     "InternalServerError": InternalServerError,
@@ -95,31 +101,57 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     "RequestTimeout": InternalServerError,
     "RequestTimeoutException": InternalServerError,
 }
-"""The service's code -> our class: those in its model, those it leaves out, and those of local engines."""
+"""The service's code -> our class: codes of its model, codes that the model leaves out, and codes of local engines."""
 
 _BACKFILLING: Final = "backfilling global secondary index"
 """Words by which the service refuses to read an index that is being built; it has no code of its own for that.
 Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html"""
 
+_FEWER: Final = "Send fewer requests at a time, or raise the capacity of the table or index."
 _REMEDIES: Final[Mapping[type[ServiceError], str]] = {
     ConditionalCheckFailedError: "Nothing was written; read the item again before deciding what to do.",
-    DuplicateItemError: "Nothing was written; UPDATE the item, or DELETE it first.",
-    TransactionCanceledError: "Nothing was written; `reasons` says for each action what it met.",
-    IdempotentParameterMismatchError: "Nothing was written; use a client request token for one transaction only.",
-    ThrottledError: "Ask for less at a time, or raise the capacity of the table or index.",
-    ProvisionedThroughputExceededError: "Ask for less at a time, or raise the capacity of the table or index.",
-    RequestLimitExceededError: "Ask for less at a time, or have AWS raise the account's throughput quota.",
-    ItemCollectionSizeLimitExceededError: "Spread the items over more partition keys, or do without local indexes.",
-    ResourceNotFoundError: (
-        "Create the table or index with `await session.tables.create(Model)`, or check region, endpoint and "
-        "table_prefix."
+    DuplicateItemError: "Nothing was written. To change the item, UPDATE it; to replace it, DELETE it first.",
+    TransactionCanceledError: "Nothing was written. `reasons` says why, for each action.",
+    IdempotentParameterMismatchError: "Nothing was written. Use a new client request token for each transaction.",
+    ThrottledError: _FEWER,
+    ProvisionedThroughputExceededError: _FEWER,
+    RequestLimitExceededError: (
+        "Send fewer requests at a time, or ask AWS to raise the throughput quota of the account."
     ),
-    ResourceInUseError: "Wait until the table is ACTIVE; one that exists need not be created.",
-    RecoveryUnavailableError: "Ask again in a few minutes, once the table has continuous backups.",
-    IndexNotReadyError: "Until then nothing can be read of it: `await session.tables.ensure(Model)` waits for it.",
-    AccessDeniedError: "Allow dynamodb:{operation} on this table in the caller's IAM policy.",
-    CredentialsRejectedError: "Check the access key, its session token, the region and this machine's clock.",
+    ItemCollectionSizeLimitExceededError: (
+        "Spread the items over more partition keys, or use a table without local indexes."
+    ),
+    ResourceNotFoundError: (
+        "Check region, endpoint and table_prefix, or create the table or index with "
+        "`await session.tables.ensure(Model)`."
+    ),
+    ResourceInUseError: (
+        "Wait until the table is ACTIVE. If it exists already, `tables.create(Model, if_missing=True)` leaves it as "
+        "it is."
+    ),
+    RecoveryUnavailableError: "Try again in a few minutes: continuous backups of the table are not ready.",
+    IndexNotReadyError: "It cannot be read until it is built; `await session.tables.ensure(Model)` waits for that.",
+    AccessDeniedError: "Allow {permission} on this table in the IAM policy of the caller.",
+    CredentialsRejectedError: "Check the access key, its session token, the region and the clock of this machine.",
 }
+
+_PARTIQL: Final = (
+    "dynamodb:PartiQLSelect, PartiQLInsert, PartiQLUpdate or PartiQLDelete, whichever the statement needs,"
+)
+_PERMISSIONS: Final[Mapping[str, str]] = {
+    "TransactGetItems": "dynamodb:GetItem",
+    "TransactWriteItems": (
+        "dynamodb:PutItem, UpdateItem, DeleteItem and ConditionCheckItem, whichever the transaction needs,"
+    ),
+    "ExecuteStatement": _PARTIQL,
+    "BatchExecuteStatement": _PARTIQL,
+    "ExecuteTransaction": _PARTIQL,
+}
+"""Operation -> the permissions that it needs, where IAM has none of the operation's own name.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-iam.html
+"""
 
 
 def service_error(
@@ -178,9 +210,12 @@ def error_code(facts: Mapping[str, Any], header: str | None, status: int) -> str
 def _message(kind: type[ServiceError], request: Request, code: str, facts: Mapping[str, Any]) -> str:
     said = str(facts.get("message") or facts.get("Message") or "").strip().rstrip(".")
     answer = f"{code}: {said}." if said else f"{code}."
-    remedy = _REMEDIES.get(kind, "").format(operation=request.operation)
+    permission = _PERMISSIONS.get(request.operation, f"dynamodb:{request.operation}")
+    remedy = _REMEDIES.get(kind, "").format(permission=permission)
+    if code == "UnknownOperationException":
+        remedy = "This engine does not have it; DynamoDB does."
     if kind is InternalServerError and request.writes:
-        remedy = "A write may have been done all the same."
+        remedy = "The write may have been done all the same."
     return f"{place_of(request)}: {answer} {remedy}".rstrip()
 
 

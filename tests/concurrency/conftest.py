@@ -1,14 +1,45 @@
-"""A scripted transport: nothing here sleeps, and nothing here is a real DynamoDB."""
+"""A scripted transport: nothing here sleeps, and nothing here is a real DynamoDB.
+
+Of some files each test runs three times: with that transport, and over connections of both kinds to an endpoint that
+answers what it would. The endpoint is at the other end of socket pairs, on the same event loop: what one end writes the
+other can read at once, so that the clock stays virtual.
+"""
 
 import asyncio
+import contextlib
+import functools
+import os
 import re
+import socket
 from collections import deque
 
+import aiohappyeyeballs
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, Session, SortKey, attr
-from dynamap_async.errors import ThrottledError
+from dynamap_async import Attr, Credentials, Model, PartitionKey, Session, SortKey, attr
+from dynamap_async.errors import (
+    AccessDeniedError,
+    ConnectionFailedError,
+    ServiceError,
+    ThrottledError,
+    TransactionCanceledError,
+)
 from dynamap_async.executor.retry import Retries
+from dynamap_async.request import Request
+from dynamap_async.testing.faults.exchange import read_request, reset, write_answer
+from dynamap_async.testing.faults.fault_answers import error_answer, json_answer, object_of
+from dynamap_async.transport import AioConfig, Connection, WireTransport
+from dynamap_async.transport.translate import ERRORS
+
+IN_MEMORY, OWN, AIOHTTP = "in memory", "own connections", "aiohttp"
+OVER_CONNECTIONS = (
+    "test_batch_cancellation",
+    "test_batch_failures",
+    "test_coalescing",
+    "test_transactions",
+    "test_writes_in_flight",
+)
+"""Files whose tests run over connections too, but for those that are marked ``in_memory``."""
 
 
 class ScriptedTransport:
@@ -187,17 +218,174 @@ def refusal():
     return lambda kind: _refusal(kind)()
 
 
+class Line:
+    """A transport that can be cut, or be denied the library's own table: what is sent arrives once it is mended."""
+
+    def __init__(self, transport):
+        self._transport = transport
+        self.whole = asyncio.Event()
+        self.whole.set()
+        self.denied = False
+        self.sent = []
+
+    @property
+    def max_connections(self):
+        return self._transport.max_connections
+
+    async def open(self):
+        await self._transport.open()
+
+    async def send(self, request):
+        self.sent.append(request.operation)
+        await self.whole.wait()
+        if self.denied and request.table.endswith("dynamap"):
+            facts = {"operation": request.operation, "table": request.table, "status": 400}
+            raise AccessDeniedError("no", service_code="AccessDeniedException", **facts)
+        return await self._transport.send(request)
+
+    async def close(self):
+        await self._transport.close()
+
+
+@pytest.fixture
+def line_over():
+    """Return a function: a transport -> the line that leads to it."""
+    return Line
+
+
 @pytest.fixture
 def transport():
     return ScriptedTransport()
 
 
+class Endpoint:
+    """What a scripted transport answers, as the other end of a session's connections."""
+
+    def __init__(self, transport):
+        self._transport = transport
+        self._serving = set()
+
+    async def connect(self, *_addresses, **_settings):
+        """Return a socket that leads here: what connecting to an address gives elsewhere."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        task = asyncio.create_task(self._serve(theirs))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+        return ours
+
+    async def ended(self):
+        """Wait until no connection is left."""
+        while self._serving:
+            await asyncio.wait(self._serving)
+
+    async def _serve(self, connected):
+        reader, writer = await asyncio.open_connection(sock=connected)
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                while await self._answer_one(reader, writer):
+                    pass
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _answer_one(self, reader, writer):
+        """Answer one request, unless its sender goes before; return whether the connection stays open."""
+        received = await read_request(reader)
+        body = object_of(received.body)
+        table = body.get("TableName") or ", ".join(body.get("RequestItems", ()))
+        answer = asyncio.create_task(
+            self._transport.send(Request(operation=received.operation, body=body, table=table))
+        )
+        gone = asyncio.create_task(reader.read(1))
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        for task in (answer, gone):
+            task.cancel()
+        await asyncio.wait((answer, gone))
+        if answer.cancelled():
+            return False
+        try:
+            found = json_answer(answer.result())
+        except ServiceError as error:
+            found = error_answer(code_of(error), error.args[0], status=error.status, facts=facts_of(error))
+        except ConnectionFailedError:
+            reset(writer)
+            return False
+        await write_answer(writer, found)
+        return True
+
+
+def code_of(error):
+    """Return the service's name of an error."""
+    return next((code for code, kind in ERRORS.items() if kind is type(error)), error.service_code)
+
+
+def facts_of(error):
+    """Return what the service says of an error besides its name and message."""
+    reasons = error.reasons if isinstance(error, TransactionCanceledError) else ()
+    return {"CancellationReasons": [{"Code": each.code or "None"} for each in reasons]} if reasons else None
+
+
+@functools.cache
+def transport_of(travels, connections):
+    """Return what sends over connections of a kind, settings looked up once, so that each test takes ``another()``."""
+    arguments = {"use_dns_cache": True} if travels == AIOHTTP else {}
+    return WireTransport(
+        Connection(
+            region="eu-west-1",
+            endpoint_url="http://127.0.0.1:9",
+            credentials=Credentials(access_key_id="AKID", secret_access_key="s"),
+            aio_config=AioConfig(max_pool_connections=connections, read_timeout=10**6, connector_args=arguments),
+        )
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "in_memory(reason): why a test cannot run over connections, as others of its file do"
+    )
+
+
+def pytest_generate_tests(metafunc):
+    if "travels" in metafunc.fixturenames and metafunc.module.__name__.rpartition(".")[2] in OVER_CONNECTIONS:
+        stays = metafunc.definition.get_closest_marker("in_memory")
+        metafunc.parametrize("travels", [IN_MEMORY] if stays else [IN_MEMORY, OWN, AIOHTTP])
+
+
 @pytest.fixture
-def open_session(transport):
+def travels():
+    """Return what requests travel over."""
+    return IN_MEMORY
+
+
+@pytest.fixture
+def open_session(transport, travels, monkeypatch):
     """Return a function that makes a session over the scripted transport; it is still to be entered."""
+    if travels == IN_MEMORY:
+        return lambda **settings: Session(transport=transport, **settings)
+
+    async def here(function, *arguments):
+        return function(*arguments)  # a thread would be waited for, and nothing is on a virtual clock
+
+    endpoint = Endpoint(transport)
+    monkeypatch.setattr(asyncio, "to_thread", here)
+    monkeypatch.setattr(aiohappyeyeballs, "start_connection", endpoint.connect)
+    for name in os.environ:
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
 
     def make(**settings):
-        return Session(transport=transport, **settings)
+        # A session leaves items as they came, and splices calls, where its transport is of this very class.
+        wire = transport_of(travels, transport.max_connections).another()
+        end = wire.close
+
+        async def close():
+            await end()
+            await endpoint.ended()
+
+        wire.close = close
+        return Session(transport=wire, **settings)
 
     return make
 

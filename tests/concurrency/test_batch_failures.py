@@ -141,6 +141,7 @@ async def test_a_batch_whose_answer_was_lost_is_resent(transport, service, open_
     assert transport.requests[0] == transport.requests[1]
 
 
+@pytest.mark.in_memory("what was not sent reaches no endpoint")
 @pytest.mark.parametrize(
     ("answers", "outcome"),
     [([lost(), lost(Outcome.NOT_SENT)], Outcome.UNKNOWN), ([lost(Outcome.NOT_SENT)] * 2, Outcome.NOT_SENT)],
@@ -155,6 +156,7 @@ async def test_the_outcome_of_each_write_of_a_batch_is_told(transport, open_sess
     assert all("mine" not in error.__notes__ for error in errors[1:])
 
 
+@pytest.mark.in_memory("what was not sent reaches no endpoint")
 async def test_what_one_write_did_before_is_not_told_of_another(transport, open_session, outcomes, model, no_jitter):
     transport.script(lost(), lost(Outcome.NOT_SENT), lost(Outcome.NOT_SENT))
 
@@ -241,7 +243,7 @@ async def test_an_outage_is_not_multiplied(transport, open_session, outcomes, mo
         errors = await outcomes(*(session.find(model, "s", n, coalesce=False) for n in range(200)))
     assert {type(error) for error in errors} == {InternalServerError}
     assert len(transport.requests) == 210
-    assert "budget is spent" in errors[-1].__notes__[0]
+    assert "budget is used up" in errors[-1].__notes__[0]
 
 
 async def test_nobody_sleeps_past_its_own_deadline(
@@ -290,6 +292,7 @@ class OddError(Exception):
         super().__init__("odd")
 
 
+@pytest.mark.in_memory("an endpoint answers, and raises nothing")
 async def test_a_defect_of_the_transport_fails_those_who_wait_and_nothing_else(
     transport, open_session, outcomes, finds
 ):

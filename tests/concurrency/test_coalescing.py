@@ -72,6 +72,7 @@ async def test_a_thousand_puts_are_forty_batches(transport, served, open_session
     assert len(served.items) == 1000
 
 
+@pytest.mark.in_memory("a connection has a timer of its own")
 async def test_a_lone_get_is_sent_at_once_and_without_a_timer(transport, served, open_session, model):
     async with open_session(retry=RetryPolicy(attempt_timeout_seconds=math.inf)) as session:
         loop = asyncio.get_running_loop()

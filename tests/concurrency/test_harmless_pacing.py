@@ -18,7 +18,10 @@ from dynamap_async import (
     Throughput,
     attr,
 )
-from dynamap_async.errors import ServiceError, ThrottledError
+from dynamap_async.errors import ConditionalCheckFailedError, ServiceError, ThrottledError
+
+LEARNED, UNPACED = CapacityPolicy(), CapacityPolicy(enabled=False)
+KNOWN = CapacityPolicy(limits=Throughput(read=50_000, write=50_000))
 
 
 class Counter(Model, table="counters"):
@@ -105,14 +108,52 @@ async def updated(table, policy, seconds, tasks=8):
     return len(table.served)
 
 
-@pytest.mark.parametrize("limits", ["throttles", Throughput(read=50_000, write=50_000)], ids=["learned", "known"])
 @pytest.mark.parametrize("share", [0.003, 0.1, 0.2])
-async def test_refusals_that_have_nothing_to_do_with_the_rate_cost_no_more_than_their_part(limits, share):
-    paced, unpaced = [
+async def test_refusals_that_have_nothing_to_do_with_the_rate_cost_no_more_than_their_part(share):
+    learned, known, unpaced = [
         sum([await updated(Table(1e6, unrelated=share, seed=seed), policy, 3.0) for seed in range(1, 7)])
-        for policy in (CapacityPolicy(limits=limits), CapacityPolicy(enabled=False))
+        for policy in (LEARNED, KNOWN, UNPACED)
     ]
-    assert paced >= (1 - 2 * share) * unpaced
+    assert learned >= (1 - 2 * share) * unpaced
+    assert known >= (1 - 2 * share) * unpaced
+
+
+class Guarded(Table):
+    """A table on which all conditions fail that it looks at."""
+
+    async def send(self, request):
+        await super().send(request)
+        raise ConditionalCheckFailedError(
+            "it is there",
+            service_code="ConditionalCheckFailedException",
+            operation=request.operation,
+            table=request.table,
+            status=400,
+        )
+
+
+async def tried(table, policy, seconds, tasks=8):
+    """Return how many conditions were looked at while tasks do nothing but to create items that are there."""
+
+    async def work_on(session, number):
+        until = now() + seconds
+        while now() < until:
+            with contextlib.suppress(ServiceError):
+                await session.create(Counter(name=f"{number}"))
+
+    async with Session(transport=table, capacity=policy) as session:
+        await together(work_on(session, number) for number in range(tasks))
+    return len(table.served)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
+async def test_conditions_that_fail_are_not_taken_for_a_table_that_serves_nothing(share):
+    learned, known, unpaced = [
+        sum([await tried(Guarded(1e6, unrelated=share, seed=seed), policy, 3.0) for seed in range(1, 7)])
+        for policy in (LEARNED, KNOWN, UNPACED)
+    ]
+    assert learned >= (1 - 2 * share) * unpaced
+    assert known >= (1 - 2 * share) * unpaced
 
 
 @pytest.mark.parametrize("limits", ["throttles", Throughput(read=100, write=100)], ids=["learned", "known"])
@@ -175,17 +216,14 @@ async def written_beside(rate, pushed, tasks, policy, seed):
     return len(table.served)
 
 
-@pytest.mark.parametrize("limits", ["learned", "known"])
 @pytest.mark.parametrize(("rate", "pushed", "tasks"), [(5, 10, 4), (25, 100, 8)])
-async def test_beside_a_client_that_never_waits_a_session_gets_about_what_it_gets_without_pacing(
-    limits, rate, pushed, tasks
-):
-    policy = CapacityPolicy(limits="throttles" if limits == "learned" else Throughput(read=rate, write=rate))
-    paced, unpaced = [
-        sum([await written_beside(rate, pushed, tasks, each, seed) for seed in range(1, 5)])
-        for each in (policy, CapacityPolicy(enabled=False))
+async def test_beside_a_client_that_never_waits_a_session_gets_about_what_it_gets_without_pacing(rate, pushed, tasks):
+    learned, known, unpaced = [
+        sum([await written_beside(rate, pushed, tasks, policy, seed) for seed in range(1, 5)])
+        for policy in (LEARNED, CapacityPolicy(limits=Throughput(read=rate, write=rate)), UNPACED)
     ]
-    assert paced >= 0.8 * unpaced
+    assert learned >= 0.8 * unpaced
+    assert known >= 0.8 * unpaced
 
 
 async def test_a_table_that_serves_nothing_fails_a_request_after_its_attempts():

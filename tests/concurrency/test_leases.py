@@ -6,7 +6,13 @@ from uuid import uuid4
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey, Session, attr
-from dynamap_async.errors import LeaseLostError, LeaseTakenError, MigrationFailedError, OperationError
+from dynamap_async.errors import (
+    LeaseLostError,
+    LeaseTakenError,
+    MigrationFailedError,
+    OperationError,
+    TransactionCanceledError,
+)
 from dynamap_async.executor import gather_all
 from dynamap_async.leases import Lease, LeaseItem
 from dynamap_async.migrations import Migrations, migration
@@ -22,44 +28,19 @@ class Note(Model, table="notes"):
     text: Attr[str] = attr(default="")
 
 
-class Line:
-    """A transport that can be cut: what is sent then arrives when it is mended."""
-
-    def __init__(self, transport):
-        self._transport = transport
-        self.whole = asyncio.Event()
-        self.whole.set()
-        self.sent = []
-
-    @property
-    def max_connections(self):
-        return self._transport.max_connections
-
-    async def open(self):
-        await self._transport.open()
-
-    async def send(self, request):
-        self.sent.append(request.operation)
-        await self.whole.wait()
-        return await self._transport.send(request)
-
-    async def close(self):
-        await self._transport.close()
-
-
 @pytest.fixture(scope="module")
 def engine(running):
     return running(LocalEngine)
 
 
 @pytest.fixture
-def process(engine):
+def process(engine, line_over):
     """Return a function that makes a session as that of another process, with its line, and clocks of its own."""
     prefix = f"t{uuid4().hex[:12]}-"
     slow = SlowTables(engine, durations=AT_ONCE)
 
     def made(**settings):
-        line = Line(slow.transport())
+        line = line_over(slow.transport())
         return Session(transport=line, table_prefix=prefix, **settings), line
 
     return made
@@ -98,7 +79,9 @@ async def test_who_does_not_wait_is_told_who_has_it(process):
     async with one, two:
         await one.tables.create(LeaseItem)
         async with lease_of(one) as lease:
-            with pytest.raises(LeaseTakenError, match="process .* has the lease 'work'; wait for it") as refused:
+            with pytest.raises(
+                LeaseTakenError, match="process .* holds the lease 'work'; wait until it is done"
+            ) as refused:
                 await lease_of(two, wait=False).__aenter__()
     assert refused.value.holder == lease.owner
 
@@ -357,6 +340,34 @@ async def test_every_way_of_writing_carries_the_fence(process):
     unfenced = {"DeleteItem", "BatchWriteItem"}
     assert unfenced.isdisjoint(line.sent)
     assert line.sent.count("TransactWriteItems") == 12
+
+
+async def test_a_fenced_transaction_that_is_cancelled_for_another_reason_keeps_the_cause(process, monkeypatch):
+    one, line = process()
+    answer, cause = line.send, ValueError("what the client of the transport raised")
+
+    async def send(request):
+        try:
+            return await answer(request)
+        except TransactionCanceledError as error:
+            raise error from cause
+
+    monkeypatch.setattr(line, "send", send)
+
+    @migration("2026-01-cancelled", fenced=True)
+    async def cancelled(session, run):
+        async with session.transaction() as tx:
+            tx.put(Note(number=1))
+            tx.create(Note(number=2))
+
+    async with one:
+        await one.tables.create(Note)
+        await one.put(Note(number=2))
+        with pytest.raises(MigrationFailedError) as failed:
+            await migrating(one, cancelled)
+    error = failed.value.__cause__
+    assert isinstance(error, TransactionCanceledError)
+    assert error.__cause__ is cause
 
 
 @pytest.mark.parametrize("returning", ["put", "update", "statement"])

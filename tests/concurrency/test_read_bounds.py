@@ -94,9 +94,9 @@ async def test_a_scan_is_bounded_in_the_same_way(transport, table, open_session)
 
 async def test_what_cannot_be_bounded_is_refused(transport, open_session):
     async with open_session() as session:
-        with pytest.raises(OperationError, match="the query takes 2 queries at the same time"):
+        with pytest.raises(OperationError, match="the query needs 2 queries"):
             await session.query(Reading).where(Reading.sensor.is_in("a", "b")).page(size=1, max_pages=1)
-        with pytest.raises(OperationError, match="max_read_units cannot bound a query whose whole items are fetched"):
+        with pytest.raises(OperationError, match="max_read_units cannot limit a query that fetches whole items"):
             await session.query(Reading).where(Reading.value == 0).page(size=1, max_read_units=1)
     assert not transport.requests
 

@@ -477,7 +477,7 @@ async def test_a_scope_is_entered_once(open_session):
     session = open_session()
     async with session.scope("s") as scope:
         pass
-    with pytest.raises(SessionStateError, match="was entered before"):
+    with pytest.raises(SessionStateError, match="can be entered once"):
         async with scope:
             pass
 
@@ -514,5 +514,5 @@ def test_a_limit_that_is_no_number_from_zero_up_is_refused(open_session, limit, 
 
 @pytest.mark.parametrize("priority", ["background", 2, 3])
 def test_a_priority_that_is_none_is_refused(open_session, priority):
-    with pytest.raises(ConfigurationError, match=r"write one of Priority\.INTERACTIVE, "):
+    with pytest.raises(ConfigurationError, match=r"give one of Priority\.INTERACTIVE, "):
         open_session().scope("s", priority=priority)

@@ -315,13 +315,13 @@ async def test_a_checkpoint_of_another_scan_is_refused(transport, segmented, ope
         async with scan.stream() as stream:
             await anext(stream)
             checkpoint = stream.checkpoint()
-        with pytest.raises(CursorError, match=r"of 4 segments, and the scan has 5; give \.segments\(4\)"):
+        with pytest.raises(CursorError, match=r"has 4 segments, and the scan has 5; write \.segments\(4\)"):
             await session.scan(model).segments(5).resume(checkpoint)
         with pytest.raises(CursorError, match="another query"):
             await scan.where(model.value > 1).resume(checkpoint)
         with pytest.raises(CursorError, match="another query"):
             await session.scan(model).page(size=5, after=checkpoint)
-        with pytest.raises(CursorError, match="not one of this library"):
+        with pytest.raises(CursorError, match="not made by this library"):
             await scan.resume(checkpoint[:-3])
     async with open_session(cursor_secret="fedcba9876543210") as session:
         with pytest.raises(CursorError, match="another cursor_secret"):
@@ -333,7 +333,7 @@ async def test_what_segments_cannot_be_is_refused_with_a_remedy(transport, open_
     async with open_session() as session:
         scan = session.scan(model)
         for wrong in (0, -1, True, 2.0, "2"):
-            with pytest.raises(OperationError, match="whole number from 1 on"):
+            with pytest.raises(OperationError, match="whole number from 1 up"):
                 scan.segments(wrong)
         with pytest.raises(OperationError, match="1 to 1,000,000, not 1,000,001"):
             scan.segments(1_000_001)
@@ -341,7 +341,7 @@ async def test_what_segments_cannot_be_is_refused_with_a_remedy(transport, open_
             await scan.segments(2).page(size=3)
         with pytest.raises(OperationError, match=r"segments\(n\)\.resume\(checkpoint\)"):
             scan.resume("x")
-        with pytest.raises(OperationError, match="to go on later"):
+        with pytest.raises(OperationError, match="to continue later"):
             scan.stream().checkpoint()
 
 

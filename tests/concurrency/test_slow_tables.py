@@ -68,8 +68,8 @@ class Engine:
     async def close(self): ...
 
     async def send(self, request):
-        if request.operation == "DescribeTable":
-            facts = {"operation": "DescribeTable", "table": request.table, "status": 400}
+        if request.operation in ("DescribeTable", "GetItem"):
+            facts = {"operation": request.operation, "table": request.table, "status": 400}
             raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
         self.received[request.operation] += 1
         return {}
@@ -341,6 +341,25 @@ async def test_a_protected_table_is_deleted_by_force_alone(opened, slow):
         assert caught.value.table == "tweets"
         assert slow.log[-1].after == "ACTIVE"
         await session.tables.delete(Bare, force=True)
+        assert not await session.tables.exists(Bare)
+
+
+class Other(Model, table="others"):
+    id: PartitionKey[str]
+
+
+async def test_of_several_tables_none_is_deleted_where_one_is_protected_or_missing(opened):
+    async with opened() as session:
+        await session.tables.create(Bare)
+        with pytest.raises(ResourceNotFoundError):
+            await session.tables.delete(Bare, Other)
+        await session.tables.create(Other)
+        await session.tables.protect(Other)
+        with pytest.raises(TableProtectedError) as caught:
+            await session.tables.delete(Bare, Other)
+        assert caught.value.table == "others"
+        assert (await session.tables.describe(Bare)).status == "ACTIVE"
+        await session.tables.delete(Bare, Other, force=True)
         assert not await session.tables.exists(Bare)
 
 

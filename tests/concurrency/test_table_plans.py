@@ -87,8 +87,8 @@ class Engine:
     async def close(self): ...
 
     async def send(self, request):
-        if request.operation == "DescribeTable":
-            facts = {"operation": "DescribeTable", "table": request.table, "status": 400}
+        if request.operation in ("DescribeTable", "GetItem"):
+            facts = {"operation": request.operation, "table": request.table, "status": 400}
             raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
         if request.operation == "Scan":
             return {"Items": [], "Count": 0, "ScannedCount": 0}
@@ -423,6 +423,15 @@ async def test_verify_tells_each_difference(opened):
     ]
 
 
+async def test_verify_may_log_indexes_that_no_model_needs(opened, caplog):
+    async with opened() as session:
+        await session.tables.create(Old)
+        await session.tables.verify(Bare)
+        assert caplog.messages == []
+        await session.tables.verify(Bare, extra_indexes="report")
+    assert caplog.messages == ["the index by_user of tweets is one that no model needs"]
+
+
 async def test_verify_takes_two_requests_for_a_table(opened):
     async with opened() as session:
         await session.tables.ensure(Tweet)
@@ -617,7 +626,7 @@ async def test_it_is_gone_through_once_and_not_forgotten(opened):
         plan = await session.tables.plan(Old)
         async with session.tables.apply(plan) as run:
             await anext(run)
-            with pytest.raises(SessionStateError, match="make it anew"):
+            with pytest.raises(SessionStateError, match="make a new one"):
                 await run
         with pytest.warns(RuntimeWarning, match="was never awaited"):
             await forgotten(session, plan)
@@ -665,7 +674,7 @@ async def test_an_index_is_replaced_by_another_and_then_deleted(opened, engine):
         assert [(hazard.code, hazard.index) for hazard in plan.hazards] == [("index-replaced", "by_user")]
         assert plan.not_managed == ()
         with pytest.raises(
-            OperationError, match="by_user-v2, which replaces it, is not there; apply plan.expand first"
+            OperationError, match="by_user-v2, which replaces it, does not exist; apply plan.expand first"
         ):
             await session.tables.apply(plan.contract, allow={"index-replaced"})
         await session.tables.apply(plan.expand)
@@ -703,7 +712,7 @@ async def test_the_recipe_for_a_changed_index_is_printed_and_works(opened):
     ("indexes", "problem"),
     [
         ([GlobalIndex("one", partition_key="a", replaces="one")], "the index 'one' replaces itself"),
-        ([GlobalIndex("one", partition_key="a", replaces=1)], "replaces=1 is no name of an index"),
+        ([GlobalIndex("one", partition_key="a", replaces=1)], "replaces=1 is not the name of an index"),
         (
             [GlobalIndex("one", partition_key="a"), GlobalIndex("two", partition_key="a", replaces="one")],
             "replaces 'one', which is still declared",
@@ -804,5 +813,5 @@ async def test_no_item_is_looked_at_where_no_index_is_missing_or_none_is_wanted(
         await session.tables.plan(Old, sample_pages=0)
         await session.tables.plan(Bare)
         assert session.statistics().requests - before == 4
-        with pytest.raises(OperationError, match="sample_pages=-1: write a number of pages from 0 on"):
+        with pytest.raises(OperationError, match="sample_pages=-1: give a number of pages, 0 or more"):
             await session.tables.plan(Old, sample_pages=-1)

@@ -76,14 +76,14 @@ async def test_models_of_one_table_are_one_change(transport, open_session):
 async def test_it_is_not_moved_to_another_attribute(transport, open_session):
     transport.script(ttl("ENABLED", "other"))
     async with open_session() as session:
-        with pytest.raises(OperationError, match="is on for 'other' in fading.*enabled=False"):
+        with pytest.raises(OperationError, match="time to live of fading is on for 'other'.*enabled=False"):
             await session.tables.update_time_to_live(Fading)
     assert operations(transport) == ["DescribeTimeToLive"]
 
 
 async def test_a_table_whose_models_declare_none_is_refused(transport, open_session):
     async with open_session() as session:
-        with pytest.raises(OperationError, match="no field of the models of fading says when an item expires"):
+        with pytest.raises(OperationError, match="no model of fading has a TimeToLive field"):
             await session.tables.update_time_to_live(Lasting)
     assert operations(transport) == []
 

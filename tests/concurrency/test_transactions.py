@@ -222,6 +222,7 @@ async def test_cancellation_after_a_lost_answer_is_certain_because_of_the_token(
     assert not caught.value.outcome_unknown
 
 
+@pytest.mark.in_memory("an endpoint that says nothing is no timeout yet")
 async def test_nothing_is_sent_again_when_the_token_may_be_forgotten(transport, open_session, put, no_jitter):
     def times_out(request):
         return RequestTimeoutError("late", outcome=Outcome.UNKNOWN, operation=request.operation, table=request.table)

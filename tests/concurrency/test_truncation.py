@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dynamap_async import CapacityPolicy, Model, PartitionKey, Priority, Session, Throughput
-from dynamap_async.errors import AccessDeniedError
+from dynamap_async.errors import AccessDeniedError, CapacityBudgetExceededError
 
 PAGE = 90
 
@@ -203,3 +203,68 @@ async def test_in_a_scope_of_low_priority_it_lets_others_pass():
         assert stored.most_under_way <= stored.max_connections
         await task
     assert not stored.items
+
+
+@pytest.mark.parametrize("rate", [10, 60, 400])
+async def test_on_a_paced_table_calls_are_as_full_as_on_any_other(rate):
+    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=rate)):
+        id: PartitionKey[str]
+
+    stored = Stored(2_000)
+    async with (
+        Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session,
+        session.scope("empty", priority=Priority.BACKGROUND),
+    ):
+        done = await session.tables.truncate(Paced)
+    assert not stored.items
+    assert done.items == done.write_units == 2_000
+    assert stored.requests["BatchWriteItem"] + stored.requests["DeleteItem"] <= 1.02 * 2_000 / 25
+
+
+async def test_on_a_paced_table_it_is_as_fast_as_the_pace():
+    class Paced(Model, table="orders", throughput=Throughput(read=1000, write=100)):
+        id: PartitionKey[str]
+
+    stored, loop = Stored(2_000), asyncio.get_running_loop()
+    async with Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session:
+        began = loop.time()
+        await session.tables.truncate(Paced)
+    assert 2_000 / 100 * 0.9 <= loop.time() - began <= 2_000 / 100 * 1.1
+
+
+async def test_stopped_on_a_paced_table_it_sends_nothing_more():
+    stored = Stored(2_000)
+    async with Session(transport=stored, capacity=CapacityPolicy(limits="declared")) as session:
+        task = asyncio.create_task(session.tables.truncate(Metered))
+        await asyncio.sleep(2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(1)
+        sent = stored.requests["BatchWriteItem"]
+        await asyncio.sleep(10)
+        assert stored.requests["BatchWriteItem"] == sent
+        assert session.statistics().queued == 0
+        await session.tables.truncate(Metered)
+    assert not stored.items
+
+
+async def test_it_tells_how_many_items_are_deleted():
+    stored, told = Stored(110), []
+    async with Session(transport=stored) as session:
+        await session.tables.truncate(Order, watch=told.append)
+    assert told == [25, 50, 75, 100, 110]
+
+
+async def test_where_its_units_end_what_they_are_enough_for_is_done_and_nothing_more_is_sent():
+    stored, told = Stored(50), []
+    async with Session(transport=stored) as session:
+        async with session.scope("short", max_write_units=10):
+            with pytest.raises(CapacityBudgetExceededError):
+                await session.tables.truncate(Order, watch=told.append)
+        sent = stored.requests.copy()
+        assert told == [50 - len(stored.items)]
+        assert 0 < told[0] <= 10
+        await asyncio.sleep(10)
+        assert stored.requests == sent
+        assert session.statistics().queued == 0

@@ -80,7 +80,7 @@ async def test_a_policy_of_one_attempt_asks_nothing(transport, open_session):
         with pytest.raises(TransportError) as caught:
             await count(session)
     assert caught.value.outcome is Outcome.UNKNOWN
-    assert caught.value.__notes__ == ["not sent again: 1 attempts are all that RetryPolicy allows"]
+    assert caught.value.__notes__ == ["not sent again: RetryPolicy allows 1 attempts"]
 
 
 @pytest.mark.asyncio
@@ -103,7 +103,7 @@ async def test_the_first_failure_is_told_where_the_item_is_anothers(transport, o
     error = caught.value
     assert (str(error), error.outcome, error.attempts) == (str(first), Outcome.UNKNOWN, 2)
     assert error.__notes__ == [
-        "the stored item was last written by another write: whether this one was done before cannot be known"
+        "the stored item was last written by another write: it is unknown whether this write was done before"
     ]
 
 

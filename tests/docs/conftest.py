@@ -202,6 +202,10 @@ def empty_stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, module.__name__, module)  # Pydantic looks there for the names in annotations
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
+    # Pages show how to freeze a program. Here that would keep what a page leaks from being found, and to undo it would
+    # let each collection walk through all tests that there are (tests/conftest.py).
+    for name in ("freeze", "unfreeze"):
+        monkeypatch.setattr(gc, name, lambda: None)
     with mock.patch.dict(os.environ), asyncio.Runner(debug=True) as runner:
         for name in names:
             del os.environ[name]
@@ -213,7 +217,6 @@ def empty_stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyt
         if Path(getattr(imported, "__file__", None) or "/").is_relative_to(folder):
             del sys.modules[name]  # the next page may have files of the same names
     vars(module).clear()
-    gc.unfreeze()
     gc.collect()  # what a page leaks is reported here, not in a later test
 
 

@@ -1,4 +1,4 @@
-"""The reference of the command line says of each option what the command says itself.
+"""The reference of the command line has the list of commands, and of each its options, as the commands say them.
 
 To renew it after a change: ``python tests/docs/test_cli_reference.py``, and review the difference.
 """
@@ -8,50 +8,43 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer.main
+import pytest
 
-from dynamap_async.cli.app import app
+from dynamap_async.cli.app import command_of
+from dynamap_async.cli.commands import COMMANDS, overview
+from dynamap_async.cli.help import ShownParameter
 from dynamap_async.cli.shared_options import SHARED_OPTIONS
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+FIRST = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+PAGES = sorted(FIRST.parent.glob("cli*.md"))
 TABLE = re.compile(r"^\| option \| meaning \|\n\| --- \| --- \|\n(?:\|.*\n)*", re.MULTILINE)
+LIST = re.compile(r"(?<=^## Commands\n\n```text\n).+?(?=^```\n)", re.MULTILINE | re.DOTALL)
 HEADING = "## "
 
 
-def commands_of(group: Any, name: str = "dynamap") -> Iterator[tuple[str, Any]]:
+def commands() -> Iterator[tuple[str, Any]]:
     """Yield the full name of each command, and the command."""
-    for short, command in group.commands.items():
-        if command.hidden:
-            continue
-        if hasattr(command, "commands"):
-            yield from commands_of(command, f"{name} {short}")
+    for name in COMMANDS:
+        found = command_of(name)
+        if hasattr(found, "commands"):
+            yield from ((f"dynamap {name} {own}", command) for own, command in found.commands.items())
         else:
-            yield f"{name} {short}", command
-
-
-def line_of(option: Any) -> str:
-    names = [name for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]
-    value = f" {option.metavar}" if option.metavar and not option.is_flag else ""
-    shown = ", ".join(f"`{name}{value}`" for name in names)
-    default = option.default
-    is_number = isinstance(default, int | float) and not isinstance(default, bool)
-    shown_default = f"{default:,g}" if is_number and default >= 10_000 else f"{default}"
-    told = f" {shown_default} unless said otherwise." if is_number else ""
-    return f"| {shown} | {option.help}{told} |"
+            yield f"dynamap {name}", found
 
 
 def table_of(options: list[Any]) -> str:
-    lines = ["| option | meaning |", "| --- | --- |", *map(line_of, options)]
+    shown = map(ShownParameter, options)
+    lines = ["| option | meaning |", "| --- | --- |"]
+    lines += [f"| {', '.join(f'`{name}`' for name in each.names.split(', '))} | {each.meaning} |" for each in shown]
     return "".join(f"{line}\n" for line in lines)
 
 
 def tables() -> dict[str, str]:
     """Return the heading of each section with a table of options -> that table."""
-    commands = dict(commands_of(typer.main.get_command(app)))
     found = {}
     shared: list[Any] = []
-    for name, command in commands.items():
-        options = [each for each in command.params if each.param_type_name == "option" and each.name != "help"]
+    for name, command in commands():
+        options = [each for each in command.params if each.param_type_name == "option"]
         own = [each for each in options if each.name not in SHARED_OPTIONS]
         shared = max(shared, [each for each in options if each.name in SHARED_OPTIONS], key=len)
         found[name] = table_of(own) if own else ""
@@ -64,23 +57,24 @@ def sections(text: str) -> dict[str, str]:
 
 
 def renewed(text: str) -> str:
-    """Return the page with the tables that the commands say."""
+    """Return a page with the lists that the commands say."""
     for heading, table in tables().items():
-        old = sections(text)[heading]
-        text = text.replace(f"{HEADING}{old}", HEADING + TABLE.sub(lambda _, table=table: table, old, count=1))
-    return text
+        old = sections(text).get(heading)
+        if old is not None:
+            text = text.replace(f"{HEADING}{old}", HEADING + TABLE.sub(lambda _, table=table: table, old, count=1))
+    return LIST.sub(lambda _: overview(), text)
 
 
 def test_every_command_has_a_section():
-    assert tables().keys() - sections(PAGE.read_text("utf-8")).keys() == set()
+    headings = [heading for page in PAGES for heading in sections(page.read_text("utf-8"))]
+    assert [headings.count(name) for name in tables()] == [1] * len(tables())
 
 
-def test_tables_of_options_say_what_the_commands_say():
-    own = sections(PAGE.read_text("utf-8"))
-    assert {name: TABLE.findall(own[name]) for name in tables()} == {
-        name: [table] if table else [] for name, table in tables().items()
-    }
+@pytest.mark.parametrize("part", PAGES, ids=lambda part: part.stem)
+def test_reference_says_what_the_commands_say(part):
+    assert part.read_text("utf-8") == renewed(part.read_text("utf-8"))
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE.read_text("utf-8")), "utf-8")
+    for each in PAGES:
+        each.write_text(renewed(each.read_text("utf-8")), "utf-8")

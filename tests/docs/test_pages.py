@@ -15,6 +15,13 @@ PROMISE = re.compile(
     re.IGNORECASE,
 )
 PAGES_OF_PROMISES = ("docs/status.md", "docs/changelog.md")
+MOST_WORDS = 1_500
+LONG = {"docs/changelog.md": "it grows with each change"}
+"""Page -> why it may have more words."""
+RECORDS = "docs/decisions/"
+"""What was decided stays as it was written."""
+FIGURES = re.compile(r"<!-- figures: .*?<!-- end of figures -->", re.DOTALL)
+"""What a program writes from the results of benchmarks is looked up rather than read: it does not count."""
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
 
@@ -77,6 +84,17 @@ def test_a_page_has_one_title_and_no_empty_ends(page):
 def test_a_page_opens_with_the_question_that_it_answers(page, checkout):
     if page.parent.relative_to(checkout).as_posix() in ("docs/how-to", "docs/tutorials", "docs/explanation"):
         assert re.match(r"# .+\n\n\*\*[A-Z].+\?\*\*\n\n", page.read_text("utf-8")) is not None
+
+
+def test_a_page_is_not_too_long_to_be_read(page, checkout):
+    name = page.relative_to(checkout).as_posix()
+    if name not in LONG and not name.startswith(RECORDS):
+        seen = COMMENT.sub("", FIGURES.sub("", page.read_text("utf-8")))
+        assert len(seen.split()) <= MOST_WORDS
+
+
+def test_pages_that_may_be_long_are_long(checkout):
+    assert [name for name in LONG if len((checkout / name).read_text("utf-8").split()) <= MOST_WORDS] == []
 
 
 def test_tests_that_a_page_names_exist(page, checkout):

@@ -104,6 +104,7 @@ def test_keywords_and_questions_of_the_search_are_about_pages_that_exist():
 def test_the_search_finds_pages_by_keywords_and_is_not_flooded_by_the_reference():
     found = [
         {"location": "reference/names/a.html#b", "title": "B", "text": "<p>First.</p> <p>Second.</p>"},
+        {"location": "reference/names/a.html#b.c", "title": "c <code>class-attribute</code>", "text": ""},
         {"location": "coming-from/boto3.html#1", "title": "1. Connect", "text": "x"},
         {"location": "how-to/expire-items.html", "title": "Expire items", "text": "<p>a</p> <p>b</p>"},
         {"location": "how-to/expire-items.html#more", "title": "More", "text": ""},
@@ -111,11 +112,19 @@ def test_the_search_finds_pages_by_keywords_and_is_not_flooded_by_the_reference(
     assert build.with_keywords({"config": 1, "items": found}) == {
         "config": 1,
         "items": [
-            {**found[2], "title": "Expire items (time to live, TTL)"},
-            found[3],
+            {**found[3], "title": "Expire items (time to live, TTL)"},
+            found[4],
             {**found[0], "text": "<p>First.</p>"},
         ],
     }
+
+
+def test_the_search_finds_a_method_of_several_bound_classes_once():
+    def item(name):
+        return {"location": f"reference/names/a.html#dynamap_async.{name}", "title": name, "text": ""}
+
+    found = [item(name) for name in ("BoundQuery.stream", "BoundScan.stream", "BoundScan.page", "Session.stream")]
+    assert build.with_keywords({"items": found})["items"] == [found[0], found[2], found[3]]
 
 
 def versions(folder):

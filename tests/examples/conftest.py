@@ -84,7 +84,15 @@ async def stored(engine, prefix):
 
 
 @pytest.fixture
-def shop(engine, faults, prefix, stored):
+def patient(monkeypatch):
+    """Let the shop wait as long as a busy machine takes, and no bulk read pause, which would divide its call."""
+    monkeypatch.setattr("dynamap_async.session.bulk.flow.SLICE_SECONDS", 300)
+    monkeypatch.setattr("shop.app.PAGE_SECONDS", 300)
+    monkeypatch.setattr("shop.app.REQUEST_SECONDS", 300)
+
+
+@pytest.fixture
+def shop(patient, engine, faults, prefix, stored):
     from shop.app import make_app
 
     return make_app(lambda: faults.session(engine, table_prefix=prefix, retry=RetryPolicy(max_attempts=1)))

@@ -50,7 +50,7 @@ async def test_a_database_that_cannot_be_reached_is_answered_with_a_page(client,
 
 
 @pytest.fixture
-def impatient(monkeypatch):
+def impatient(patient, monkeypatch):
     monkeypatch.setattr("shop.app.PAGE_SECONDS", 0.1)
 
 

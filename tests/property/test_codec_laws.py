@@ -228,17 +228,27 @@ def test_straight_encoding_gives_what_the_converter_gives_or_fails_too(data):
 @settings(deadline=None, max_examples=100)
 def test_native_encoding_gives_what_the_converter_gives_or_nothing(data):
     case, other = data.draw(CASES), data.draw(CASES)
-    encode = codec.native_encoder([codec.FieldEncoding("value", "value", case.converter)], marker={}, kept=["value"])
+    field = codec.FieldEncoding("value", "value", case.converter)
+    encode, encode_key = [codec.native_encoder([field], marker={}, kept=kept) for kept in ([], ["value"])]
     for value in (data.draw(case.values), data.draw(other.values), data.draw(PLAIN), data.draw(st.floats())):
-        expected, found = outcome(case.converter.encode, value), encode({"value": value})
-        if found is not None:
-            assert found == (
-                {"value": expected},
-                orjson.dumps({"value": expected}),
-                codec.item_size({"value": expected}),
-            )
-        else:
-            assert expected is EncodeError
+        expected, found, key = (
+            outcome(case.converter.encode, value),
+            encode({"value": value}),
+            encode_key({"value": value}),
+        )
+        if found is None:
+            assert (expected, key) == (EncodeError, None)
+            continue
+        measured = orjson.dumps({"value": expected}), codec.item_size({"value": expected})
+        assert found == ({}, *measured)
+        # What no key can be is left to the converters where it is kept.
+        assert key == (({"value": expected}, *measured) if can_be_key(expected) else None)
+
+
+def can_be_key(stored):
+    """Return whether an attribute value is a text, a number or bytes that a key may be, and is not nearly too long."""
+    [(tag, content)] = stored.items()
+    return tag in ("S", "N", "B") and 0 < len(orjson.dumps(content)) - 2 <= 1024
 
 
 @given(data=st.data())

@@ -12,7 +12,19 @@ from typing import Any
 from hypothesis import assume, event, given, reject, settings
 from hypothesis import strategies as st
 
-from dynamap_async import EPOCH_SECONDS, Attr, Model, PartitionKey, Query, SortKey, attr, template, time_text
+from dynamap_async import (
+    EPOCH_SECONDS,
+    Attr,
+    Collection,
+    Model,
+    PartitionKey,
+    Query,
+    SortKey,
+    Table,
+    attr,
+    template,
+    time_text,
+)
 from dynamap_async.codec import order_key
 from dynamap_async.errors import EncodeError, ExpressionError, ModelDefinitionError, OperationError
 from dynamap_async.expressions import Between, Comparison, Function, In, Or
@@ -41,7 +53,7 @@ NUMBERS = count()
 
 
 @st.composite
-def models(draw: st.DrawFn) -> Any:
+def models(draw: st.DrawFn, table: Any = "things", **keywords: Any) -> Any:
     names = draw(st.permutations(list(TYPES)))[: draw(st.integers(1, 4))]
     slots = [f"{{{name}{draw(st.sampled_from(TYPES[name][2]))}}}" for name in names]
     pattern = draw(CONSTANTS) + "".join(slot + draw(CONSTANTS) for slot in slots)
@@ -50,9 +62,8 @@ def models(draw: st.DrawFn) -> Any:
     keys = {"pk": PartitionKey[str], "sk": SortKey[str]}
     body = {"__annotations__": {**annotations, **keys}, **FIELDS, "sk": template(pattern, escape=draw(st.booleans()))}
     try:
-        return type(Model)(
-            name, (Model,), {"__module__": __name__, "__qualname__": name, **body}, table="things"
-        ), names
+        body = {"__module__": __name__, "__qualname__": name, **body}
+        return type(Model)(name, (Model,), body, table=table, **keywords), names
     except ModelDefinitionError:
         assume(False)
         raise
@@ -69,7 +80,10 @@ COMPARISONS: list[tuple[Any, Any]] = [
         lambda value, one, other: min(one, other) <= value <= max(one, other),
     ),
 ]
+IS_IN = (lambda field, one, other: field.is_in(one, other), lambda value, one, other: value in (one, other))
 BEGINS = (lambda field, one, other: field.begins_with(one), lambda value, one, other: value.startswith(one))
+FIXING = (COMPARISONS[0], IS_IN)
+"""What may stand before a condition on the next part."""
 
 
 def meets(condition: Any, item: dict[str, Any]) -> bool:
@@ -104,29 +118,66 @@ def items_of(draw: st.DrawFn, model: Any) -> list[Any]:
     return found
 
 
+@st.composite
+def several_models(draw: st.DrawFn) -> Any:
+    """Return models of one table with keys of their own each, and the parts of the first one's."""
+    shared = Table(f"things{next(NUMBERS)}", partition_key="pk", sort_key="sk")
+    first, names = draw(models(shared, kind="0"))
+    others: list[Any] = []
+    for number in range(1, draw(st.integers(2, 3))):
+        others.append(draw(models(shared, kind=str(number), distinct_from=(first, *others)))[0])
+    return (first, *others), names
+
+
+@st.composite
+def conditions_on(draw: st.DrawFn, model: Any, names: list[str], like: Any) -> tuple[list[Any], list[Any]]:
+    """Return conditions on the first parts of a key, and what tests the items that they describe."""
+    conditions, tests = [], []
+    for place, name in enumerate(names):
+        kind, values_of, _ = TYPES[name]
+        fixes = place < len(names) - 1 and draw(st.booleans())
+        choices = [COMPARISONS[0], *FIXING] if fixes else [*COMPARISONS, IS_IN]
+        make, test = draw(st.sampled_from([*choices, *([BEGINS] if kind is str else [])]))
+        one = draw(st.one_of(st.just(getattr(like, name)), values_of))
+        other = draw(values_of)
+        conditions.append(make(getattr(model, name), one, other))
+        tests.append((name, test, one, other))
+        if all(make is not each for each, _ in FIXING):
+            break
+    return conditions, tests
+
+
 @given(models(), st.data())
 @settings(deadline=None, max_examples=150)
 def test_narrowing_never_loses_an_item_and_lets_none_through(made: Any, data: st.DataObject) -> None:
     model, names = made
     items = data.draw(items_of(model))
-    like = items[0]
-    conditions, tests = [model.pk == "p"], []
-    for place, name in enumerate(names):
-        kind, values_of, _ = TYPES[name]
-        choices = [COMPARISONS[0]] * 3 if place < len(names) - 1 and data.draw(st.booleans()) else COMPARISONS
-        make, test = data.draw(st.sampled_from([*choices, *([BEGINS] if kind is str else [])]))
-        one = data.draw(st.one_of(st.just(getattr(like, name)), values_of))
-        other = data.draw(values_of)
-        conditions.append(make(getattr(model, name), one, other))
-        tests.append((name, test, one, other))
-        if make is not COMPARISONS[0][0]:
-            break
+    conditions, tests = data.draw(conditions_on(model, names, items[0]))
+    check(Query(model).where(model.pk == "p", *conditions), tests, items)
+
+
+@given(several_models(), st.data())
+@settings(deadline=None, max_examples=50)
+def test_narrowing_of_several_models_loses_no_item_of_any_and_lets_none_through(
+    made: tuple[Any, list[str]], data: st.DataObject
+) -> None:
+    several, names = made
+    items = [item for model in several for item in data.draw(items_of(model))]
+    conditions, tests = data.draw(conditions_on(several[0], names[: data.draw(st.integers(0, len(names)))], items[0]))
+    check(Collection(*several).where(several[0].pk == "p", *conditions), tests, items)
+
+
+def check(query: Any, tests: list[Any], items: list[Any]) -> None:
+    """Assert that key condition and filter hold of the items that a query describes, and of no other.
+
+    ``is_in`` on a part makes several queries: exactly one of them gives such an item.
+    """
 
     def described(item: Any) -> bool:
         return all(test(getattr(item, name), one, other) for name, test, one, other in tests)
 
     try:
-        reading = Query(model).where(*conditions).reading(Context())
+        reading = query.reading(Context())
     except (OperationError, EncodeError, ExpressionError) as refusal:
         event(type(refusal).__name__)
         if "no item can satisfy" not in str(refusal):
@@ -135,9 +186,9 @@ def test_narrowing_never_loses_an_item_and_lets_none_through(made: Any, data: st
     if reading is None:
         assert not any(map(described, items))
         return
-    plan = reading.plan
-    event(f"{len(plan.sort_conditions)} on the sort key, {len(plan.filters)} filters, exhausted {reading.exhausted}")
+    plan, plans = reading.plan, () if reading.exhausted else reading.branches or (reading.plan,)
+    event(f"{len(plan.sort_conditions)} on the sort key, {len(plan.filters)} filters, {len(plans)} queries")
     for item in items:
-        stored = definition_of(model).items.encode(item)
-        found = not reading.exhausted and all(meets(each, stored) for each in (*plan.key_conditions, *plan.filters))
-        assert found == described(item), (item.sk, plan.key_conditions, plan.filters)
+        stored = definition_of(type(item)).items.encode(item)
+        found = [all(meets(one, stored) for one in (*each.key_conditions, *each.filters)) for each in plans]
+        assert found.count(True) == described(item), (item.sk, [(each.key_conditions, each.filters) for each in plans])

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from dynamap_async import GlobalIndex, Model, PartitionKey, Table
+from dynamap_async import GlobalIndex, Model, PartitionKey, StoredItem, Table, upgrade
 from dynamap_async.codec import item_size
 from dynamap_async.errors import DynamapError, EncodeError
 from dynamap_async.models import definition_of
@@ -152,6 +152,22 @@ class LooseItem(Item, table="loose"):
     model_config = ConfigDict(extra="allow")
 
 
+class VersionedItem(Item, table="versioned", schema_version=3, accepts=4):
+    @upgrade(to=2)
+    @staticmethod
+    def louder(item: StoredItem) -> None:
+        item["text"] = f"{item.get('text')}!"
+
+    @upgrade(to=3)
+    @staticmethod
+    def no_flag(item: StoredItem) -> None:
+        item.pop("flag", None)
+
+
+class LooseVersionedItem(VersionedItem, table="loose-versioned"):
+    model_config = ConfigDict(extra="allow")
+
+
 SHARED = Table("shared", partition_key="id", discriminator="kind of item")
 
 
@@ -164,7 +180,8 @@ class IndexedItem(Item, table="indexed"):
 
 
 ATTRIBUTES = sorted(Item.model_fields)
-MODELS = st.sampled_from([Item, StrictItem, LooseItem])
+MODELS = st.sampled_from([Item, StrictItem, LooseItem, VersionedItem, LooseVersionedItem])
+VERSIONS = st.sampled_from([*({"N": each} for each in ("1", "2", "3", "3", "3", "4", "5", "x")), {"S": "3"}])
 USUAL: dict[str, Any] = {
     "id": {"S": "a"},
     "text": {"S": "text"},
@@ -190,6 +207,8 @@ def items(draw) -> dict[str, Any]:
         item[name] = draw(VALUES)
     for name in draw(st.lists(st.sampled_from(NUMERIC), max_size=2)):
         item[name] = {"N": draw(NUMBERS)}
+    if draw(st.booleans()):
+        item["schema_version"] = draw(VERSIONS)
     return {name: item[name] for name in draw(st.permutations(list(item)))}
 
 

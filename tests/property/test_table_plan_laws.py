@@ -11,6 +11,7 @@ from dynamap_async import (
     KEYS_ONLY,
     Encryption,
     GlobalIndex,
+    OnDemand,
     Recovery,
     Session,
     Table,
@@ -30,7 +31,18 @@ INDEXES = [
         "by-user", partition_key="user", projection=include("city", "text"), throughput=Throughput(read=2, write=9)
     ),
     GlobalIndex("by-all", partition_key=("user", "city"), sort_key="text", projection=ALL),
+    GlobalIndex("by-day", partition_key="day", max_read=20, warm_write=5000),
     GlobalIndex("by-city-v2", partition_key="city", projection=KEYS_ONLY, replaces="by-city"),
+]
+BILLING = [
+    None,
+    Throughput(read=1, write=9),
+    Throughput(read=9, write=1),
+    Throughput(read=5, write=5),
+    OnDemand(),
+    OnDemand(max_read=10, max_write=900, warm_read=13_000),
+    OnDemand(max_read=900, max_write=10, warm_write=9_000),
+    OnDemand(max_read=-1),
 ]
 QUICK = Durations(
     lag=(0.0, 0.3),
@@ -40,6 +52,7 @@ QUICK = Durations(
     backfill=(0.0, 0.2),
     delete_index=(0.0, 0.2),
     time_to_live=(0.0, 0.2),
+    replica=(0.0, 0.2),
 )
 HAZARDS = {
     "billing-switched",
@@ -49,24 +62,26 @@ HAZARDS = {
     "throughput-lowered",
     "ttl-attribute-changed",
     "ttl-deletes-now",
+    "warm-throughput-cost",
     "class-changed",
     "protection-off",
     "recovery-off",
+    "replica-removed",
     "stream-replaced",
     "tags-removed",
 }
 
 tables = st.builds(
-    lambda indexes, throughput, attribute, settings: Table(
-        "items", partition_key="pk", indexes=indexes, throughput=throughput, time_to_live=attribute, settings=settings
+    lambda indexes, attribute, settings: Table(
+        "items", partition_key="pk", indexes=indexes, time_to_live=attribute, settings=settings
     ),
     st.lists(st.sampled_from(INDEXES), unique=True).filter(
         lambda indexes: INDEXES[0] not in indexes or INDEXES[-1] not in indexes
     ),
-    st.sampled_from([None, Throughput(read=1, write=9), Throughput(read=9, write=1), Throughput(read=5, write=5)]),
     st.sampled_from([None, "at", "until"]),
     st.builds(
         TableSettings,
+        billing=st.sampled_from(BILLING),
         stream=st.sampled_from([None, "keys", "new", "off"]),
         recovery=st.sampled_from([None, False, Recovery(days=3), Recovery(days=30)]),
         deletion_protection=st.sampled_from([None, False, True]),
@@ -90,8 +105,8 @@ class Engine:
     async def close(self): ...
 
     async def send(self, request):
-        if request.operation == "DescribeTable":
-            facts = {"operation": "DescribeTable", "table": request.table, "status": 400}
+        if request.operation in ("DescribeTable", "GetItem"):
+            facts = {"operation": request.operation, "table": request.table, "status": 400}
             raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
         if request.operation == "Scan":
             return {"Items": [], "Count": 0, "ScannedCount": 0}
@@ -134,3 +149,37 @@ async def changed(before, after, seed):
 def test_a_plan_that_was_applied_leaves_nothing_to_plan(before, after, seed):
     with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
         runner.run(changed(before, after, seed))
+
+
+replicated = st.builds(
+    lambda indexes, stream, regions: Table(
+        "items", partition_key="pk", indexes=indexes, settings=TableSettings(stream=stream, replicas=regions)
+    ),
+    st.lists(st.sampled_from(INDEXES[:2]), unique=True),
+    st.sampled_from([None, "new-and-old"]),
+    st.none() | st.lists(st.sampled_from(["us-east-1", "us-west-2", "eu-north-1"]), unique=True),
+)
+
+
+async def replicas_changed(before, after, seed):
+    slow = SlowTables(seed=seed, durations=QUICK)
+    async with Session(transport=slow.wrap(Engine())) as session:
+        for declared in (before, after):
+            plan = await session.tables.plan(declared, delete_unknown_indexes=True)
+            await session.tables.apply(plan, allow=HAZARDS, timeout_seconds=20_000)
+            await session.tables.verify(declared, extra_indexes="fail")
+            found = {each.region for each in (await session.tables.describe(declared)).replicas}
+            if declared.schema.settings.replicas is not None:
+                assert found == set(declared.schema.settings.replicas)
+    changes = [entry for entry in slow.log if entry.region is not None]
+    # Each change of a replica is at its end before the next one begins.
+    for begun, ended in zip(changes[::2], changes[1::2], strict=True):
+        assert (begun.region, begun.after) == (ended.region, ended.before)
+    assert len({(entry.region, entry.after) for entry in changes}) == len(changes)
+
+
+@given(replicated, replicated, st.integers(0, 1000))
+@settings(max_examples=100)
+def test_replicas_become_those_that_are_declared_one_at_a_time(before, after, seed):
+    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+        runner.run(replicas_changed(before, after, seed))

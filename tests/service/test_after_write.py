@@ -169,8 +169,8 @@ async def test_error_of_a_hook_says_that_the_item_is_written(parcels, kind):
     write, verb = WRITES[kind]
     item = parcel(text="bad")
     message = (
-        f"the {verb} of Parcel(place='a', number=7) has happened, and Parcel.tell, which runs after it, raised "
-        "FullError: the queue is full"
+        f"the {verb} of Parcel(place='a', number=7) was done, but its hook Parcel.tell raised FullError: the queue is "
+        "full"
     )
     with pytest.raises(AfterWriteError, match=re.escape(message)) as raised:
         await write(parcels, item)
@@ -245,7 +245,7 @@ async def test_what_a_hook_refuses_before_a_write_runs_none_after_it(engine, pre
 
 async def test_hook_that_takes_no_kind_is_refused():
     with pytest.raises(
-        ModelDefinitionError, match=re.escape("is marked @after_write, so it takes (self, write: Write")
+        ModelDefinitionError, match=re.escape("is marked @after_write, so it must take (self, write: Write")
     ):
 
         class Wrong(Model, table="wrong"):

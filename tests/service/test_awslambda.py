@@ -165,7 +165,7 @@ def test_inside_a_running_loop_everything_is_refused_and_the_session_stays(dynam
     calls = {"handler": lambda: visit({"page": "a"}, Context()), "open": dynamo.open, "close": dynamo.close}
 
     async def inside():
-        with pytest.raises(SessionStateError, match="in a test from a plain `def` function"):
+        with pytest.raises(SessionStateError, match="such as a test function written with `def`"):
             calls[call]()
 
     assert visit({"page": "a"}, Context()) == 1

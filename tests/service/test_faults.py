@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -65,32 +65,12 @@ async def plain(engine, prefix):
         yield opened
 
 
-@asynccontextmanager
-async def by_transport(engine, faults, **settings):
-    async with faults.session(engine, **settings) as session:
-        yield session
-
-
-@asynccontextmanager
-async def by_server(engine, faults, **settings):
-    async with FaultyServer(engine.endpoint_url, faults) as server, server.session(**settings) as session:
-        yield session
-
-
-@asynccontextmanager
-async def by_server_over_aiohttp(engine, faults, *, aio_config=None, **settings):
-    timeouts = {} if aio_config is None else {"read_timeout": 0.3, "connect_timeout": 5}
-    over_aiohttp = AioConfig(connector_args={"use_dns_cache": True}, **timeouts)
-    async with by_server(engine, faults, aio_config=over_aiohttp, **settings) as session:
-        yield session
-
-
-@pytest.fixture(params=[by_transport, by_server, by_server_over_aiohttp])
-def through(request, engine, faults, plain, prefix):
+@pytest.fixture
+def through(faulty_session, engine, faults, plain, prefix):
     """Open sessions whose requests go through the script."""
 
     def open_session(**settings):
-        return request.param(engine, settings.pop("script", faults), table_prefix=prefix, **settings)
+        return faulty_session(engine, settings.pop("script", faults), table_prefix=prefix, **settings)
 
     return open_session
 
@@ -152,12 +132,14 @@ async def test_session_recovers_from_each_fault_that_passes(faults, plain, throu
 @pytest.mark.asyncio
 async def test_both_levels_give_the_same_facts_of_a_refusal(engine, faults, plain, prefix):
     faults.on("GetItem").throttle("ThrottlingException")
+    settings = {"table_prefix": prefix, "retry": ONCE}
     told = []
-    for level in (by_transport, by_server):
-        async with level(engine, faults, table_prefix=prefix, retry=ONCE) as session:
-            with pytest.raises(ThrottledError) as caught:
-                await session.get(Tweet, 1)
-        told.append((str(caught.value), vars(caught.value)))
+    async with FaultyServer(engine.endpoint_url, faults) as server:
+        for opening in (faults.session(engine, **settings), server.session(**settings)):
+            async with opening as session:
+                with pytest.raises(ThrottledError) as caught:
+                    await session.get(Tweet, 1)
+            told.append((str(caught.value), vars(caught.value)))
     assert told[0] == told[1]
 
 

@@ -89,8 +89,8 @@ REFUSED = {
     "text in a list of numbers": (lambda: Post.scores.contains(Post.text), "which never contains str"),
     "several forms": (lambda: Post.scores.contains(Post.mixed), "Post.mixed has several stored forms"),
     "several forms in is_in": (lambda: Post.best.is_in(Post.mixed), "Post.mixed has several stored forms"),
-    "another type in is_in": (lambda: Post.best.is_in(1, Post.text), "stored as different types"),
-    "append no list": (lambda: Post.scores.append(Post.text), "Post.text holds str, not a list"),
+    "another type in is_in": (lambda: Post.best.is_in(1, Post.text), "values of different stored types"),
+    "append no list": (lambda: Post.scores.append(Post.text), "only lists can be appended to, and Post.text holds str"),
     "append a size": (lambda: Post.scores.append(Post.more.size()), "needs the field itself"),
     "append a longer list": (lambda: Post.scores.append(Post.more.append([1])), "such as \\[element\\], not Post.more"),
 }

@@ -62,7 +62,7 @@ async def test_save_of_a_changed_frozen_field_is_refused_before_anything_is_sent
     read = (await session.put(letter)).model_copy(update=changed)
     before = session.statistics().requests
     [name] = changed
-    with pytest.raises(OperationError, match=rf"Letter\.{name} is frozen, and was changed; .* put\(\) or replace\(\)"):
+    with pytest.raises(OperationError, match=rf"Letter\.{name} is frozen, but was changed. .* put\(\) or replace\(\)"):
         await session.save(read)
     assert session.statistics().requests == before
 
@@ -105,7 +105,9 @@ async def test_field_that_every_write_changes_is_not_frozen():
             id: PartitionKey[str]
             changed: Attr[datetime] = attr(frozen=True, on_update=lambda: NOON, default=...)
 
-    with pytest.raises(ModelDefinitionError, match=r"Counted\.version: is frozen, and a Version counts every write"):
+    with pytest.raises(
+        ModelDefinitionError, match=r"Counted\.version: is frozen, but a Version changes with every write"
+    ):
 
         class Counted(Model, table="counted"):
             id: PartitionKey[str]

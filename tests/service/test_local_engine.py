@@ -41,14 +41,6 @@ def make_engine(request: pytest.FixtureRequest) -> Callable[..., Engine]:
 
 
 @pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Return the list of all processes that the test starts."""
     started: list[subprocess.Popen[bytes]] = []
@@ -306,7 +298,7 @@ def test_the_embedded_engine_says_at_once_that_the_aws_profile_is_unknown() -> N
         [sys.executable, "-c", program], check=False, env=environment, capture_output=True, text=True, timeout=120
     )
     assert run.returncode == 1
-    assert "ConfigurationError: the embedded engine cannot read AWS's settings" in run.stderr
+    assert "ConfigurationError: the embedded engine cannot read the AWS settings" in run.stderr
     assert "unset AWS_PROFILE" in run.stderr
 
 
@@ -333,7 +325,9 @@ def test_engine_listens_on_the_port_that_it_is_given_and_again_at_once(make_engi
 def test_port_that_is_taken_is_named_with_the_remedy_and_left_alone(make_engine, processes):
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ConfigurationError, match=f"port {port} .* is taken .* or 0 for a free one"):
+        with pytest.raises(
+            ConfigurationError, match=f"port {port} .* is used by another program.* or 0 for a free port"
+        ):
             make_engine(port=port).__enter__()
         assert processes == []
         assert is_listening(f"http://127.0.0.1:{port}")
@@ -342,14 +336,14 @@ def test_port_that_is_taken_is_named_with_the_remedy_and_left_alone(make_engine,
 def test_engine_on_the_port_of_another_engine_is_refused(make_engine):
     with make_engine() as first:
         port = urlsplit(first.endpoint_url).port
-        with pytest.raises(ConfigurationError, match="is taken"), make_engine(port=port):
+        with pytest.raises(ConfigurationError, match="is used by another program"), make_engine(port=port):
             pass
         assert table_names(first) == []
 
 
 @pytest.mark.parametrize("port", [-1, 65536, "8000", True, 1.5, None])
 def test_what_is_no_port_is_refused_at_once(make_engine, port):
-    with pytest.raises(ConfigurationError, match="is no port"):
+    with pytest.raises(ConfigurationError, match="is not a port"):
         make_engine(port=port)
 
 
@@ -399,7 +393,10 @@ async def test_error_inside_an_async_block_ends_the_engine_too(make_engine):
 
 @pytest.mark.asyncio
 async def test_engine_that_cannot_start_says_so_in_an_async_block(make_engine):
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken, pytest.raises(ConfigurationError, match="is taken"):
+    with (
+        closing(socket.create_server(("127.0.0.1", 0))) as taken,
+        pytest.raises(ConfigurationError, match="is used by another program"),
+    ):
         await make_engine(port=taken.getsockname()[1]).__aenter__()
 
 

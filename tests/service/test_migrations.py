@@ -161,7 +161,7 @@ async def test_what_takes_it_back_makes_it_one_that_is_to_run(session):
 
     count = counting(0, undo=back)
     runner = Migrations(session, [count])
-    with pytest.raises(OperationError, match="did not run, so there is nothing to take back"):
+    with pytest.raises(OperationError, match="has not run, so there is nothing to undo"):
         await runner.undo("2026-01-count")
     await runner.run()
     assert (await runner.undo("2026-01-count")).state == "undone"

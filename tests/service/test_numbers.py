@@ -228,7 +228,7 @@ async def test_each_partition_counts_for_itself(session):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((Ticket, 0), OperationError, "from 1 on"),
+        ((Ticket, 0), OperationError, "from 1 up"),
         ((Ticket, 1, "a"), OperationError, "there is one counter"),
         ((Comment, 1), OperationError, "give the value of post"),
         ((Comment, 1, 5), EncodeError, "post"),

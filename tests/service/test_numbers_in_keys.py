@@ -89,7 +89,7 @@ async def test_part_of_the_partition_key_is_counted_across_the_table(shop):
 
 async def test_number_that_does_not_fit_into_the_key_is_refused(shop):
     await shop.reserve(Order, 999, "CUSTOMER#ann")
-    with pytest.raises(EncodeError, match="give the form a larger width"):
+    with pytest.raises(EncodeError, match="make the form wider"):
         await shop.create(Order(customer="ann"))
     assert await shop.query(Order).where(Order.customer == "ann") == []
 

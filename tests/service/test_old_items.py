@@ -146,7 +146,7 @@ async def test_an_old_item_that_does_not_fit_says_that_the_write_was_done(sessio
     await session.put(Page(name="a", text="no number"))
     with pytest.raises(ItemValidationError) as caught:
         await session.put(Strict(name="a", text=5), returning="old")
-    assert caught.value.__notes__ == ["the put was done; it is the old item that does not fit"]
+    assert caught.value.__notes__ == ["the put was done, but the old item does not fit the model"]
     assert (await session.get(Strict, "a")).text == 5
 
 
@@ -159,9 +159,9 @@ async def test_a_model_with_unique_values_gives_back_nothing_and_is_not_written(
 
 async def test_what_replaces_nothing_gives_nothing_back(session):
     for write in (Update(Page, "a").set(Page.text, "x"), Old(Put(Page(name="a"))), Page(name="a")):
-        with pytest.raises(OperationError, match="gives back what Put or Delete replaced"):
+        with pytest.raises(OperationError, match="works for Put and Delete only"):
             Old(write)
-    with pytest.raises(OperationError, match="is not a result of put and delete"):
+    with pytest.raises(OperationError, match="is not possible; put and delete return"):
         await session.put(Page(name="a"), returning="new")
 
 

@@ -359,7 +359,7 @@ async def test_a_query_object_can_be_run_again_and_sees_new_items(filled):
 
 async def test_a_query_on_a_table_that_does_not_exist_says_so(engine):
     async with engine.session(table_prefix=f"absent{uuid4().hex[:8]}-") as session:
-        with pytest.raises(ResourceNotFoundError, match="tables.create"):
+        with pytest.raises(ResourceNotFoundError, match="tables.ensure"):
             await adas(session)
 
 

@@ -173,7 +173,7 @@ async def test_an_item_of_the_new_form_keeps_it_when_the_release_that_can_do_bot
 async def test_updates_of_what_has_another_form_are_refused_for_they_would_be_lost(session):
     await session.tables.create(After)
     await session.put(made(Before, 1, "Ada Lovelace"))
-    with pytest.raises(OperationError, match=r"During, in the form of version 3.*version 2.*create"):
+    with pytest.raises(OperationError, match=r"During in version 3.*version 2.*create"):
         await session.update(During, 1).set(During.visits, 1).upsert()
     with pytest.raises(OperationError, match="without writes="):
         session.upgrade(During)

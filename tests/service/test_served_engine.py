@@ -142,13 +142,8 @@ def test_models_and_prefix_come_from_the_configuration_file(folder):
         assert "tables  dev-notes\n" in told
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
-def test_port_is_that_of_the_environment_s_endpoint_unless_said_otherwise(folder):
-    port = free_port()
+def test_port_is_that_of_the_environment_s_endpoint_unless_said_otherwise(folder, free_port):
+    port = free_port
     (folder / "dynamap.toml").write_text(
         f'models = ["noted"]\n[env.local]\nendpoint_url = "http://localhost:{port}"\n', "utf-8"
     )
@@ -169,7 +164,7 @@ def test_port_that_is_taken_is_one_line_with_the_remedy(folder):
         port = engine.endpoint_url.rpartition(":")[2]
         failed = run(folder, "--port", port)
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert re.fullmatch(rf"port {port} of 127\.0\.0\.1 is taken .*\n", failed.stderr)
+    assert re.fullmatch(rf"port {port} of 127\.0\.0\.1 is used by another program.*\n", failed.stderr)
 
 
 @pytest.mark.parametrize(
@@ -201,12 +196,12 @@ def test_the_application_of_the_page_on_fastapi_runs_under_uvicorn_without_aws(t
         re.search(r"^```python file=notes.py\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)[1],
         "utf-8",
     )
-    port = free_port()
     with local(tmp_path, "--models", "notes") as (_, told):
         # The address is enough: for an engine of this machine, credentials need not be set.
         endpoint = {"AWS_ENDPOINT_URL_DYNAMODB": variables_in(told)["AWS_ENDPOINT_URL_DYNAMODB"]}
-        uvicorn = [sys.executable, "-m", "uvicorn", "notes:app", "--port", str(port)]
-        with started(uvicorn, tmp_path, "Uvicorn running", **endpoint):
+        uvicorn = [sys.executable, "-m", "uvicorn", "notes:app", "--port", "0"]
+        with started(uvicorn, tmp_path, "Uvicorn running", **endpoint) as (_, printed):
+            url = re.search(r"Uvicorn running on (\S+)", printed)[1]
             note = {"author": "ada", "number": 1, "text": "hello"}
-            assert asked(f"http://127.0.0.1:{port}/notes", json.dumps(note).encode()) == {**note, "version": 1}
-            assert asked(f"http://127.0.0.1:{port}/notes/ada/1")["text"] == "hello"
+            assert asked(f"{url}/notes", json.dumps(note).encode()) == {**note, "version": 1}
+            assert asked(f"{url}/notes/ada/1")["text"] == "hello"

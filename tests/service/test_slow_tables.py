@@ -141,6 +141,6 @@ async def test_an_engine_s_error_comes_through(engine):
 
 @pytest.mark.asyncio
 async def test_a_server_and_a_moved_clock_are_refused_together(engine):
-    with pytest.raises(ConfigurationError, match="real sockets keep real time"):
+    with pytest.raises(ConfigurationError, match="sockets run in real time"):
         async with SlowTables(engine, clock=FrozenClock()).server():
             pass

@@ -150,7 +150,7 @@ async def test_operations_on_a_deleted_table_fail(session):
 
 async def test_creating_a_table_twice_is_refused(session):
     await session.tables.create(Plain)
-    with pytest.raises(ResourceInUseError, match="one that exists need not be created"):
+    with pytest.raises(ResourceInUseError, match="if_missing=True"):
         await session.tables.create(Plain)
 
 
@@ -296,8 +296,8 @@ async def test_tags_of_a_table_that_is_not_there_are_refused_by_its_name(session
     [
         ({"aws:cost": "a"}, "plain: the tag 'aws:cost' begins with aws:"),
         ({str(n): "" for n in range(51)}, "plain: 51 tags; DynamoDB allows 50"),
-        ({"a": 1}, "plain: tags={'a': 1} is not texts by name"),
-        (["a"], "is not texts by name"),
+        ({"a": 1}, "plain: tags={'a': 1} is not a mapping of strings"),
+        (["a"], "is not a mapping of strings"),
     ],
 )
 async def test_tags_that_dynamodb_refuses_are_refused_with_the_table_and_the_tag(session, tags, words):
@@ -310,9 +310,9 @@ async def test_tags_that_dynamodb_refuses_are_refused_with_the_table_and_the_tag
     [
         (["aws:cost"], "plain: the tag 'aws:cost' begins with aws:"),
         ([str(n) for n in range(51)], "plain: 51 tags; DynamoDB allows 50"),
-        ("team", "takes the names of tags; write"),
-        ({"team": "shop"}, "takes the names of tags; write"),
-        ([1], "which are texts"),
+        ("team", "needs a list of tag names; write"),
+        ({"team": "shop"}, "needs a list of tag names; write"),
+        ([1], "which are strings"),
     ],
 )
 async def test_names_of_tags_that_cannot_be_taken_away_are_refused(session, names, words):

@@ -90,14 +90,14 @@ async def test_items_are_read_queried_and_updated_in_that_form(session):
 
 
 async def test_nested_model_is_refused_with_the_remedy():
-    with pytest.raises(ModelDefinitionError, match=r"Inner: has times_stored_as, but no table, so.*attr\(stored_as"):
+    with pytest.raises(ModelDefinitionError, match=r"Inner: has times_stored_as, but no table.*attr\(stored_as"):
 
         class Inner(Base):
             at: Attr[datetime]
 
 
 async def test_what_is_no_stored_form_is_refused():
-    with pytest.raises(ModelDefinitionError, match="times_stored_as='seconds' is not a stored form; take EPOCH"):
+    with pytest.raises(ModelDefinitionError, match="times_stored_as='seconds' is not a stored form; use EPOCH"):
 
         class Wrong(Model, table="wrong", times_stored_as="seconds"):
             id: PartitionKey[str]

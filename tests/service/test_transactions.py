@@ -238,7 +238,7 @@ async def test_save_in_a_transaction_writes_what_changed_or_checks_that_nothing_
 
 
 async def test_check_alone_is_refused(tables):
-    with pytest.raises(OperationError, match="part of a transaction"):
+    with pytest.raises(OperationError, match="works only in a transaction"):
         await tables.execute(Check(Account, "ada", where=Account.balance == 10))
 
 

@@ -130,7 +130,7 @@ async def test_a_protected_table_keeps_its_items_unless_they_are_to_go_all_the_s
 async def test_unique_values_would_stay_taken_so_it_is_refused(session):
     await session.tables.create(User)
     await session.put(User(id="a", email="a@b"), read_first=True)
-    with pytest.raises(OperationError, match="User has unique fields, whose values would stay taken"):
+    with pytest.raises(OperationError, match="User has unique fields, and their values would stay taken"):
         await session.tables.truncate(User)
     assert await session.get(User, "a") is not None
 

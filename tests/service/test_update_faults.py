@@ -19,6 +19,7 @@ from dynamap_async.testing.faults import Faults
 
 PATIENT = RetryPolicy(max_attempts=5, base_delay_seconds=0.001, max_delay_seconds=0.01, budget=10_000)
 UNPACED = CapacityPolicy(enabled=False)  # refusals come at random here, whatever the rate
+WAYS = ("transport", "own connections", "aiohttp")
 
 
 class Note(Model, table="notes"):
@@ -51,10 +52,10 @@ async def plain(engine):
 
 
 @pytest_asyncio.fixture
-async def faulty(engine, faults, plain):
+async def faulty(engine, faults, faulty_session, plain):
     """A session on the same tables, whose requests go through the script, and that is patient."""
-    async with faults.session(
-        engine, table_prefix=plain._runner.context.tables.prefix, retry=PATIENT, capacity=UNPACED
+    async with faulty_session(
+        engine, faults, table_prefix=plain._runner.context.tables.prefix, retry=PATIENT, capacity=UNPACED
     ) as opened:
         yield opened
 
@@ -120,7 +121,12 @@ async def test_what_is_the_same_each_time_is_sent_again(faults, plain, faulty, l
 
 @pytest.mark.parametrize(("make", "changed"), ONCE + AGAIN)
 @pytest.mark.parametrize(
-    "pass_by", [lambda rule: rule.throttle(), lambda rule: rule.refuse_connection()], ids=["throttled", "not sent"]
+    ("faulty_session", "pass_by"),
+    [
+        *(pytest.param(way, lambda rule: rule.throttle(), id=f"throttled-{way}") for way in WAYS),
+        pytest.param("transport", lambda rule: rule.refuse_connection(), id="not sent"),  # a server has been reached
+    ],
+    indirect=["faulty_session"],
 )
 @pytest.mark.asyncio
 async def test_what_was_surely_not_done_is_always_sent_again(faults, plain, faulty, pass_by, make, changed):
@@ -144,6 +150,7 @@ async def test_a_version_lets_anything_be_sent_again_and_a_success_that_got_lost
     assert (await plain.get(Job, "a")).tries == 1
 
 
+@pytest.mark.parametrize("faulty_session", ["transport"], indirect=True)  # a server would be waited for
 @pytest.mark.asyncio
 async def test_a_versioned_update_that_was_not_done_is_done_by_the_next_attempt(faults, plain, faulty):
     item = await plain.get(Job, "a")

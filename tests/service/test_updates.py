@@ -232,7 +232,7 @@ async def test_adding_to_what_is_stored_as_null_or_as_a_list_is_refused_with_the
     with pytest.raises(RequestRejectedError) as caught:
         await make(update(things))
     notes = "\n".join(getattr(caught.value, "__notes__", ()))
-    assert re.search(rf"What is stored as Thing\.{name} is something else: .* Give it a value first: \.set\(", notes)
+    assert re.search(rf"Thing\.{name} holds something else: .* Set a value first: \.set\(", notes)
 
 
 @pytest.mark.asyncio

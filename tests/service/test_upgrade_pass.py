@@ -152,6 +152,22 @@ async def test_every_older_item_is_stored_as_a_present_one_with_what_the_model_d
     assert str(report) == "Customer to version 3: 24 seen, 24 behind, 24 upgraded, 0 failed, 0 left"
 
 
+async def test_a_report_has_the_count_that_dynamodb_keeps_of_the_table(opened):
+    session, _ = opened
+    run = session.upgrade(Customer, segments=1, page_size=5)
+    assert run.report.table_items is None
+    report = await anext(run)
+    assert (report.behind, report.table_items) == (5, TOTAL)
+    await run.aclose()
+
+
+async def test_a_policy_that_denies_describing_the_table_leaves_that_count_out(opened, faults):
+    session, _ = opened
+    faults.on("DescribeTable").deny_access()
+    report = await session.upgrade(Customer)
+    assert (report.table_items, report.upgraded) == (None, TOTAL)
+
+
 async def test_present_items_are_not_written_so_that_a_second_pass_costs_no_writes(opened, beside):
     session, _ = opened
     await session.upgrade(Customer)
@@ -159,6 +175,54 @@ async def test_present_items_are_not_written_so_that_a_second_pass_costs_no_writ
     report = await session.upgrade(Customer)
     assert (first, beside.count("UpdateItem")) == (TOTAL, TOTAL)
     assert (report.seen, report.behind, report.upgraded, report.write_units) == (TOTAL, 0, 0, 0)
+
+
+async def test_a_pass_records_what_it_has_proved_so_that_explain_warns_no_more(opened):
+    session, other = opened
+    query, own = (each.scan(Customer).where(Customer.name == "Ada") for each in (other, session))
+    await other.tables.create(Guarded)  # which makes the library's own table
+    assert await other.complete_since(Customer) is None
+    await session.upgrade(Customer, verify=False)
+    assert await other.complete_since(Customer) is None
+    assert any("before version 3" in each for each in query.explain().hazards)
+    await session.upgrade(Customer)
+    assert await other.complete_since(Customer) == 3
+    assert not any("before version 3" in each for each in query.explain().hazards)
+    assert not any("before version 3" in each for each in own.explain().hazards)
+    await session.upgrade(Earlier)
+    assert await other.complete_since(Customer) == 3
+
+
+async def test_a_pass_that_leaves_items_behind_records_nothing(opened):
+    session, other = opened
+    await other.tables.create(Guarded)
+    await other.put(Raw(number=3, first="no last"))
+    with pytest.raises(ItemsNotUpgradedError):
+        await session.upgrade(Customer)
+    assert await other.complete_since(Customer) is None
+
+
+async def test_without_the_librarys_own_table_a_pass_ends_as_with_it(opened):
+    session, other = opened
+    assert (await session.upgrade(Customer)).finished
+    assert await other.complete_since(Customer) is None
+
+
+class Guarded(Model, table="guarded"):
+    number: PartitionKey[int]
+    email: Attr[str]
+    by_email = Unique("email")
+
+
+class Earlier(Model, table="customers", schema_version=2):
+    """An older release, which knows one version less."""
+
+    number: PartitionKey[int]
+
+    @upgrade(to=2)
+    @staticmethod
+    def nothing(item: StoredItem) -> None:
+        pass
 
 
 async def test_what_upgrade_on_read_gives_is_what_the_pass_stores(opened):

@@ -6,11 +6,13 @@ import pytest
 import pytest_asyncio
 
 from dynamap_async import (
+    KEYS_ONLY,
     Attr,
     Get,
     GlobalIndex,
     Model,
     PartitionKey,
+    Query,
     SortKey,
     StoredItem,
     TransactGet,
@@ -25,6 +27,7 @@ from dynamap_async.errors import (
     ConditionalCheckFailedError,
     ItemValidationError,
     ItemVersionError,
+    TransactionCanceledError,
     VersionConflictError,
 )
 
@@ -79,6 +82,29 @@ class Counted(Model, table="counted", schema_version=2):
         item["cents"] = item.pop("euros") * 100
 
 
+class OldBadge(Model, table="badges"):
+    number: PartitionKey[int]
+    holder: Attr[str]
+    first: Attr[str]
+    last: Attr[str]
+    rooms: Attr[str] = attr(default="")
+
+
+class Badge(Model, table="badges", schema_version=2):
+    number: PartitionKey[int]
+    holder: Attr[str]
+    name: Attr[str]
+    rooms: Attr[list[str]] = attr(default_factory=list)
+
+    by_holder = GlobalIndex(partition_key="holder", projection=KEYS_ONLY)
+
+    @upgrade(to=2)
+    @staticmethod
+    def one_name(item: StoredItem) -> None:
+        item["name"] = f"{item.pop('first')} {item.pop('last')}"
+        item["rooms"] = item["rooms"].split()
+
+
 class NewCustomer(Customer, schema_version=4):
     """As the next release writes it."""
 
@@ -100,7 +126,7 @@ class NamedCustomer(Customer, schema_version=4):
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def session(engine):
     async with engine.session(table_prefix="upgrades-") as opened:
-        await opened.tables.create(Customer, Counted)
+        await opened.tables.create(Customer, Counted, Badge)
         yield opened
 
 
@@ -134,6 +160,23 @@ async def test_every_read_gives_the_present_version(session, old):
     assert await session.execute(TransactGet(Get(Customer, old.shop, 1))) == (wanted[0],)
     visited = await session.update(Customer, old.shop, 1).set(Customer.visits, 1)
     assert visited == present(old, visits=1)
+
+
+async def test_what_a_write_replaced_and_what_a_refusal_shows_is_of_the_present_version_too(session, old):
+    assert await session.put(present(old), returning="old") == present(old)
+    await session.put(old)
+    with pytest.raises(TransactionCanceledError) as cancelled:
+        async with session.transaction() as tx:
+            tx.create(present(old))
+    assert cancelled.value.reasons[0].item == present(old)
+    assert await session.delete(Customer, old.shop, 1, returning="old") == present(old)
+
+
+async def test_items_of_statements_streams_and_exports_are_of_the_present_version_too(session, old):
+    select = f'SELECT * FROM "{session.table_name(Customer)}" WHERE shop = ?'
+    assert await session.execute_statement(select, [old.shop], into=Customer) == [present(old)]
+    image = {"shop": {"S": old.shop}, "number": {"N": "1"}, "first": {"S": "Ada"}, "last": {"S": "Lovelace"}}
+    assert Customer.from_wire({**image, "town": {"S": "London"}}) == present(old)
 
 
 async def test_reading_writes_nothing_and_saving_stores_the_present_version(session, old):
@@ -236,6 +279,19 @@ async def test_items_of_an_index_that_does_not_hold_all_are_completed_before_the
     assert (found.name, found.city) == ("Ada Lovelace", "London")
 
 
+async def test_an_index_of_keys_alone_does_not_take_items_without_a_version_for_the_first(session):
+    await session.put(Badge(number=1, holder="ada", name="Ada Lovelace"))
+    await session.put(OldBadge(number=2, holder="ada", first="Ada", last="Byron"))
+    found = await session.query(Badge).where(Badge.holder == "ada")
+    assert {each.number: each.name for each in found} == {1: "Ada Lovelace", 2: "Ada Byron"}
+
+
+async def test_appending_to_what_an_older_item_stores_as_a_text_says_that_it_is_behind(session):
+    await session.put(OldBadge(number=3, holder="ada", first="Ada", last="Byron", rooms="a"))
+    with pytest.raises(ConditionalCheckFailedError, match="upgraded from version 1"):
+        await session.update(Badge, 3).set(Badge.rooms, Badge.rooms.append(["b"]))
+
+
 async def test_refreshing_and_replacing_work_on_older_items(session, old):
     found = await session.get(Customer, old.shop, 1)
     assert await session.refresh(found) == present(old)
@@ -260,19 +316,19 @@ async def test_an_item_of_a_later_release_is_refused_and_can_be_skipped(session,
     assert [each.number for each in await query.invalid("skip")] == [2]
 
 
-async def test_an_explanation_says_where_conditions_may_miss_older_items(session):
-    plan = session.query(Customer).where(Customer.city == "London").explain()
+async def test_an_explanation_says_where_conditions_may_miss_older_items():
+    plan = Query(Customer).where(Customer.city == "London").explain()
     assert any("before version 3 may differ in city" in hazard for hazard in plan.hazards)
-    plan = session.query(Customer).where(Customer.shop == "x").explain()
+    plan = Query(Customer).where(Customer.shop == "x").explain()
     assert not any("before version" in hazard for hazard in plan.hazards)
 
 
 async def test_selecting_of_an_older_item_says_that_it_is_not_upgraded_and_what_to_do(session, old):
-    query = session.query(Customer).where(Customer.shop == old.shop).select(Customer.name)
+    query = Query(Customer).where(Customer.shop == old.shop).select(Customer.name)
     assert any("select() and into() read items as they are stored: name" in each for each in query.explain().hazards)
     with pytest.raises(ItemValidationError, match=r"do not upgrade them.*before 3: read whole items, .*upgrade\(Cust"):
-        await query
-    shops = session.query(Customer).where(Customer.shop == old.shop).select(Customer.number)
+        await session.execute(query)
+    shops = Query(Customer).where(Customer.shop == old.shop).select(Customer.number)
     assert not any("as they are stored" in each for each in shops.explain().hazards)
 
 
@@ -281,7 +337,7 @@ async def test_an_update_of_an_item_of_a_later_release_says_that_it_was_done(ses
     await session.put(NewCustomer(shop=key, number=1, name="new"))
     with pytest.raises(ItemVersionError) as raised:
         await session.update(Customer, key, 1).add(Customer.visits, 1)
-    assert raised.value.__notes__ == ["the update was done; it is the item as it is now that does not fit"]
+    assert raised.value.__notes__ == ["the update was done, but the updated item does not fit the model"]
     assert (await session.get(NewCustomer, key, 1)).visits == 1
 
 

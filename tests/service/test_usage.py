@@ -148,3 +148,18 @@ async def test_a_transaction_takes_twice_what_its_writes_take(watched):
     assert scope.usage.on(table).write_units == 4.0
     assert scope.usage.on(table, "by_weight").write_units == 2.0
     assert scope.usage.items == 2
+
+
+class Page(Model, table="pages"):
+    number: PartitionKey[int]
+    text: Attr[str]
+
+
+@pytest.mark.engine_fault("native", "counts the item that does not fit on a page of 1 MB any more among the evaluated")
+async def test_a_scan_of_several_pages_counts_each_item_that_it_evaluated_once(session):
+    await session.tables.create(Page)
+    await session.put_many(Page(number=number, text="x" * 4000) for number in range(300))
+    async with session.scope("scan") as scope:
+        assert await session.scan(Page).count() == 300
+    assert scope.usage.requests > 1
+    assert scope.usage.items == 300

@@ -334,7 +334,7 @@ async def test_a_created_item_that_another_writer_replaced_may_have_been_created
     error = await _with_another_writer(faulty, between, create(faulty), ConditionalCheckFailedError)
     assert error.item.text == "other"
     assert "Nothing was written" not in str(error)
-    assert "another write: whether this one was done before cannot be known" in error.__notes__[0]
+    assert "another write: it is unknown whether this write was done before" in error.__notes__[0]
 
 
 @pytest.mark.parametrize(

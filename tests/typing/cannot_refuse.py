@@ -62,7 +62,9 @@ def a_tweet() -> Tweet:
 
 # Python decides and, or, not and chains before the library sees them; only their truth value can be refused.
 
-NO_TRUTH_VALUE = "has no truth value: DynamoDB decides it for each item. Combine conditions with &, | and ~"
+NO_TRUTH_VALUE = (
+    "is neither true nor false in Python: DynamoDB checks it for each item. Combine conditions with &, | and ~"
+)
 
 
 @raises(ExpressionError, NO_TRUTH_VALUE)
@@ -85,12 +87,12 @@ def condition_as_truth() -> object:
     return 1 if Tweet.likes > 3 else 2  # error pyright
 
 
-@raises(ExpressionError, "Tweet.likes is a field, not a condition: write Tweet.likes == True, or .exists()")
+@raises(ExpressionError, "Tweet.likes is a field, not a condition; write Tweet.likes == True, or .exists()")
 def field_as_truth() -> object:
     return 1 if Tweet.likes else 2  # error pyright
 
 
-@raises(ExpressionError, "Tweet.home is a field, not a condition: write path(Tweet.home).exists()")
+@raises(ExpressionError, "Tweet.home is a field, not a condition; write path(Tweet.home).exists()")
 def document_as_truth() -> object:
     return 1 if Tweet.home else 2
 
@@ -151,12 +153,12 @@ def field_of_a_document_without_its_place() -> object:
 # A document's field is its class to a checker, so the class itself, or any other, passes for a field.
 
 
-@raises(ExpressionError, "is not a field of a model: write Model.field")
+@raises(ExpressionError, "is not a field of a model; write Model.field")
 def class_selected() -> object:
     return Query(Tweet).select(Address)
 
 
-@raises(ExpressionError, "is not a field of a model: write Model.field")
+@raises(ExpressionError, "is not a field of a model; write Model.field")
 def class_as_path() -> object:
     return path(str).exists()
 
@@ -174,22 +176,22 @@ def sort_key_of_another_type() -> object:
     return Find(Tweet, "a", "x")
 
 
-@raises(OperationError, "Tweet's key is (user_id: str, tweet_id: int); got 'a'")
+@raises(OperationError, "the key of Tweet is (user_id: str, tweet_id: int); got 'a'")
 def sort_key_left_out() -> object:
     return Get(Tweet, "a")
 
 
-@raises(OperationError, "Tweet's key is (user_id: str, tweet_id: int); got 'a'")
+@raises(OperationError, "the key of Tweet is (user_id: str, tweet_id: int); got 'a'")
 def sort_key_left_out_of_a_delete() -> object:
     return Delete(Tweet, "a")
 
 
-@raises(OperationError, "Tweet's key is (user_id: str, tweet_id: int); got ('a', 7)")
+@raises(OperationError, "the key of Tweet is (user_id: str, tweet_id: int); got ('a', 7)")
 def pair_of_values_for_one() -> object:
     return Get(Tweet, ("a", 7))
 
 
-@raises(OperationError, "User's key is (name: str); got 'a', 3")
+@raises(OperationError, "the key of User is (name: str); got 'a', 3")
 def sort_key_too_many() -> object:
     return Get(User, "a", 3)
 
@@ -200,6 +202,12 @@ def sort_key_too_many() -> object:
 @raises(ModelDefinitionError, "Shop: table=5 is not a table name")
 def table_that_is_no_name() -> None:
     class Shop(Model, table=5):
+        id: PartitionKey[str]
+
+
+@raises(ModelDefinitionError, "Shop: settings={'stream': 'keys'} is not a TableSettings")
+def settings_that_are_no_settings() -> None:
+    class Shop(Model, table="shops", settings={"stream": "keys"}):
         id: PartitionKey[str]
 
 
@@ -243,7 +251,7 @@ def key_of_a_type_that_has_no_order() -> None:
         name: PartitionKey[list[str]]
 
 
-@raises(ModelDefinitionError, "Shop.version: a Version counts writes, so it is an int, not str")
+@raises(ModelDefinitionError, "Shop.version: a Version must be an int, not str")
 def version_that_does_not_count() -> None:
     class Shop(Model, table="shops"):
         name: PartitionKey[str]
@@ -265,7 +273,7 @@ def two_times_to_live() -> None:
         closes_at: TimeToLive[datetime]
 
 
-@raises(ModelDefinitionError, "hides expired items, but has no field that says when they expire")
+@raises(ModelDefinitionError, "hides expired items, but has no TimeToLive field; declare one, such as expires_at:")
 def hiding_what_never_expires() -> None:
     class Shop(Model, table="shops", hide_expired=True):
         name: PartitionKey[str]
@@ -280,12 +288,12 @@ def no_partition_key() -> None:
 # Order against None: an Optional field may be compared with None, but not ordered.
 
 
-@raises(ExpressionError, "Tweet.city cannot be ordered against None: use .missing() or .exists()")
+@raises(ExpressionError, "Tweet.city cannot be ordered against None; use .missing() or .exists()")
 def ordered_against_none() -> object:
     return Tweet.city > None
 
 
-@raises(ExpressionError, "Tweet.city cannot be ordered against None: use .missing() or .exists()")
+@raises(ExpressionError, "Tweet.city cannot be ordered against None; use .missing() or .exists()")
 def between_none() -> object:
     return Tweet.city.between(None, "x")
 
@@ -376,12 +384,12 @@ def required_field_that_is_removed() -> object:
     return Update(Tweet, "a", 1).remove(Tweet.posted_at)
 
 
-@raises(ExpressionError, "User.active holds bool; only numbers (int, float, Decimal) can be added to")
+@raises(ExpressionError, "only numbers (int, float, Decimal) can be added and subtracted, and User.active holds bool")
 def sum_of_a_boolean() -> object:
     return User.active + 1
 
 
-@raises(ExpressionError, "an update adds or subtracts two numbers, not more")
+@raises(ExpressionError, "an update adds or subtracts only two numbers")
 def sum_of_three() -> object:
     return Tweet.likes + 1 + 1
 
@@ -389,12 +397,12 @@ def sum_of_three() -> object:
 # Numbers.
 
 
-@raises(OperationError, "limit is a whole number from 1 on, not 0")
+@raises(OperationError, "limit must be a whole number from 1 up, not 0")
 def limit_of_nothing() -> object:
     return Query(Tweet).limit(0)
 
 
-@raises(OperationError, "page(size=...) is a whole number from 1 on, not 0")
+@raises(OperationError, "page(size=...) must be a whole number from 1 up, not 0")
 def page_of_nothing() -> object:
     return Query(Tweet).page(size=0)
 
@@ -404,12 +412,12 @@ def one_of_nothing() -> object:
     return Tweet.user_id.is_in()
 
 
-@raises(ExpressionError, "Tweet.pair holds tuple[int, str], which has no part 7")
+@raises(ExpressionError, "Tweet.pair holds tuple[int, str], which has no 7 inside")
 def position_that_a_tuple_does_not_have() -> object:
     return Tweet.pair[7]
 
 
-@raises(ExpressionError, "Tweet.plain holds Plain, which has no part 'colr'")
+@raises(ExpressionError, "Tweet.plain holds Plain, which has no 'colr' inside")
 def misspelt_field_of_a_plain_model() -> object:
     return Tweet.plain["colr"]
 

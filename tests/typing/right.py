@@ -555,7 +555,9 @@ class Entry(Model, table=LEDGER):
     state: Attr[str] = attr(default="open")
     pk: PartitionKey[str] = template("A#{account}")
     sk: SortKey[str] = template("{at}")
+    holder: Attr[str | None] = attr(default=None)
     waiting: Attr[str | None] = template("{account}", when={"state": ["open", "held"]})
+    held: Attr[str | None] = template("{account}", when={"holder": ..., "state": "held"})
 
 
 class Root(Model, table=LEDGER, kind=BY_KEYS, distinct_from=Entry):

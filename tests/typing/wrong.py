@@ -684,6 +684,8 @@ async def templated_keys(session: Session, store: Store) -> None:
     template("{country}", init=True)  # error
     template("{country}", escape="#")  # error
     template("{country}", when="status")  # error
+    template("{country}", when=...)  # error
+    template("{country}", when={7: ...})  # error
     time_text(7)  # error
     time_text("%Y", zone="Europe/Berlin")  # error
     Table("ledger", partition_key="pk", discriminator=5)  # error

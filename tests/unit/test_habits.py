@@ -19,6 +19,8 @@ class Tweet(Model, table="tweets"):
         ("scan", r"session.scan\(Tweet\)"),
         ("create_table", r"await session.tables.create\(Tweet, if_missing=True\)"),
         ("objects", r"session.query\(Tweet\)"),
+        ("exists", r"await session.tables.exists\(Tweet\)"),
+        ("count", r"await session.query\(Tweet\).where\(...\).count\(\)"),
     ],
 )
 def test_a_verb_on_a_model_says_the_session_s(name: str, remedy: str):
@@ -36,11 +38,30 @@ def test_a_verb_on_an_instance_says_the_session_s(name: str):
 @pytest.mark.parametrize("query", [Query(Tweet), Scan(Tweet)], ids=["query", "scan"])
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("order_by", r"\.descending\(\)"), ("filter", r"\.where\("), ("all", "await on the query itself")],
+    [("order_by", r"\.descending\(\)"), ("filter", r"\.where\("), ("all", "await query, or await session.execute")],
 )
 def test_a_method_of_other_queries_says_the_one_here(query: object, name: str, remedy: str):
     with pytest.raises(AttributeError, match=f"{type(query).__name__} has no {name!r}; write .*{remedy}"):
         getattr(query, name)
+
+
+class Order(Model, table="orders-of-habits"):
+    id: PartitionKey[str]
+
+
+@pytest.mark.parametrize(
+    ("ask", "remedy"),
+    [
+        (lambda: Query(Tweet, Order), r"Query takes one model; .* write Collection\(Tweet, Order\)"),
+        (lambda: Scan(Tweet, Order), r"Scan takes one model; .* write session.scan\(Tweet, Order\)"),
+        (lambda: Query(Tweet, Tweet.id == "a"), r"give conditions after the models: .where\(Tweet.id == 'a'\)"),
+        (lambda: Query(Tweet, "a"), r"'a' is not a model; give conditions .*: .where\(Tweet.id == 'a'\)"),
+    ],
+    ids=["query", "scan", "condition", "key"],
+)
+def test_more_than_one_model_says_what_takes_several(ask, remedy: str):
+    with pytest.raises(OperationError, match=remedy):
+        ask()
 
 
 @pytest.mark.parametrize(
@@ -49,6 +70,7 @@ def test_a_method_of_other_queries_says_the_one_here(query: object, name: str, r
         ("startswith", "Tweet.text.begins_with(prefix)"),
         ("in_", "Tweet.text.is_in(value, ...)"),
         ("does_not_exist", "Tweet.text.missing()"),
+        ("icontains", "Tweet.text.contains(part), which tells upper case from lower case"),
         ("eq", "Tweet.text == value"),
         ("set", "session.update(Tweet, key).set(Tweet.text, value)"),
     ],

@@ -19,7 +19,7 @@ _MOST: Final = 10**15
 
 _Size: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", rich_help_panel=_ITEM, help="Size of an item: bytes, or with a unit, as 3.5KB."),
+    typer.Option(metavar="SIZE", rich_help_panel=_ITEM, help="Size of an item: bytes, or with a unit, as in 3.5KB."),
 ]
 _File: TypeAlias = Annotated[
     typer.FileBinaryRead | None,
@@ -27,20 +27,25 @@ _File: TypeAlias = Annotated[
 ]
 _OldSize: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", rich_help_panel=_ITEM, help="Size before a write. The larger one is charged."),
+    typer.Option(
+        metavar="SIZE", rich_help_panel=_ITEM, help="Size of the item before a write. The larger size is charged."
+    ),
 ]
 _Index: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SIZE",
         rich_help_panel=_ITEM,
-        help="Size of what a global index holds of the item; once for each index that a write changes.",
+        help="Size of the item in a global index that a write changes. Repeatable.",
     ),
 ]
 _Items: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, rich_help_panel=_READS, help="A read is a query over N items, filtered ones too, not a get."
+        metavar="N",
+        min=1,
+        rich_help_panel=_READS,
+        help="A read is a query over N items, counting those that a filter drops.",
     ),
 ]
 _Consistent: TypeAlias = Annotated[
@@ -48,7 +53,7 @@ _Consistent: TypeAlias = Annotated[
     typer.Option(
         "--consistent/--eventual",
         rich_help_panel=_READS,
-        help="How reads are made; eventually consistent unless said otherwise.",
+        help="Whether reads are strongly or eventually (the default) consistent.",
     ),
 ]
 _Transactional: TypeAlias = Annotated[
@@ -56,18 +61,18 @@ _Transactional: TypeAlias = Annotated[
 ]
 _ReadRate: TypeAlias = Annotated[
     float | None,
-    typer.Option(metavar="RATE", min=0, rich_help_panel=_RATES, help="Reads each second: gets, or queries of --items."),
+    typer.Option(metavar="RATE", min=0, rich_help_panel=_RATES, help="Reads per second: gets, or queries of --items."),
 ]
 _WriteRate: TypeAlias = Annotated[
     float | None,
-    typer.Option(metavar="RATE", min=0, rich_help_panel=_RATES, help="Puts, updates or deletes each second."),
+    typer.Option(metavar="RATE", min=0, rich_help_panel=_RATES, help="Puts, updates or deletes per second."),
 ]
 _OnDemand: TypeAlias = Annotated[
     tuple[float, float] | None,
     typer.Option(
         metavar="READ WRITE",
         rich_help_panel=_RATES,
-        help="Prices of a million read units and a million write units, to get a month's cost on demand.",
+        help="Prices of a million read units and a million write units, for the cost of a month on demand.",
     ),
 ]
 _Provisioned: TypeAlias = Annotated[
@@ -75,10 +80,10 @@ _Provisioned: TypeAlias = Annotated[
     typer.Option(
         metavar="READ WRITE",
         rich_help_panel=_RATES,
-        help="Prices of one read unit and one write unit for an hour, to get a month's cost of provisioned capacity.",
+        help="Prices of one read unit and one write unit for an hour, for the cost of a month of provisioned capacity.",
     ),
 ]
-_Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
+_Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def capacity(
@@ -96,14 +101,15 @@ def capacity(
     provisioned: _Provisioned = None,
     as_json: _Json = False,
 ) -> None:
-    """Tell what reads and writes of an item cost: in capacity units, and for given prices in money.
+    """Compute what reads and writes of an item cost.
 
-    Nothing is sent, and no price is built in: AWS publishes them for each region. 1 KB is 1,024 bytes.
+    It prints capacity units, and money for the prices that you give: AWS publishes them for each region. Nothing is
+    sent. 1 KB is 1,024 bytes.
 
-    [dim]dynamap capacity --item-size 3.5KB --index 200B --reads-per-second 100 --writes-per-second 10[/dim]
+    $ dynamap capacity --item-size 3.5KB --index 200B --reads-per-second 100 --writes-per-second 10
     """
     if consistent and transactional:
-        _refuse("--transactional", "transactional reads are consistent as they are; leave out --consistent")
+        _refuse("--transactional", "transactional reads are always consistent; drop --consistent")
     size, source = _size(item_size, item)
     estimate = CapacityEstimate(
         size_bytes=size,
@@ -128,11 +134,11 @@ def _check(estimate: CapacityEstimate) -> None:
     if estimate.transactional and (estimate.items or 0) > TRANSACTION_ACTIONS:
         _refuse("--items", f"a transaction reads at most {TRANSACTION_ACTIONS} items; ask for fewer at a time")
     if (estimate.items or 0) > _MOST:
-        _refuse("--items", f"{_MOST:.0e} items are the most that can be asked about")
+        _refuse("--items", f"{_MOST:.0e} items is the largest number that can be estimated")
     largest = max(estimate.size_bytes, estimate.old_size_bytes or 0)
     for size in estimate.index_sizes:
         if size > largest:
-            _refuse("--index", f"an index holds at most the whole item, {largest:,} bytes; {size:,} are too many")
+            _refuse("--index", f"an index holds at most the whole item, {largest:,} bytes, so {size:,} is too large")
     if (estimate.on_demand or estimate.provisioned) and not estimate.has_rate:
         option = "--on-demand" if estimate.on_demand else "--provisioned"
         _refuse(option, "a month needs a rate: add --reads-per-second or --writes-per-second")
@@ -140,11 +146,11 @@ def _check(estimate: CapacityEstimate) -> None:
 
 def _size(text: str | None, file: typer.FileBinaryRead | None) -> tuple[int, str | None]:
     if text is not None and file is not None:
-        _refuse("--item", "the item is given already by --item-size; leave out one of the two")
+        _refuse("--item", "--item-size already says how large the item is; drop one of the two")
     if text is not None:
         return _parsed("--item-size", text), None
     if file is None:
-        _refuse("--item-size", "say how large an item is: --item-size 3.5KB, or --item FILE to measure one")
+        _refuse("--item-size", "give the size of an item: --item-size 3.5KB, or --item FILE to measure one")
     try:
         from dynamap_async.cli.capacity.sizes import measure
 
@@ -166,9 +172,9 @@ def _rate(option: str, rate: float | None) -> Fraction | None:
     if rate is None:
         return None
     if not math.isfinite(rate):
-        _refuse(option, f"{rate} is not a rate; give a number from 0 on")
+        _refuse(option, f"{rate} is not a rate; give a number, 0 or more")
     if rate > _MOST:
-        _refuse(option, f"{rate:g} is too high a rate; give at most {_MOST:.0e}")
+        _refuse(option, f"{rate:g} is too high; give a rate of at most {_MOST:.0e}")
     return Fraction(repr(rate))  # as it was typed: 0.1 is a tenth
 
 
@@ -176,9 +182,9 @@ def _prices(option: str, prices: tuple[float, float] | None) -> Prices | None:
     if prices is None:
         return None
     if not all(math.isfinite(price) and price >= 0 for price in prices):
-        _refuse(option, "a price is a number from 0 on; give that of reads, then that of writes")
+        _refuse(option, "a price is a number, 0 or more; give the price of reads, then the price of writes")
     if max(prices) > _MOST:
-        _refuse(option, f"{max(prices):g} is too high a price; give at most {_MOST:.0e}")
+        _refuse(option, f"{max(prices):g} is too high; give a price of at most {_MOST:.0e}")
     read, write = (Fraction(repr(price)) for price in prices)
     return Prices(read=read, write=write)
 

@@ -65,7 +65,7 @@ def measure(content: bytes) -> tuple[int, str]:
     except DynamapError as error:
         raise ValueError(str(error)) from error
     except RecursionError as error:
-        raise ValueError(f"value is nested too deep; DynamoDB stores {NESTING_LEVELS} levels") from error
+        raise ValueError(f"the value is nested too deeply; DynamoDB stores {NESTING_LEVELS} levels") from error
     return size, "DynamoDB's JSON" if wire else "plain JSON"
 
 
@@ -94,7 +94,7 @@ def _refuse_unstorable(members: dict[str, AttributeValue]) -> None:
         [(tag, content)] = value.items()
         kind, expected = _CONTENTS[tag]
         if not isinstance(content, kind):
-            raise DecodeError(f"{tag} value {abbreviate(content)} is malformed: {expected} expected")
+            raise DecodeError(f"{tag} value {abbreviate(content)} is malformed: expected {expected}")
         if tag in _SETS:
             _refuse_unstorable_set(value, tag, content)
         values += content if tag == "L" else content.values() if tag == "M" else ()
@@ -106,10 +106,10 @@ def _refuse_unstorable_set(value: AttributeValue, tag: str, members: list[Any]) 
     for member in members:
         if not isinstance(member, str):
             raise DecodeError(
-                f"{tag} value {abbreviate(members)} is malformed: texts expected, got {abbreviate(member)}"
+                f"{tag} value {abbreviate(members)} is malformed: expected strings, got {abbreviate(member)}"
             )
     if len(decode_any(value)) < len(members):
-        raise DecodeError(f"{tag} value {abbreviate(members)} is malformed: a set has each member once")
+        raise DecodeError(f"{tag} value {abbreviate(members)} is malformed: a set contains each member once")
 
 
 def _encoded(members: dict[str, Any]) -> WireItem:

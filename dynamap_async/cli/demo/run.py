@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 from dynamap_async import Credentials, Session
 from dynamap_async.cli.demo._story import MODELS, STEPS
 from dynamap_async.cli.demo.scenario import Scenario
-from dynamap_async.cli.demo.screen import Screen, number_of
+from dynamap_async.cli.demo.screen import Screen
 from dynamap_async.cli.demo.work import CONCURRENT_PUTS, RETRY, AnsweredQuestion, ask_all, put_all, tables_of
 from dynamap_async.cli.extras import MissingExtraError
+from dynamap_async.cli.output import number_of
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import ConfigurationError
 from dynamap_async.testing import LocalEngine, RequestLog

@@ -20,6 +20,7 @@ from dynamap_async.cli.demo._story import Outcome, Piece, Step
 from dynamap_async.cli.demo.scenario import Scenario, words_of
 from dynamap_async.cli.demo.tables import table_of
 from dynamap_async.cli.demo.work import AnsweredQuestion
+from dynamap_async.cli.output import number_of, units_of
 
 _INDENT: Final = 4
 _LABEL: Final = 8
@@ -185,7 +186,7 @@ class Screen:
         """Print the sums, and what to read next."""
         questions = number_of(len(answers), "question")
         requests = number_of(sum(answer.requests for answer in answers), "request")
-        units = number_of(sum(answer.read_units for answer in answers), "read unit")
+        units = units_of(sum(answer.read_units for answer in answers), "read")
         self._console.print()
         self._console.print(Rule(Text("In all", style="bold"), align="left", style="cyan"))
         self._console.print(f"{questions}, {requests}, {units}.")
@@ -217,9 +218,4 @@ def _way(plan: Plan) -> Text:
 
 def _cost(answer: AnsweredQuestion) -> str:
     found = f"{number_of(len(answer.found), 'item')} found, {answer.evaluated} read"
-    return f"{found}, {number_of(answer.requests, 'request')}, {number_of(answer.read_units, 'read unit')}"
-
-
-def number_of(count: float, thing: str) -> str:
-    """Return a number with its noun, in the singular or plural."""
-    return f"{count:g} {thing}{'' if count == 1 else 's'}"
+    return f"{found}, {number_of(answer.requests, 'request')}, {units_of(answer.read_units, 'read')}"

@@ -1,12 +1,17 @@
 """The commands ``dynamap generate models`` and ``dynamap check-items``: their options, and how they end."""
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias
 
 import typer
 
 from dynamap_async.cli.endings import Status
+from dynamap_async.cli.help import Command, group
 from dynamap_async.cli.loop import run
+from dynamap_async.cli.output import number_of, tell, units_of
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
@@ -14,18 +19,24 @@ if TYPE_CHECKING:
     from dynamap_async.generate import Design, Difference, Sample
     from dynamap_async.session import Session
 
-generate: typer.Typer = typer.Typer(name="generate", no_args_is_help=True, help="Make code from what exists.")
+generate: typer.Typer = group("generate")
+
+
+@generate.callback()
+def _generate() -> None:
+    """Write models for a table that exists."""
+
 
 _Sample: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="How many items to read.")]
 _Units: TypeAlias = Annotated[
-    float, typer.Option(metavar="UNITS", min=1, help="How many read units to spend; the last page may exceed it.")
+    float, typer.Option(metavar="UNITS", min=1, help="Stop after this many read units; the last page may exceed it.")
 ]
 _NoValues: TypeAlias = Annotated[
-    bool, typer.Option("--no-values", help="Print no value of any item, and of keys their shape only.")
+    bool, typer.Option("--no-values", help="Print no values of items, and only the shape of keys.")
 ]
 
 
-@generate.command()
+@generate.command(cls=Command)
 @goes_to_tables(without=("models", "table_prefix"))
 def models(
     place: Place,
@@ -34,40 +45,42 @@ def models(
     from_workbench: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Take the table and its items from a model of NoSQL Workbench; send nothing."
+            metavar="FILE", help="Read the table and its items from a NoSQL Workbench file, and send nothing."
         ),
     ] = None,
     sample: _Sample = 5000,
     max_read_units: _Units = 500,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the module there, not to the output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the module to this file, not to the output.")
+    ] = None,
     check: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Check the models of this module against the items instead.")
+        Path | None, typer.Option(metavar="FILE", help="Check the models in this file against the items instead.")
     ] = None,
     merge: Annotated[
         bool,
-        typer.Option("--merge", help="Print what the file lacks as a patch, and change nothing else; see --force."),
+        typer.Option("--merge", help="Print a patch that adds what the --out file lacks, and change nothing."),
     ] = False,
     enums: Annotated[
         bool,
-        typer.Option("--enums", help="Make a Literal of texts that have only a few values; others are refused then."),
+        typer.Option("--enums", help="Declare texts with only a few values as Literal; other values are then refused."),
     ] = False,
     no_values: _NoValues = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the file; with --merge, apply the patch to it.")
+        bool, typer.Option("--force", help="Replace the --out file; with --merge, apply the patch to it.")
     ] = False,
 ) -> None:
     """Write a module of models for a table that exists, from a sample of its items.
 
-    What the sample leaves in doubt is marked in the text with "check:".
+    Lines that you should check are marked with "check:".
 
-    [dim]dynamap generate models --table shop --out shop/models.py[/dim]
+    $ dynamap generate models --table shop --out shop/models.py
 
-    [dim]dynamap generate models --table shop --out shop/models.py --merge | git apply[/dim]
+    $ dynamap generate models --table shop --out shop/models.py --merge | git apply
     """
     from dynamap_async.cli.catalog import load_file
 
     if out is not None and check is not None:
-        _refuse("--out", "with --check nothing is written; drop one of them")
+        _refuse("--out", "--check writes nothing; drop --out or --check")
     existing = _existing(out, merge=merge, force=force)
     module = None if check is None else load_file(check)
     if from_workbench is not None:
@@ -80,7 +93,7 @@ def models(
 
         own = models_in(vars(module), place.names.declared(table) or table)
         if not own:
-            _refuse("--check", f"{check} has no model of the table {table!r}")
+            _refuse("--check", f"{check} has no model for the table {table!r}")
         _report(check_items(own, found.items), found, no_values=no_values)
         return
     from dynamap_async.generate import design_of
@@ -96,9 +109,9 @@ def models(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        out.write_text(text, "utf-8")
-    doubts = text.count("# check: ")
-    _tell(found, f"{doubts:,} {'line' if doubts == 1 else 'lines'} to check")
+        _write(out, text)
+        _format(out)
+    _tell(found, f"{number_of(text.count('# check: '), 'line')} to check")
 
 
 @goes_to_tables()
@@ -110,11 +123,11 @@ def check_items(
     max_read_units: _Units = 1000,
     no_values: _NoValues = False,
 ) -> None:
-    """Tell where a model and the items of its table part.
+    """Report the stored items that do not fit a model.
 
     Without --models and without a configuration file, the model is looked for in models.py.
 
-    [dim]dynamap check-items Order --models shop/models.py --sample 10000[/dim]
+    $ dynamap check-items Order --models shop/models.py --sample 10000
     """
     from dynamap_async.cli.catalog import load_catalog, schema_of
     from dynamap_async.generate import check_items as differences_of
@@ -130,6 +143,8 @@ def check_items(
 async def _sample(unopened: "Session", table: str, sample: int, max_read_units: float) -> "Sample":
     from dynamap_async.generate import take_sample
 
+    most = units_of(max_read_units, "read")
+    tell(f"Reading up to {number_of(sample, 'item')} of {table}, for at most {most}.")
     async with unopened as session:
         return await take_sample(session, table, sample=sample, max_read_units=max_read_units)
 
@@ -149,12 +164,19 @@ def _in_workbench(file: Path, table: str) -> "Sample":
 def _existing(out: Path | None, *, merge: bool, force: bool) -> str | None:
     """Return the text of the module to merge into; None where there is none."""
     if merge and out is None:
-        _refuse("--merge", "name the module that exists with --out")
+        _refuse("--merge", "name the existing module with --out")
     if out is None or not out.exists():
         return None
     if not (merge or force):
         _refuse("--out", f"{out} exists; add what it lacks with --merge, or replace it with --force")
     return _text_of(out) if merge else None
+
+
+def _format(file: Path) -> None:
+    """Format a module as its project does, where ruff is there; a module that ruff refuses stays as it is."""
+    ruff = shutil.which("ruff") or shutil.which("ruff", path=str(Path(sys.executable).parent))
+    if ruff is not None:
+        subprocess.run([ruff, "format", "--quiet", str(file)], capture_output=True, check=False)  # noqa: S603 - ruff
 
 
 def _text_of(file: Path) -> str:
@@ -163,6 +185,14 @@ def _text_of(file: Path) -> str:
         return file.read_bytes().decode("utf-8")
     except (OSError, ValueError) as error:
         _refuse("--out", f"{file} cannot be read: {error}")
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a module, with the line ends that its text has."""
+    try:
+        file.write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        _refuse("--out", f"{file} cannot be written: {error.strerror}")
 
 
 def _merge(design: "Design", existing: str, out: Path, table: str, *, no_values: bool, enums: bool, force: bool) -> str:
@@ -177,28 +207,25 @@ def _merge(design: "Design", existing: str, out: Path, table: str, *, no_values:
     inside = file.is_relative_to(Path.cwd())
     typer.echo(merged.patch((file.relative_to(Path.cwd() if inside else file.anchor)).as_posix()), nl=False)
     for each in merged.left:
-        typer.echo(each, err=True)
+        tell(each)
     if force and merged.added:
-        out.write_bytes(merged.after.encode("utf-8"))
+        _write(out, merged.after)
     count = len(merged.added)
-    lacking = f"{count:,} {'field or model' if count == 1 else 'fields and models'} lacking"
+    lacking = f"{number_of(count, 'field or model', 'fields and models')} lacking"
     return f"{lacking}, {'added' if force else 'nothing written'}" if count else lacking
 
 
 def _report(differences: "tuple[Difference, ...]", sample: "Sample", *, no_values: bool) -> None:
     for each in differences:
         typer.echo(each.line(values=not no_values))
-    count = len(differences)
-    _tell(sample, f"{count:,} {'difference' if count == 1 else 'differences'}")
+    _tell(sample, number_of(len(differences), "difference"))
     if differences:
         raise typer.Exit(Status.DIFFERENT)
 
 
 def _tell(sample: "Sample", result: str) -> None:
     whole = "all of them" if sample.complete else "a sample"
-    typer.echo(
-        f"{len(sample.items):,} items read, {whole}, for {sample.read_units:,.1f} read units: {result}", err=True
-    )
+    tell(f"{number_of(len(sample.items), 'item')} read, {whole}, for {units_of(sample.read_units, 'read')}: {result}")
 
 
 def _refuse(option: str, problem: str) -> NoReturn:

@@ -3,7 +3,7 @@
 import json
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias, get_args
 
@@ -15,7 +15,7 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import number_of, show, show_changes, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, Yes, YesIn, goes_to_tables
 
 if TYPE_CHECKING:
     from dynamap_async.tables import TableDescription, TablePlan
@@ -29,29 +29,27 @@ _Names: TypeAlias = Annotated[
     typer.Argument(
         metavar="MODEL",
         autocompletion=complete_models,
-        help="Only the tables of these models; each with all models that share it.",
+        help="Only the tables of these models; without any, all.",
     ),
 ]
-_Period: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="VALUE", help="The period of models with one table per period, as any value in it."),
-]
 _DeleteUnknown: TypeAlias = Annotated[
-    bool, typer.Option("--delete-unknown-indexes", help="Delete global indexes that no model declares.")
+    bool, typer.Option("--delete-unknown-indexes", help="Also delete global indexes that no model declares.")
 ]
-_Expand: TypeAlias = Annotated[bool, typer.Option("--expand", help="Only what adds: run it before new code.")]
+_Expand: TypeAlias = Annotated[
+    bool, typer.Option("--expand", help="Only the steps that add something. Run them before new code.")
+]
 _Contract: TypeAlias = Annotated[
-    bool, typer.Option("--contract", help="Only what takes away: run it once old code is gone.")
+    bool, typer.Option("--contract", help="Only the steps that remove something. Run them after old code is gone.")
 ]
 _AllPeriods: TypeAlias = Annotated[
-    bool, typer.Option("--all-periods", help="Every table that is there of models with one table per period.")
+    bool, typer.Option("--all-periods", help="All existing tables of models with one table per period.")
 ]
 _SamplePages: TypeAlias = Annotated[
     int,
     typer.Option(
         metavar="N",
         min=0,
-        help="Pages of items to look at in each table that gets an index, to estimate what that takes; 0 for none.",
+        help="How many pages of items to read for the estimate of a new index; 0 for no estimate.",
     ),
 ]
 _Prices: TypeAlias = Annotated[
@@ -59,10 +57,9 @@ _Prices: TypeAlias = Annotated[
     typer.Option(
         metavar="WRITE STORAGE",
         min=0,
-        help="Prices of a million write units, and of a GB that is stored for a month, to have estimates in money.",
+        help="Prices of a million write units and of a GB stored for a month, for estimates in money.",
     ),
 ]
-_Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
 
 
 @goes_to_tables()
@@ -73,7 +70,7 @@ async def plan(  # noqa: PLR0913 - each is an option
     delete_unknown_indexes: _DeleteUnknown = False,
     expand: _Expand = False,
     contract: _Contract = False,
-    period: _Period = None,
+    period: Period = None,
     all_periods: _AllPeriods = False,
     sample_pages: _SamplePages = 1,
     prices: _Prices = None,
@@ -81,27 +78,30 @@ async def plan(  # noqa: PLR0913 - each is an option
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Compare with what `aws dynamodb describe-table` printed, and send nothing; once for each.",
+            help="Compare with a saved answer of `aws dynamodb describe-table`, and send nothing. Repeatable.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Keep the plan for `dynamap apply FILE`; it ends in {PLAN_ENDING}."),
+        typer.Option(metavar="FILE", help=f"Save the plan for `dynamap apply FILE`. The name ends in {PLAN_ENDING}."),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="End with status 3 if anything would change.")] = False,
-    as_json: _Json = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit with status 3 if anything would change.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Tell what would change if tables became what the models declare. Nothing is changed.
+    """Print what would change to make the tables match the models.
 
-    [dim]dynamap plan --out plan.json[/dim]
+    Nothing is changed. The last line is the command that makes the changes.
+
+    $ dynamap plan --out plan.json
     """
+    part = _part(expand=expand, contract=contract)
     if out is not None and out.suffix != PLAN_ENDING:
         raise CommandError(f"--out {out}: the name of a plan ends in {PLAN_ENDING}", Status.USAGE)
     if against:
-        made = _part(_offline(place, names, period, delete_unknown_indexes, against), expand=expand, contract=contract)
+        made = part(_offline(place, names, period, delete_unknown_indexes, against))
     else:
         wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages, prices)
-        made = _part(await _planned(place, wanted), expand=expand, contract=contract)
+        made = part(await _planned(place, wanted))
     if as_json:
         show(made.to_json())
     else:
@@ -129,43 +129,43 @@ def apply(  # noqa: PLR0913 - each is an option
         typer.Argument(
             metavar="PLAN|MODEL",
             autocompletion=complete_models,
-            help="A plan that was kept, or models as for plan.",
+            help="A saved plan, or models as for `dynamap plan`.",
         ),
     ] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(metavar="HAZARD", help="A hazard that is wanted, by its code; once for each."),
+        typer.Option(metavar="HAZARD", help="Allow a hazard of the plan, by its code. Repeatable."),
     ] = None,
     delete_unknown_indexes: _DeleteUnknown = False,
     expand: _Expand = False,
     contract: _Contract = False,
-    period: _Period = None,
+    period: Period = None,
     all_periods: _AllPeriods = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing, and print the requests, one on each line.")
+        bool, typer.Option("--dry-run", help="Print the requests, one on each line, and change nothing.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, unless the environment is guarded.")] = False,
-    yes_in: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Do not ask in the environment of this name, guarded or not.")
-    ] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="How long each table may take.")] = 86_400.0,
-    as_json: _Json = False,
+    yes: Yes = False,
+    yes_in: YesIn = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, help="How long to wait for each table.")
+    ] = 86_400.0,
+    as_json: AsJson = False,
 ) -> None:
-    """Change tables into what the models declare: show the plan, ask, and carry it out step by step.
+    """Change the tables to match the models, step by step.
 
-    What takes something away has to be allowed by its code, as in --allow index-deleted. If it is stopped, run it
-    again: what DynamoDB does already is waited for, and nothing is done twice.
+    It prints the plan and asks first. Each hazard has to be allowed by its code, as in --allow index-deleted. If it
+    is stopped, run it again: it waits for what DynamoDB has begun, and does nothing twice.
 
-    [dim]dynamap apply plan.json --yes[/dim]
+    $ dynamap apply plan.json --yes
     """
-    hazards = _hazards(allow or [])
+    hazards, part = _hazards(allow or []), _part(expand=expand, contract=contract)
     if names and names[0].endswith(PLAN_ENDING):
         if len(names) > 1 or delete_unknown_indexes or all_periods or period is not None:
-            raise CommandError(f"{names[0]} says already what is to be done; give nothing else", Status.USAGE)
-        made = _part(_read(Path(names[0])), expand=expand, contract=contract)
+            raise CommandError(f"{names[0]} already says what to do; drop the other arguments", Status.USAGE)
+        made = part(_read(Path(names[0])))
     else:
         wanted = _Wanted(names or [], period, all_periods, delete_unknown_indexes, sample_pages=1)
-        made = _part(run(_planned(place, wanted)), expand=expand, contract=contract)
+        made = part(run(_planned(place, wanted)))
     if dry_run:
         for step in made.steps:
             show(f"{step.operation} {json.dumps(step.request)}" if step.request else f"# {step.kind} {step.summary}")
@@ -188,13 +188,14 @@ async def diff(
     place: Place,
     *,
     names: _Names = None,
-    period: _Period = None,
+    period: Period = None,
     all_periods: _AllPeriods = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show in what tables differ from the models: what is there after -, what is declared after +.
+    """Print the differences between the tables and the models.
 
-    It ends with status 3 if anything differs.
+    A line with - is what the table has, a line with + is what the models declare. The exit status is 3 if anything
+    differs.
     """
     made = await _planned(place, _Wanted(names or [], period, all_periods))
     if as_json:
@@ -215,19 +216,19 @@ async def verify(
     *,
     names: _Names = None,
     no_extra_indexes: Annotated[
-        bool, typer.Option("--no-extra-indexes", help="Global indexes that no model declares are a difference.")
+        bool, typer.Option("--no-extra-indexes", help="Count global indexes that no model declares as differences.")
     ] = False,
     building: Annotated[
         bool,
-        typer.Option("--building/--built", help="Whether an index may still be being built; it may not unless said."),
+        typer.Option("--building/--built", help="Accept indexes that are still being built, or do not (the default)."),
     ] = False,
-    period: _Period = None,
+    period: Period = None,
     all_periods: _AllPeriods = False,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Check that tables are what the models declare; a line for each difference.
+    """Check that the tables match the models, for CI.
 
-    It ends with status 3 if anything differs: for CI, and for the start of a service.
+    It prints a line for each difference. The exit status is 3 if anything differs.
     """
     from dynamap_async.cli.tables.chosen import choose
     from dynamap_async.errors import TableMismatchError
@@ -313,7 +314,7 @@ def _offline(
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}", Status.USAGE) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CommandError(f"{file} is not what describe-table prints", Status.USAGE) from error
+            raise CommandError(f"{file} is not the output of describe-table", Status.USAGE) from error
         if described.schema.name not in declared:
             problem = f"{file} describes {described.schema.name}; the models declare {', '.join(declared)}"
             raise CommandError(problem, Status.USAGE)
@@ -321,10 +322,15 @@ def _offline(
     return plan_of([declared[name] for name in found], [*found.values()], delete_unknown_indexes=delete_unknown_indexes)
 
 
-def _part(made: "TablePlan", *, expand: bool, contract: bool) -> "TablePlan":
+def _part(*, expand: bool, contract: bool) -> "Callable[[TablePlan], TablePlan]":
+    """Return what takes the part of a plan that options ask for."""
     if expand and contract:
         raise CommandError("--expand and --contract together are the whole plan: leave both out", Status.USAGE)
-    return made.expand if expand else made.contract if contract else made
+
+    def part(made: "TablePlan") -> "TablePlan":
+        return made.expand if expand else made.contract if contract else made
+
+    return part
 
 
 def _write(file: Path, text: str) -> None:
@@ -343,7 +349,7 @@ def _read(file: Path) -> "TablePlan":
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}", Status.USAGE) from error
     except (OperationError, ValueError) as error:
-        raise CommandError(f"{file} is no plan that `dynamap plan --out` wrote", Status.USAGE) from error
+        raise CommandError(f"{file}: {error}", Status.USAGE) from error
 
 
 def _hazards(codes: list[str]) -> "set[HazardCode]":
@@ -352,7 +358,9 @@ def _hazards(codes: list[str]) -> "set[HazardCode]":
     known: tuple[HazardCode, ...] = get_args(HazardCode)
     for code in codes:
         if code not in known:
-            raise CommandError(f"--allow {code}: there is no such hazard; there is {', '.join(known)}", Status.USAGE)
+            raise CommandError(
+                f"--allow {code}: there is no such hazard; the hazards are {', '.join(known)}", Status.USAGE
+            )
     return {code for code in known if code in codes}
 
 
@@ -367,11 +375,13 @@ def _tell_way_on(made: "TablePlan", arguments: list[str]) -> None:
 
 def _check_allowed(made: "TablePlan", allowed: "set[HazardCode]") -> None:
     if any(step.kind == "blocked" for step in made.steps):
-        raise CommandError("Nothing was changed: DynamoDB cannot do the blocked steps, which say how to go about it.")
+        raise CommandError(
+            "Nothing was changed: DynamoDB cannot do the blocked steps; each of them says what to do instead."
+        )
     missing = sorted({hazard.code for hazard in made.hazards} - allowed)
     if missing:
         options = " ".join(f"--allow {code}" for code in missing)
-        raise CommandError(f"Nothing was changed: if these hazards are wanted, add {options}", Status.REFUSED)
+        raise CommandError(f"Nothing was changed: to accept these hazards, add {options}", Status.REFUSED)
 
 
 async def _carry_out(place: Place, made: "TablePlan", allow: "set[HazardCode]", timeout_seconds: float) -> None:
@@ -388,8 +398,8 @@ async def _carry_out(place: Place, made: "TablePlan", allow: "set[HazardCode]", 
                     lines.watch(event)
         except TableWaitTimeoutError as error:
             raise CommandError(
-                f"{error.table} took longer than {timeout_seconds:g} s (last status: {error.status}). DynamoDB goes "
-                "on; plan and apply again, and nothing is done twice.",
+                f"{error.table} took longer than {timeout_seconds:g} s (last status: {error.status}). DynamoDB "
+                "continues; plan and apply again later: nothing is done twice.",
                 Status.UNFINISHED,
             ) from error
     tell(f"{number_of(len(made.steps), 'step')} done in {duration(clock() - began)}")

@@ -1,6 +1,6 @@
 """Which of the user's models a command is about, and of which period."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -9,6 +9,9 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import tell
 from dynamap_async.cli.place import Place
 from dynamap_async.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from dynamap_async.tables import TableDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +48,16 @@ def choose(place: Place, names: list[str], period: str | None, *, all_periods: b
     if period is not None or all_periods:
         option = "--all-periods" if period is None else f"--period {period}"
         if not periodical:
-            raise CommandError(f"{option}: no model has one table per period; leave it out", Status.USAGE)
+            raise CommandError(f"{option}: no model has one table per period; drop it", Status.USAGE)
         if period is None:
             return Chosen(catalog=catalog, declared=declared, period=None, all_periods=True)
         if all_periods:
-            raise CommandError(f"{option} and --all-periods: give one of them", Status.USAGE)
+            raise CommandError(f"{option} and --all-periods exclude each other; give one of them", Status.USAGE)
         return Chosen(catalog=catalog, declared=declared, period=_value(periodical[0], period))
     left_out = [catalog.name(each) for each in periodical]
     if periodical and named:
         raise CommandError(
-            f"{', '.join(left_out)} has one table per period: say which with --period, any value of "
+            f"{', '.join(left_out)} has one table per period; choose one with --period, by any value of "
             f"{periods_of(periodical[0]).field.name}",
             Status.USAGE,
         )
@@ -62,8 +65,19 @@ def choose(place: Place, names: list[str], period: str | None, *, all_periods: b
         tell(f"left out, for they have one table per period: {', '.join(left_out)}; name one with --period")
     kept = tuple(each for each in declared if each not in periodical)
     if not kept:
-        raise CommandError("no model is left", Status.USAGE)
+        raise CommandError("no model is left to work on", Status.USAGE)
     return Chosen(catalog=catalog, declared=kept, period=None)
+
+
+async def described(place: Place, chosen: Chosen) -> "TableDescription":
+    """Return the description of the one table that is meant.
+
+    Args:
+        place: where it is.
+        chosen: its models.
+    """
+    async with place.session() as session:
+        return await session.tables.describe(chosen.declared[0], period=chosen.period)
 
 
 def _value(model: Declared, text: str) -> Any:
@@ -72,4 +86,4 @@ def _value(model: Declared, text: str) -> Any:
         return TypeAdapter(field.annotation).validate_python(text)
     except ValidationError as error:
         problem = error.errors()[0]["msg"]
-        raise CommandError(f"--period {text!r} is no {field.name}: {problem}", Status.USAGE) from error
+        raise CommandError(f"--period {text!r} is not a value of {field.name}: {problem}", Status.USAGE) from error

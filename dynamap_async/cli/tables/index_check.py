@@ -1,23 +1,30 @@
 """The command ``dynamap check-index``: which items an index leaves out, or would leave out."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from dynamap_async.cli.completion import complete_indexes
+from dynamap_async.cli.confirmation import confirm_reading
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import number_of, show, tell
+from dynamap_async.cli.loop import run
+from dynamap_async.cli.output import number_of, show, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, goes_to_tables
 
 if TYPE_CHECKING:
     from dynamap_async.cli.catalog import Catalog
+    from dynamap_async.cli.tables.chosen import Chosen
     from dynamap_async.models import Index
+    from dynamap_async.tables import IndexReport
+
+_BYTES_PER_UNIT: Final = 8192
+"""How much a read unit reads of a table, where reads may be of what was a moment ago."""
 
 
 @goes_to_tables()
-async def check_index(
+def check_index(
     place: Place,
     *,
     index: Annotated[
@@ -25,35 +32,44 @@ async def check_index(
         typer.Argument(
             metavar="MODEL.INDEX",
             autocompletion=complete_indexes,
-            help="The index, by its attribute or by its name in DynamoDB.",
+            help="The index, by its attribute or its name in DynamoDB.",
         ),
     ],
     max_read_units: Annotated[
         float | None,
-        typer.Option(metavar="UNITS", min=1, help="Read units to spend; the last page may exceed it."),
+        typer.Option(
+            metavar="UNITS",
+            min=1,
+            help="Stop after this many read units; the last page may exceed it. Default: that of the configuration.",
+        ),
     ] = None,
-    period: Annotated[
-        str | None, typer.Option(metavar="VALUE", help="The period of a model with one table per period.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+    period: Period = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before many items are read.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Count the items that an index leaves out, or would leave out if it were added. It reads the whole table.
+    """Count the items that an index leaves out, by reason.
 
-    It ends with status 3 if there are items whose value has another type than the index's key, is empty, or is too
-    long. Items without the attribute are counted too; they are no fault.
+    It works before and after the index is added, and reads the whole table. It asks first if that takes 1,000 read
+    units or more. The exit status is 3 if a value has the wrong type, is empty or is too long. Items without the
+    attribute are counted too; they are no fault.
 
-    [dim]dynamap check-index Order.by_status[/dim]
+    $ dynamap check-index Order.by_status
     """
-    from dynamap_async.cli.tables.chosen import choose
-    from dynamap_async.config import Priority
+    from dynamap_async.cli.tables.chosen import choose, described
 
     name, _, own = index.rpartition(".")
     if not name:
-        raise CommandError(f"{index!r} names no index; write the model and the index: Order.by_status", Status.USAGE)
+        raise CommandError(
+            f"{index!r} does not name an index; write the model and the index, such as Order.by_status", Status.USAGE
+        )
     chosen = choose(place, [name], period)
     meant = _index(chosen.catalog, name, own)
-    async with place.session() as session, session.scope("check-index", priority=Priority.BACKGROUND):
-        report = await session.tables.check_index(meant, max_read_units=max_read_units, period=chosen.period)
+    most = place.max_read_units if max_read_units is None else max_read_units
+    if not yes:
+        found = run(described(place, chosen))
+        units = found.size_bytes / _BYTES_PER_UNIT
+        confirm_reading(found.schema.name, found.item_count, min(units, most or units))
+    report = run(_checked(place, chosen, meant, most))
     if as_json:
         facts = {"table": report.table, "index": report.index, "items": report.items, "fits": report.fits}
         counts = {
@@ -71,9 +87,16 @@ async def check_index(
             keys = "" if why == "absent" else ": " + ", ".join(map(_key, report.examples[why]))
             show(f"  {why:<10}  {count:,}{keys}")
     part = "" if report.is_complete else ", a part of the table: the units are spent"
-    tell(f"{report.items:,} items read for {report.read_units:,.1f} read units{part}")
+    tell(f"{number_of(report.items, 'item')} read for {units_of(report.read_units, 'read')}{part}")
     if report.violations:
         raise typer.Exit(Status.DIFFERENT)
+
+
+async def _checked(place: Place, chosen: "Chosen", index: "Index[Any]", most: float | None) -> "IndexReport":
+    from dynamap_async.config import Priority
+
+    async with place.session() as session, session.scope("check-index", priority=Priority.BACKGROUND):
+        return await session.tables.check_index(index, max_read_units=most, period=chosen.period)
 
 
 def _index(catalog: "Catalog", name: str, own: str) -> "Index[Any]":

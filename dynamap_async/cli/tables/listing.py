@@ -1,7 +1,7 @@
 """The commands ``dynamap tables`` and ``dynamap describe``: what is there, and whose it is."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -10,7 +10,7 @@ from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.output import compact, number_of, show, table_of, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, Period, goes_to_tables
 from dynamap_async.errors import AccessDeniedError, ResourceNotFoundError
 
 if TYPE_CHECKING:
@@ -25,26 +25,32 @@ _HEADINGS: Final = ("TABLE", "STATUS", "BILLING", "ITEMS", "SIZE", "INDEXES", "M
 async def tables(
     place: Place,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Those without the table prefix, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also list tables without the table prefix.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """List the tables that are there, and the models that they belong to.
+    """List the tables that exist, and the models of each.
 
-    DynamoDB brings the numbers of items and the sizes up to date about every six hours.
+    DynamoDB updates the item counts and the sizes about every six hours.
     """
-    owners = _Owners(place)
+    from dynamap_async.cli.catalog import Catalog, load_catalog, periods_of, schema_of
+    from dynamap_async.tables.declared import owners_of
+
+    catalog = load_catalog(place.models, place.folder) if place.models else Catalog(())
     async with place.session(full_names=every) as session:
         names = await session.tables.names()
         described = await session.gather(*[_described(session, name) for name in names])
     found = dict(zip(names, described, strict=True))
+    owners = owners_of(catalog.all, names, place.names)
+    models = {name: [*map(catalog.name, own)] for name, own in owners.items()}
     if as_json:
-        show(json.dumps({"tables": [_facts(name, each, owners) for name, each in found.items()]}, indent=1))
+        show(json.dumps({"tables": [_facts(name, each, models[name]) for name, each in found.items()]}, indent=1))
         return
     if names:
-        show(table_of(_HEADINGS, [_line(name, each, owners) for name, each in found.items()]))
+        show(table_of(_HEADINGS, [_line(name, each, models[name]) for name, each in found.items()]))
     hidden = f" with the prefix {place.prefix}; --all lists the others, too" if place.prefix and not every else ""
     tell(f"{number_of(len(names), 'table')}{hidden}")
-    if missing := [name for name in owners.tables if name not in found]:
+    declared = (place.names.full(schema_of(each).name) for each in catalog.all if periods_of(each) is None)
+    if missing := [name for name in dict.fromkeys(declared) if name not in found]:
         tell(f"declared, and not there: {', '.join(missing)}; `dynamap plan` shows what would make them")
 
 
@@ -54,21 +60,23 @@ async def describe(
     *,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", autocompletion=complete_models, help="The model, or the variable of a table."),
+        typer.Argument(
+            metavar="MODEL", autocompletion=complete_models, help="A model, or the variable that holds a Table."
+        ),
     ] = None,
     table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Any table instead, by its name in DynamoDB.")
+        str | None, typer.Option(metavar="NAME", help="Show this table instead, by its name in DynamoDB.")
     ] = None,
-    period: Annotated[
-        str | None, typer.Option(metavar="VALUE", help="The period of a model with one table per period.")
-    ] = None,
+    period: Period = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Show one table: keys, indexes, settings, and in what it differs from the models."""
+    """Show one table, and how it differs from its models."""
     if (model is None) == (table is None):
-        raise CommandError("say which: `dynamap describe MODEL`, or `dynamap describe --table NAME`", Status.USAGE)
+        raise CommandError("name a table: `dynamap describe MODEL`, or `dynamap describe --table NAME`", Status.USAGE)
     if model is None:
         async with place.session(full_names=True) as session:
-            show("\n".join(_lines(await session.tables.describe_name(table or ""))))
+            named = await session.tables.describe_name(table or "")
+        show(json.dumps(_everything(named), indent=1) if as_json else "\n".join(lines_of(named)))
         return
     from dynamap_async.cli.tables.chosen import choose
 
@@ -76,42 +84,24 @@ async def describe(
     async with place.session() as session:
         made = await session.tables.plan(*chosen.declared, sample_pages=0, period=chosen.period)
         [name, *_] = made.seen
-        if not made.seen[name]:
-            show(f"{name}: not there\n{made}")
-            return
-        found = await session.tables.describe_name(name)
-    named = ", ".join(chosen.catalog.name(each) for each in chosen.declared)
-    show("\n".join([*_lines(found), f"models      {named}"]))
+        found = await session.tables.describe_name(name) if made.seen[name] else None
+    models = [chosen.catalog.name(each) for each in chosen.declared]
+    if as_json:
+        told: dict[str, Any] = {"name": name, "status": None} if found is None else _everything(found)
+        differences = [
+            {"index": step.index, "kind": step.kind, "found": step.before, "declared": step.after}
+            for step in made.steps
+        ]
+        differing = {"models": models, "differences": differences, "not_managed": list(made.not_managed)}
+        show(json.dumps(told | differing, indent=1))
+        return
+    if found is None:
+        show(f"{name}: not there\n{made}")
+        return
+    show("\n".join([*lines_of(found), f"models      {', '.join(models)}"]))
     show(f"drift       {'none' if made.is_empty else number_of(len(made.steps), 'difference')}")
     if not made.is_empty or made.not_managed:
         show(str(made))
-
-
-class _Owners:
-    """Which models each table belongs to."""
-
-    def __init__(self, place: Place) -> None:
-        """Look at what the user's modules declare; without any, no table belongs to a model."""
-        self.tables: dict[str, list[str]] = {}
-        self._periodical: list[tuple[Any, str]] = []
-        self._names = place.names
-        if not place.models:
-            return
-        from dynamap_async.cli.catalog import load_catalog, periods_of, schema_of
-
-        catalog = load_catalog(place.models, place.folder)
-        for each in catalog.all:
-            periods, name = periods_of(each), catalog.name(each)
-            if periods is None:
-                self.tables.setdefault(self._names.full(schema_of(each).name), []).append(name)
-            else:
-                self._periodical.append((periods, name))
-
-    def of(self, table: str) -> list[str]:
-        """Return the names of the models that a table belongs to."""
-        own = self._names.declared(table)
-        by_period = [name for periods, name in self._periodical if own is not None and periods.has(own)]
-        return [*self.tables.get(table, ()), *by_period]
 
 
 async def _described(session: "Session", name: str) -> "TableDescription | None":
@@ -122,23 +112,63 @@ async def _described(session: "Session", name: str) -> "TableDescription | None"
         return None
 
 
-def _line(name: str, found: "TableDescription | None", owners: _Owners) -> tuple[str, ...]:
-    models = ", ".join(owners.of(name)) or "-"
+def _line(name: str, found: "TableDescription | None", owners: Sequence[str]) -> tuple[str, ...]:
+    models = ", ".join(owners) or "-"
     if found is None:
         return name, "unknown", "-", "-", "-", "-", models
     indexes = str(len(found.schema.indexes))
     return name, found.status, found.billing, f"{found.item_count:,}", compact(found.size_bytes), indexes, models
 
 
-def _facts(name: str, found: "TableDescription | None", owners: _Owners) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": name, "models": owners.of(name), "status": None if found is None else found.status}
+def _facts(name: str, found: "TableDescription | None", owners: Sequence[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": name, "models": owners, "status": None if found is None else found.status}
     if found is not None:
         indexes = [index.name for index in found.schema.indexes]
         told |= {"billing": found.billing, "items": found.item_count, "bytes": found.size_bytes, "indexes": indexes}
     return told
 
 
-def _lines(found: "TableDescription") -> Iterator[str]:
+def _everything(found: "TableDescription") -> dict[str, Any]:
+    """Return what there is to say of a table, for JSON."""
+    schema, settings = found.schema, found.settings
+    indexes = [
+        {
+            "name": index.name,
+            "kind": index.kind.value,
+            "key": _key(index.keys),
+            "projection": [index.projection.type, *index.projection.attributes],
+            "status": found.index_statuses.get(index.name, found.status),
+        }
+        for index in schema.indexes
+    ]
+    units = schema.throughput
+    return {
+        "name": schema.name,
+        "status": found.status,
+        "billing": found.billing,
+        "throughput": None if units is None else {"read": units.read, "write": units.write},
+        "key": _key(schema.keys),
+        "indexes": indexes,
+        "items": found.item_count,
+        "bytes": found.size_bytes,
+        "time_to_live": {"status": found.ttl_status, "attribute": schema.ttl_attribute},
+        "deletion_protection": found.is_protected,
+        "stream": settings.stream,
+        "table_class": settings.table_class,
+        "kms_key": None if settings.encryption is None else settings.encryption.kms_key,
+        "maximum": {"read": _bound(found.on_demand.max_read), "write": _bound(found.on_demand.max_write)},
+        "replicas": [{"region": each.region, "status": each.status} for each in found.replicas],
+        "others": list(found.others),
+        "created": None if found.created_at is None else found.created_at.isoformat(),
+    }
+
+
+def lines_of(found: "TableDescription") -> Iterator[str]:
+    """Yield what there is to say of a table.
+
+    Args:
+        found: the table.
+    """
     schema = found.schema
     units = schema.throughput
     billed = f"{units.read:,} read and {units.write:,} write units" if units is not None else found.billing
@@ -152,8 +182,35 @@ def _lines(found: "TableDescription") -> Iterator[str]:
     expiry = f"{found.ttl_status}{' on ' + schema.ttl_attribute if schema.ttl_attribute else ''}"
     yield f"expiry      {expiry if found.ttl_status else 'unknown'}"
     yield f"protection  {'on' if found.is_protected else 'off'}"
+    yield from _setting_lines(found)
     if found.created_at is not None:
         yield f"created     {found.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _setting_lines(found: "TableDescription") -> Iterator[str]:
+    """Yield a line for each setting that the table has, and not every table."""
+    settings = found.settings
+    limits = {"table": found.on_demand} | {each.name: each.on_demand for each in found.schema.global_indexes}
+    for where, own in limits.items() if found.billing == "on-demand" else ():
+        most = {} if own is None else {"read": _bound(own.max_read), "write": _bound(own.max_write)}
+        told = " and ".join(f"{units:,} {name}" for name, units in most.items() if units is not None)
+        if told:
+            yield f"maximum     {where}: {told} units a second"
+    if settings.stream != "off":
+        yield f"stream      {settings.stream or 'an unknown view'}"
+    if settings.table_class not in (None, "standard"):
+        yield f"class       {settings.table_class}"
+    if settings.encryption is not None and settings.encryption.kms_key is not None:
+        yield f"encryption  {settings.encryption.kms_key}"
+    for replica in found.replicas:
+        progress = "" if replica.progress_percent is None else f", {replica.progress_percent:g} %"
+        yield f"replica     {replica.region}: {replica.status}{progress}"
+    for other in found.others:
+        yield f"other       {other}"
+
+
+def _bound(units: int | None) -> int | None:
+    return units if units is not None and units > 0 else None
 
 
 def _key(keys: "KeySchema") -> str:

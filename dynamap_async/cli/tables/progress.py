@@ -38,7 +38,7 @@ class ProgressLines:
         """Whether the last line may be written over."""
 
     def watch(self, progress: StepProgress) -> None:
-        """Take note of a step that came to another state.
+        """Record that a step came to another state.
 
         Args:
             progress: the step, and its state.

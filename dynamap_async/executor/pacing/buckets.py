@@ -42,6 +42,7 @@ class Bucket:
         "_kept",
         "_kept_seconds",
         "_kept_spent_at",
+        "_least_urgent",
         "_lent",
         "_lost_at",
         "_waited_for",
@@ -77,6 +78,8 @@ class Bucket:
         self._credit = dict.fromkeys(Priority, 0.0)
         self._waited_for = False
         """Whether anyone waited for it when it was filled last."""
+        self._least_urgent = Priority.INTERACTIVE
+        """The least urgent of those."""
 
     @property
     def open(self) -> bool:
@@ -148,6 +151,7 @@ class Bucket:
             self._kept = min(self._kept + over, depth - at_once)
         if waiting or self._waited_for:
             self._waited_for = bool(waiting)
+            self._least_urgent = max(waiting, default=Priority.INTERACTIVE)
             for priority in Priority:
                 credit = self._credit[priority] + came * GUARANTEED[priority]
                 self._credit[priority] = min(credit, self._most_credit(priority)) if priority in waiting else 0.0
@@ -161,13 +165,16 @@ class Bucket:
 
     def needed(self, units: float, priority: Priority, *, due: bool) -> float:
         """Return how many units have to be there for some to be taken."""
-        if self.pace.rate is None:
+        rate = self.pace.rate
+        if rate is None:
             return -math.inf
-        kept = 0.0 if due else _KEPT_BACK[priority] * self.pace.rate
-        return min(units + kept, self.depth)
+        kept = 0.0 if due else _KEPT_BACK[priority] * rate
+        return min(units + kept, rate * self._kept_seconds)
 
     def take(self, units: float, priority: Priority) -> None:
         """Spend units."""
+        if priority < self._least_urgent:
+            self.pace.share(self._at)
         if self._idle > 0:
             self._idle -= units
             self._kept_spent_at = self._at

@@ -133,12 +133,12 @@ class _Average:
         self.most = 0.0
         """The most units that one of weight 1 has taken lately."""
 
-    def of(self, weight: float) -> Estimate:
-        """Return what one of a weight is expected to take; until the next answer, of equal weights the same object."""
+    def of(self, weight: float, requests: int = 1) -> Estimate:
+        """Return what some of a weight are expected to take; until the next answer, of equal ones the same object."""
         last = self._last
-        if last is None or last.weight != weight:
+        if last is None or last.weight != weight or last.requests != requests:
             units = {place: units / self._weights * weight for place, units in self._units.items() if units}
-            last = self._last = Estimate(self._kind, weight, units)
+            last = self._last = Estimate(self._kind, weight, units, requests)
         return last
 
     def learn(self, units: Mapping[TableOrIndex, float], weight: float, requests: int) -> None:
@@ -210,7 +210,7 @@ class Estimates:
         weight = requests * max(1.0, 2.0 * -(-json_bytes // (1024 * requests)))
         average = self._averages.get(kind)
         if average is not None:
-            return average.of(weight)._replace(requests=requests)
+            return average.of(weight, requests)
         units = weight / 2 if request.writes else requests / 2
         return Estimate(kind, weight, {TableOrIndex(request.table, None, request.writes): units}, requests)
 

@@ -196,12 +196,12 @@ class Governor:
         times = [each.pace.delivered.at for table in tables for each in self._buckets.get(table, {}).values()]
         return max(times, default=-math.inf)
 
-    def ticket(self, request: Request, priority: Priority, now: float) -> Ticket:
+    def ticket(self, request: Request, priority: Priority, now: float, *, patient: bool = True) -> Ticket:
         """Return a ticket for a request; it waits nowhere yet."""
         estimate = self.estimates.of(request)
         draws = self._draws_of(estimate, now)
         hot = self._hot(request, sum(estimate.units.values()), now)
-        return Ticket(draws if hot is None else (*draws, hot), priority, estimate)
+        return Ticket(draws if hot is None else (*draws, hot), priority, estimate, patient)
 
     def take_chunk(
         self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float
@@ -217,10 +217,14 @@ class Governor:
         """
         if self.is_short((request.table,)):
             return None
+        ticket = self.chunk_ticket(request, requests, json_bytes, priority, now)
+        return ticket if self._queue.take_at_once(ticket, now) else None
+
+    def chunk_ticket(self, request: Request, requests: int, json_bytes: int, priority: Priority, now: float) -> Ticket:
+        """Return a ticket for requests that travel together; it waits nowhere yet. See ``take_chunk``."""
         estimate = self.estimates.of_chunk(request, requests, json_bytes)
         draws = tuple([(self.bucket(place, now), units) for place, units in estimate.units.items()])
-        ticket = Ticket(draws, priority, estimate)
-        return ticket if self._queue.take_at_once(ticket, now) else None
+        return Ticket(draws, priority, estimate)
 
     def split(self, ticket: Ticket, requests: Sequence[Request]) -> list[Ticket]:
         """Return the tickets of requests that are looked at one by one after all: each with its part of the units."""
@@ -332,7 +336,12 @@ class Governor:
         return self._queue.next_at(now)
 
     def record_spent(
-        self, tickets: Collection[Ticket], spent: Mapping[TableOrIndex, float] | None, attempts: int, now: float
+        self,
+        tickets: Collection[Ticket],
+        spent: Mapping[TableOrIndex, float] | None,
+        attempts: int,
+        now: float,
+        supposed: Mapping[TableOrIndex, float] | None = None,
     ) -> None:
         """Record what an answer reported.
 
@@ -341,22 +350,26 @@ class Governor:
             spent: the units that they took of each place; None where the answer did not say: the estimates count.
             attempts: how many operations were carried out.
             now: the time.
+            supposed: of an answer that did not say, units that they took all the same, as where a condition failed.
         """
-        admitted_at = min((each.admitted_at for each in tickets if each.admitted_at is not None), default=None)
+        admitted_at = min([each.admitted_at for each in tickets if each.admitted_at is not None], default=None)
         taken = _taken(tickets, now)
-        if spent is None:
+        if spent is None and supposed is None:
             return
-        for place, units in {**dict.fromkeys(spent, 0.0), **taken}.items():
-            real = spent.get(place, 0.0)
+        known = (supposed or {}) if spent is None else spent
+        for place, units in {**dict.fromkeys(known, 0.0), **taken}.items():
+            real = known.get(place, 0.0)
             bucket = self.bucket(place, now)
-            bucket.pace.served(real, attempts, admitted_at, now)
-            self._look_at(place, bucket, now)
-            if not bucket.open:
+            pace = bucket.pace
+            pace.served(real, attempts, admitted_at, now)
+            if pace.rate != pace.ceiling or bucket.state != "known":  # as it is not, while nothing is short
+                self._look_at(place, bucket, now)
+            if pace.rate is not None:
                 self._queue.refill(bucket, now)
                 bucket.give(units - real)
             elif place.table in self.governed:
                 self._let_go(place.table)
-        if tickets:
+        if tickets and spent is not None:
             self.estimates.learn([ticket.estimate for ticket in tickets], spent)
 
     def refuse(
@@ -380,7 +393,9 @@ class Governor:
         for place in set(places):
             bucket = self.bucket(place, now)
             self._queue.refill(bucket, now)
-            bucket.refuse(attempts, admitted_at, now)
+            # Of a place that has no rate, who waited did so for the units of another one.
+            free = bucket.pace.rate is None and place.table in self.governed
+            bucket.refuse(attempts, None if free else admitted_at, now)
             self._look_at(place, bucket, now)
             if not bucket.open:
                 new += self._govern(place.table)

@@ -2,11 +2,13 @@
 
 A refusal is evidence, not a verdict. What counts is the part of the recent attempts that was refused. Where it is more
 than chance explains, the rate is lowered once, to what was delivered, as a trial: if then hardly anything is refused,
-the rate was the reason, and from there it is raised again slowly. If as much is refused as before, the reason is
-another (a hot partition, a fault, somebody who takes all that there is): sending less would only get us less, so the
-pace is given up, and that part of refusals is expected for a while, longer each time that it was found again. Where
-nothing at all is delivered, nothing can be learned: a part of what was delivered before stays open, so that the end of
-an outage is noticed at once, and from there the rate doubles ten times a second.
+the rate was the reason. From there it is raised again, slowly at first, and each refusal takes a step back towards what
+the trial has kept; beside more urgent requests it is raised slowly for longer, for it is they who are refused. If as
+much is refused as before, the reason is another (a hot partition, a fault, somebody who takes all that there is):
+sending less would only get us less, so the pace is given up, and that part of refusals is expected for a while, longer
+each time that it was found again. Where nothing at all is delivered, nothing can be learned: a part of what was
+delivered before stays open, so that the end of an outage is noticed at once, and from there the rate doubles ten times
+a second.
 
 Source of the parts: Wald's sequential test decides the trial; the slow rise is AIMD's; that delivery and refusals are
 looked at apart is BBR's. docs/decisions has the comparison.
@@ -22,31 +24,43 @@ from dynamap_async.usage import PaceState
 FIRST_RATE: Final = 100.0
 """Units a second to begin with, where most is refused before it is known what is delivered."""
 _TOLERATED: Final = 0.01
-"""The part of the attempts that may be refused without any doubt in the rate."""
+"""The part of the attempts that may be refused without any doubt in a rate that was learned."""
+_BORNE: Final = 0.05
+"""And while nothing was learned: to be refused so rarely costs less than to try a lower rate."""
 _DEVIATIONS: Final = 3.0
 """So many standard deviations more than is tolerated are no chance."""
 _SPARE_REFUSALS: Final = 2.0
 """And so many refusals more, for the few that say nothing."""
 _MEASURED_SECONDS: Final = 0.25
 """Over at least so long it is measured what is delivered, if it is little."""
-_SOONEST_SECONDS: Final = 0.07
+_SOONEST_SECONDS: Final = 0.12
 _ROUND_SECONDS: Final = 0.5
 _ROUND_ATTEMPTS: Final = 50
 _LONGEST_ROUND_SECONDS: Final = 2.0
-_FLOOD: Final = 25
+_FLOOD: Final = 12
 """After so many attempts of which most were refused the rate is lowered before anything was measured."""
+_NOTHING_SERVED: Final = 5
+"""And after so many, where none was served."""
 _GRACE_SECONDS: Final = 0.1
 """For so long after that, or after an outage, what was sent before is on its way, and takes what comes meanwhile."""
 _CUT: Final = 0.97
 """To which part of what was delivered the rate is lowered."""
+_MOST_CUT: Final = 0.7
+"""To which part of itself the rate of a trial is lowered again at the most."""
+_STEP: Final = 0.9
+"""To which part of itself a rate that was learned is lowered at once by a refusal."""
 _FEWER: Final = 8.0
 """How many times fewer refusals a lower rate has to bring to have been the remedy."""
 _LIKELY: Final = 0.75
 """What is left of a part that was refused when it is measured again: chance has chosen a round that looks bad."""
+_NEARLY_ALL: Final = 0.9
+"""The part that is refused, after an outage that was none, of the little that is asked for."""
 _SURE: Final = 3.0
 """The logarithm of how many times more likely one explanation has to be: twenty times."""
 _LEAST_ATTEMPTS: Final = 12
-"""So many attempts a trial takes at least before it fails."""
+"""So many attempts a trial takes at least before it fails,"""
+_LEAST_REFUSED: Final = 4
+"""or so many refusals: where most is refused, the rate is so low that more of them would take long."""
 _USUAL_ATTEMPTS: Final = 300
 """Over how many attempts it is known which part is usually refused."""
 _TRIAL_SECONDS: Final = 0.4
@@ -57,18 +71,25 @@ _A_FEW: Final = 0.05
 _EXPECTED_SECONDS: Final = 8.0
 _LONGEST_EXPECTED_SECONDS: Final = 60.0
 _DOUBLING_SECONDS: Final = 0.1
-_CALM_SECONDS: Final = 1.5
+_CALM_SECONDS: Final = 0.75
+"""For so long after a refusal the rate is raised slowly; then faster and faster."""
+_SHARED_CALM_SECONDS: Final = 4.0
+"""The same where more urgent requests draw on it than those that wait."""
 _MOST_TIMES: Final = 3.0
 _LEAD: Final = 2.0
 """How many times as fast as what was delivered lately the rate may become."""
 _SEEKING_LEAD: Final = 3.0
+_SHARED_LEAD: Final = 1.5
+_SHARED_SECONDS: Final = 1.0
+"""For so long after more urgent requests have drawn on it, it is raised with care."""
 _FLOOR: Final = 0.25
 """Which part of what was delivered before stays open while nothing is."""
 _BACK: Final = 0.5
 """Which part of it is open at once when something is delivered again."""
 _OUT_RATE: Final = 10.0
 """And at least so many units a second."""
-_LEAST_RATE: Final = 0.5
+_LEAST_RATE: Final = 5.0
+"""Units a second that are asked for however few were delivered: no table is so slow that it would be spared by less."""
 _MEMORY_SECONDS: Final = 0.5
 """Over how long what was delivered is averaged."""
 _IDLE_SECONDS: Final = 5.0
@@ -106,12 +127,15 @@ class Pace:
         "_expected",
         "_expected_seconds",
         "_expected_until",
+        "_kept",
         "_out",
         "_refused",
         "_refused_at",
         "_seeking",
         "_served",
+        "_shared_at",
         "_steady",
+        "_stepped_at",
         "_suspected",
         "_units",
         "_usual",
@@ -128,8 +152,12 @@ class Pace:
         self.rate: float | None = None
         """Units a second that may be spent; None for any number."""
         self.delivered: Final = Delivered()
+        self._shared_at = -math.inf
+        """When more urgent requests than those that wait drew on it last."""
         self._steady = 0.0
         """Units a second that were delivered when it was measured last."""
+        self._kept = 0.0
+        """What the rate was lowered to for the last trial; unless there is another, it is not lowered below that."""
         self._seeking = False
         """Whether the rate may be far too low, so that it is doubled as long as nothing is refused."""
         self._out = False
@@ -144,7 +172,7 @@ class Pace:
         """The part that is refused for other reasons than the rate."""
         self._expected_until = -math.inf
         self._expected_seconds = _EXPECTED_SECONDS
-        self._waited_at = self._refused_at = -math.inf
+        self._waited_at = self._refused_at = self._stepped_at = -math.inf
         self._usual = 0.0
         """The part that was refused of the last few hundred attempts."""
         self._usual_of = 0
@@ -161,6 +189,11 @@ class Pace:
     def out(self) -> bool:
         """Whether everything was refused lately."""
         return self._out
+
+    @property
+    def trying(self) -> bool:
+        """Whether it is being found out, by what little is sent, why so much was refused."""
+        return self._out or self._suspected is not None
 
     def state(self, now: float) -> PaceState:
         """Return what is believed."""
@@ -199,10 +232,7 @@ class Pace:
         if not attempts or not self._is_of_round(sent_at, now):
             return
         if self._out:
-            self._out, self._seeking = False, True
-            if self.rate is not None:
-                self.rate = max(self.rate, self._steady * _BACK)
-            self._begin_round(now + _GRACE_SECONDS)  # a table that is just back refuses a few of the first requests
+            self._come_back(now)
         self._served += attempts
         self._units += units
         self._count(attempts, 0.0)
@@ -231,15 +261,19 @@ class Pace:
             self._evidence += attempts * math.log(_FEWER)
             self._judge_trial(now)
             return True
-        if self._out or not self._is_too_much(self._expected if now < self._expected_until else 0.0):
-            return self.rate is not None
-        if self._seeking and self.rate is not None:
-            self.rate, self._seeking = max(_LEAST_RATE, self.rate / 2), False
-            self._begin_round(now)
-        elif now - self._began >= (_SOONEST_SECONDS if self._served >= _FLOOD else _MEASURED_SECONDS):
+        expected = self._expected if now < self._expected_until else 0.0
+        if self._out or not self._is_too_much(expected):
+            if self.rate is not None and self.lowered and not self._out:
+                self._step_back(sent_at, now)
+            # What is refused for another reason has taken nothing of the rate.
+            return self.rate is not None and not expected
+        self._seeking = False
+        if now - self._began >= (_SOONEST_SECONDS if self._served >= _ROUND_ATTEMPTS else _MEASURED_SECONDS):
             self._try_less(now)
-        elif self._refused * 2 > self._served + self._refused >= _FLOOD and (
-            self.rate is None or self.rate > max(FIRST_RATE, self._steady)
+        elif (
+            not self.lowered
+            and self._refused * 2 > self._served + self._refused >= (_FLOOD if self._served else _NOTHING_SERVED)
+            and (self.rate is None or self.rate > max(FIRST_RATE, self._steady))
         ):
             rate = max(FIRST_RATE, self._steady * _CUT)
             self.rate, self._seeking = rate if self.ceiling is None else min(rate, self.ceiling), True
@@ -251,17 +285,26 @@ class Pace:
         self._waited_at = now
         if self.rate is None or not self.lowered or seconds <= 0 or self._suspected is not None:
             return
+        shared = self._is_shared(now)
         if self._seeking:
             rate = self.rate * 2 ** min(1.0, seconds / _DOUBLING_SECONDS)
         else:
             # The root: of two sessions the slower one gains more, for its rate, so that they come to equal shares.
             slope = 0.01 * self.rate + 0.3 * math.sqrt(self.rate)
-            calm = now - self._refused_at - _CALM_SECONDS
+            calm = now - self._refused_at - (_SHARED_CALM_SECONDS if shared else _CALM_SECONDS)
             rate = self.rate + slope * 4 ** min(max(0.0, calm), _MOST_TIMES) * min(seconds, 1.0)
         # No answers, no faster: they may be late, and tell of refusals.
         least, lead = (FIRST_RATE, _SEEKING_LEAD) if self._seeking else (0.0, _LEAD)
+        lead = _SHARED_LEAD if shared else lead
         rate = min(rate, max(self.rate, least, lead * self.delivered.rate(now)))
         self.rate = rate if self.ceiling is None else min(rate, self.ceiling)
+
+    def share(self, now: float) -> None:
+        """Note that more urgent requests than those that wait draw on it: these feel it if it becomes too high."""
+        self._shared_at = now
+
+    def _is_shared(self, now: float) -> bool:
+        return now - self._shared_at < _SHARED_SECONDS
 
     def _is_of_round(self, sent_at: float | None, now: float) -> bool:
         if now - self._began > _LONGEST_ROUND_SECONDS and self._suspected is None:
@@ -288,29 +331,61 @@ class Pace:
         self._begin_round(now)
 
     def _is_too_much(self, expected: float) -> bool:
-        attempts, allowed = self._served + self._refused, min(1.0, expected + _TOLERATED)
+        attempts = self._served + self._refused
+        allowed = min(1.0, expected + (_TOLERATED if self.lowered else _BORNE))
         chance = _DEVIATIONS * math.sqrt(attempts * allowed * (1 - allowed)) + _SPARE_REFUSALS
         return self._refused > allowed * attempts + chance
 
     def _try_less(self, now: float) -> None:
         """Lower the rate to what was delivered, to see whether that is why so much was refused."""
-        if not self._served:
+        if not self._served or self._has_ended(now):
             self._go_out(now)
             return
         self._steady = self._units / (now - self._began)
         rate = max(_LEAST_RATE, self._steady * _CUT)
-        self.rate = rate if self.rate is None else min(self.rate, rate)
+        if self.rate is not None:
+            # During a trial, what is delivered may be less than there is: it was held back.
+            rate = min(self.rate, rate if self._suspected is None else max(rate, self.rate * _MOST_CUT))
+        self.rate = self._kept = rate
         share = self._refused / (self._served + self._refused) * _LIKELY
         self._suspected, self._evidence, self._seeking = min(share, max(2 * _TOLERATED, self._usual)), 0.0, False
         self._again = False
-        self._begin_round(now)
+        self._begin_round(now + _GRACE_SECONDS)
+
+    def _has_ended(self, now: float) -> bool:
+        """Return whether nothing is delivered any more, though something was in this round: that says nothing of it.
+
+        A gap between two requests of many units is no end: as many of their size have to be missing as make a flood.
+        """
+        seconds, size = now - self.delivered.at, max(1.0, self._units / self._served)
+        return seconds >= _SOONEST_SECONDS and seconds * self._steady >= _FLOOD * size
+
+    def _step_back(self, sent_at: float | None, now: float) -> None:
+        """Lower a rate that was raised since the last trial, but not below what that has kept."""
+        if self.rate is None or (sent_at is not None and sent_at < self._stepped_at):
+            return
+        if self._seeking:
+            self._kept, self._seeking = self.rate / 2, False  # it was enough before it was doubled last
+            self.rate = max(self._kept, min(self.rate, self.delivered.rate(now)))
+        least = max(self._kept, self.rate * _STEP)
+        if not self._is_shared(now):
+            least = max(least, self.delivered.rate(now) * _CUT)
+        self.rate, self._stepped_at = min(self.rate, least), now
 
     def _go_out(self, now: float) -> None:
         """Keep a part of what was delivered before open, for nothing is delivered now, which says nothing of it."""
         rate = max(_OUT_RATE, self._steady * _FLOOR)
-        self.rate = rate if self.rate is None else min(self.rate, rate)
+        self.rate = rate if self.ceiling is None else min(self.ceiling, rate)
         self._suspected, self._out = None, True
         self._begin_round(now)
+
+    def _come_back(self, now: float) -> None:
+        """Seek the rate, if not nearly all is refused still: so little is asked for that the rate is no reason then."""
+        if self.rate is not None:
+            self.rate = max(self.rate, self._steady * _BACK)
+        self._out, self._seeking = False, True
+        self._suspected, self._evidence, self._again = _NEARLY_ALL, 0.0, True
+        self._begin_round(now + _GRACE_SECONDS)  # a table that is just back refuses a few of the first requests
 
     def _judge_trial(self, now: float) -> None:
         attempts, suspected = self._served + self._refused, self._suspected or 0.0
@@ -318,11 +393,10 @@ class Pace:
             self._expected, self._expected_seconds = 0.0, _EXPECTED_SECONDS
             self._suspected = None
             self._begin_round(now)
-        elif self._evidence < _SURE or attempts < _LEAST_ATTEMPTS:
+        elif self._evidence < _SURE or (attempts < _LEAST_ATTEMPTS and self._refused < _LEAST_REFUSED):
             return
         elif not self._served:
-            if attempts * (1 - suspected) >= _SURE:
-                self._go_out(now)
+            self._go_out(now)
         elif self._refused > (_MORE * suspected + _A_FEW) * attempts:
             if now - self._began >= _MEASURED_SECONDS:
                 self._try_less(now)
@@ -336,5 +410,5 @@ class Pace:
         else:
             self._expected, self._expected_until = share, now + self._expected_seconds
             self._expected_seconds = min(_LONGEST_EXPECTED_SECONDS, 2 * self._expected_seconds)
-            self.rate, self._suspected = self.ceiling, None
+            self.rate, self._suspected, self._seeking = self.ceiling, None, False
         self._begin_round(now)

@@ -13,10 +13,11 @@ priority that draws on the same buckets. After ``admit``, nobody waits while all
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, insort
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Final, TypeAlias
 
 from dynamap_async.config import Priority
@@ -36,6 +37,8 @@ class Ticket:
     priority: Priority
     estimate: Estimate
     """What it is expected to take, of places instead of buckets."""
+    patient: bool = True
+    """Whether it waits for others, to share a call with them: a caller that waits for one answer does not."""
     number: int = 0
     """Its place among all tickets; one that is asked for again keeps it."""
     admitted_at: float | None = None
@@ -56,17 +59,51 @@ class Ticket:
 
 @dataclass(slots=True, eq=False)
 class TicketQueue:
-    """Tickets that draw on the same buckets with the same priority, in their order."""
+    """Tickets that draw on the same buckets with the same priority, in the order of their numbers.
+
+    Thousands may wait, and any of them may leave or come back at any time: neither looks at all the others.
+    """
 
     buckets: tuple[Bucket, ...]
     priority: Priority
-    tickets: OrderedDict[Ticket, None] = field(default_factory=OrderedDict[Ticket, None])
-    """In their order. Any of them may leave at any time, at the same cost (a plain dict would search for its first)."""
+    _line: OrderedDict[Ticket, None] = field(default_factory=OrderedDict[Ticket, None])
+    """Those that came in their order (a plain dict would search for its first)."""
+    _back: list[Ticket] = field(default_factory=list[Ticket])
+    """Those that came back, in their order: they stand before some of the others."""
+
+    def __len__(self) -> int:
+        return len(self._line) + len(self._back)
+
+    def __iter__(self) -> Iterator[Ticket]:
+        """Return the tickets in their order."""
+        return heapq.merge(self._line, self._back, key=_number)
 
     @property
     def first(self) -> Ticket:
         """The ticket that came first."""
-        return next(iter(self.tickets))
+        if not self._back:
+            return next(iter(self._line))
+        back = self._back[0]
+        first = next(iter(self._line), back)
+        return first if first.number < back.number else back
+
+    def add(self, ticket: Ticket) -> None:
+        """Put a ticket into its place."""
+        if not self._line or next(reversed(self._line)).number < ticket.number:
+            self._line[ticket] = None
+        else:
+            insort(self._back, ticket, key=_number)
+
+    def remove(self, ticket: Ticket) -> None:
+        """Take a ticket out."""
+        if ticket in self._line:
+            del self._line[ticket]
+        else:
+            del self._back[bisect_left(self._back, ticket.number, key=_number)]
+
+
+def _number(ticket: Ticket) -> int:
+    return ticket.number
 
 
 class TicketQueues:
@@ -89,13 +126,7 @@ class TicketQueues:
         if queue is None:
             queue = self._queues[ticket.priority, buckets] = TicketQueue(buckets, ticket.priority)
         ticket.queue = queue
-        line = queue.tickets
-        is_last = not line or next(reversed(line)).number < ticket.number
-        line[ticket] = None
-        if not is_last:
-            earlier = list(takewhile(lambda other: other.number < ticket.number, line))
-            for each in (ticket, *reversed(earlier)):
-                line.move_to_end(each, last=False)
+        queue.add(ticket)
         return queue.first is ticket
 
     def leave(self, ticket: Ticket) -> None:
@@ -103,8 +134,8 @@ class TicketQueues:
         queue, ticket.queue = ticket.queue, None
         if queue is None:
             return
-        del queue.tickets[ticket]
-        if not queue.tickets:
+        queue.remove(ticket)
+        if not queue:
             del self._queues[queue.priority, queue.buckets]
 
     def waiting(self) -> dict[Bucket, tuple[Priority, ...]]:
@@ -120,6 +151,8 @@ SHARED_CALL: Final = 25
 """So many are let in together, where so many wait, so that they can share a call."""
 QUANTUM_SECONDS: Final = 0.025
 """So long the first of them waits for the others."""
+_LONG_SECONDS: Final = 0.1
+"""So long nobody waits for others while it is found out why most is refused."""
 _ROUNDING: Final = 1e-9
 
 
@@ -167,7 +200,7 @@ class UnitQueue:
             return False
         for bucket, units in ticket.draws:
             bucket.fill(now)
-            if not bucket.open and bucket.tokens < bucket.needed(units, ticket.priority, due=False):
+            if bucket.tokens < bucket.needed(units, ticket.priority, due=False):
                 return False
         ticket.admitted_at = now
         for bucket, units in ticket.draws:
@@ -185,7 +218,7 @@ class UnitQueue:
 
     def waiting_for(self, bucket: Bucket) -> int:
         """Return how many wait for the units of a bucket."""
-        return sum(len(queue.tickets) for queue in self._queues if bucket in queue.buckets)
+        return sum(len(queue) for queue in self._queues if bucket in queue.buckets)
 
     def waits_with(self, table: str) -> bool:
         """Return whether anyone waits who asks for a table alone."""
@@ -226,23 +259,27 @@ class UnitQueue:
             for bucket, units in ticket.draws:
                 bucket.take(units, ticket.priority)
             admitted.append(ticket)
-            if queue.tickets:
+            if queue:
                 heapq.heappush(heads, (*_rank(queue), queue))
         return admitted
 
     def next_at(self, now: float) -> float | None:
         """Return when ``admit`` is worth calling, if nobody joins or leaves meanwhile; None while nobody waits.
 
-        Where several wait, that is when they can go together, or a little after the first of them could.
+        Where several wait, that is when they can go together, or a little after the first of them could. While it is
+        found out at a low rate why most is refused, each goes as soon as it can: many attempts tell more than full
+        calls.
         """
         self.fill(now)
         aside: defaultdict[Bucket, float] = defaultdict(float)
         soonest: float | None = None
         for queue in sorted(self._queues, key=_rank):
             first = queue.first
-            together = list(islice(queue.tickets, SHARED_CALL))
-            alone = _seconds_until([first], aside)
-            at = now + min(_seconds_until(together, aside), alone + QUANTUM_SECONDS if len(together) > 1 else alone)
+            at = now + (alone := _seconds_until([first], aside))
+            if first.patient and len(queue) > 1:
+                together = _seconds_until(list(islice(queue, SHARED_CALL)), aside)
+                if together < _LONG_SECONDS or not any(bucket.pace.trying for bucket in queue.buckets):
+                    at = now + min(together, alone + QUANTUM_SECONDS)
             for bucket, units in first.draws:
                 aside[bucket] += units
             soonest = at if soonest is None else min(soonest, at)

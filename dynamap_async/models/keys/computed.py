@@ -233,8 +233,8 @@ def _not_given(computed: Computed, name: str, given: object, made: object) -> Op
     found = computed.templates[name]
     parts = ", ".join(found.depends_on) or "nothing: it is constant"
     return OperationError(
-        f"{computed.model}.{name} is computed from {parts}; here it is {made!r}, not {given!r}: set its parts, and "
-        "leave the key out"
+        f"{computed.model}.{name} is computed from {parts}, which makes it {made!r}, not {given!r}; set these fields, "
+        "and leave the key out"
     )
 
 
@@ -348,7 +348,7 @@ def _source(model: type[BaseModel], fields: Mapping[str, FieldPlan], part: Field
     None for a part that an abstract base declares for the templates of its subclasses.
     """
     if part.role is not Role.ATTRIBUTE or part.template is not None or part.assigned is not None:
-        raise fault(model.__name__, "is a key or a field of the session, which must be stored; drop stored=False")
+        raise fault(model.__name__, "is a key, or a field that the session sets, and must be stored; drop stored=False")
     holding = [plan for plan in fields.values() if plan.template is not None and part.name in plan.template.names]
     for plan in sorted(holding, key=lambda each: each.role not in _KEYS):
         if not plan.nullable and plan.template is not None and part.name in plan.template.readable:

@@ -8,9 +8,10 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from pydantic import SecretBytes, SecretStr
 
-from dynamap_async.codec import KeyRole, check_key_value, fits_keys
+from dynamap_async.codec import KeyRole, check_key_value, encode_text, fits_keys
 from dynamap_async.errors import DynamapError, EncodeError, OperationError
 from dynamap_async.models.fields import FieldPlan
+from dynamap_async.native import JSON_ITEM
 from dynamap_async.request import canonical
 from dynamap_async.schema import KeyAttribute
 from dynamap_async.wire import AttributeValue, WireKey
@@ -73,7 +74,7 @@ def _told(model: str, fields: Sequence[FieldPlan], parts: Parts) -> list[Any]:
     known = dict.fromkeys(name for field in fields for name in (*_names(field), field.name))
     unknown = [name for name in parts.values if name not in known]
     if unknown:
-        raise OperationError(f"{unknown[0]!r} is not a part of the key of {model}, which is made of {_listed(fields)}")
+        raise OperationError(f"{unknown[0]!r} is not part of the key of {model}, which is made of {_listed(fields)}")
     found = [_value(model, field, parts.values) for field in fields]
     if any(value is _UNTOLD for value in found):
         told = ", ".join(name for name, value in parts.values.items() if value is not None) or "nothing"
@@ -129,7 +130,7 @@ def key_from_values(model: str, fields: Sequence[FieldPlan], values: Sequence[An
     values = key_values_of(model, fields, values)
     if len(values) != len(fields):
         shape = ", ".join(f"{field.name}: {field.converter.label}" for field in fields)
-        raise OperationError(f"{model}'s key is ({shape}); got {', '.join(map(repr, values)) or 'nothing'}")
+        raise OperationError(f"the key of {model} is ({shape}); got {', '.join(map(repr, values)) or 'nothing'}")
     key: WireKey = {}
     role: KeyRole = "partition"
     for field, value in zip(fields, values, strict=True):
@@ -206,8 +207,11 @@ def _key_encoder(field: FieldPlan, number: int) -> Callable[[Any], AttributeValu
     role: KeyRole = "sort" if number else "partition"
     if fits_keys(field.converter):
         return encode
+    is_text = encode is encode_text
 
     def encode_and_check(value: Any) -> AttributeValue:
+        if is_text and type(value) is str and 0 < len(value) <= 256:
+            return {"S": value}
         stored = encode(value)
         # So many characters have at most 1,024 bytes, which any part of a key may have.
         if not 0 < len(stored.get("S", "")) <= 256:
@@ -224,8 +228,12 @@ def _hashable(attributes: Sequence[KeyAttribute]) -> HashableKey:
         [only] = names
         return lambda item: item[only]["S"]
     if types == ["S", "S"]:
-        first, second = names
-        return lambda item: (item[first]["S"], item[second]["S"])
+        first, second = pair = tuple(names)
+
+        def of_texts(item: Any) -> Hashable:
+            return item.texts(pair) if type(item) is JSON_ITEM else (item[first]["S"], item[second]["S"])
+
+        return of_texts
     parts = [(each.name, each.type) for each in attributes]
 
     def of_any(item: Any) -> Hashable:

@@ -116,8 +116,8 @@ class Periods:
             name = self.template.build({self.field.name: value})
             if name is None or not (TABLE_NAME_MIN <= len(name) <= TABLE_NAME_MAX and _LEGAL.fullmatch(name)):
                 raise EncodeError(
-                    f"{abbreviate(value)} makes no name of a table, which has {TABLE_NAME_MIN} to {TABLE_NAME_MAX} "
-                    "characters of a-z A-Z 0-9 _ - ."
+                    f"{abbreviate(value)} does not make a valid table name, which has {TABLE_NAME_MIN} to "
+                    f"{TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
                 ).at(self.field.name)
         except EncodeError as error:
             raise error.at(model=self.model) from error.__cause__
@@ -166,7 +166,7 @@ class Periods:
         try:
             parts = self.key.template.parse(self.key.converter.decode(stored))
         except DecodeError as error:
-            raise EncodeError(f"{error}; so it does not tell which table the item is in").at(
+            raise EncodeError(f"{error}, so the table of the item is unknown").at(
                 self.key.name, model=self.model
             ) from None
         return self.name(parts[self.field.name])
@@ -220,7 +220,7 @@ def periods_of(
     try:
         names = names_in(pattern)
         if len(names) != 1:
-            raise PatternError("must name exactly one field, which tells the period")  # noqa: TRY301
+            raise PatternError("must name exactly one field, the one that has the period")  # noqa: TRY301
         if names[0] not in fields:
             raise PatternError(f"names {names[0]!r}, which is not a field; the fields are {', '.join(fields)}")  # noqa: TRY301
         types = {each.name: each.annotation for each in fields.values()}
@@ -232,7 +232,7 @@ def periods_of(
     if uniques:
         raise fault(
             name,
-            "is a unique constraint, but the model has one table per period: what it takes would stay taken when a "
+            "is a unique constraint, but the model has one table per period, and values would stay taken after a "
             "period's table is deleted; drop one of the two",
             uniques[0].name,
         )
@@ -240,8 +240,8 @@ def periods_of(
     if numbered is not None:
         raise fault(
             name,
-            "has autoincrement=True, but the model has one table per period, and whether a number is taken is looked "
-            "up in one table; take a UUID, or drop the period from the table's name",
+            "has autoincrement=True, but the model has one table per period, and numbers are unique within one "
+            "table; use a UUID, or drop the period from the table's name",
             numbered.name,
         )
     return Periods(name, field, _key(name, pattern, field, fields, table), made, calendar)
@@ -254,18 +254,18 @@ def _calendar(made: KeyTemplate, field: FieldPlan) -> Calendar | None:
     constant = part.before + made.tail
     if not _LEGAL.fullmatch(constant) or len(constant) + (form.width or 1) > TABLE_NAME_MAX:
         raise PatternError(
-            f"cannot make names of tables: DynamoDB takes at most {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
+            f"cannot make table names, which have at most {TABLE_NAME_MAX} characters of a-z A-Z 0-9 _ - ."
         )
     if form.texts is not None:
         wrong = sorted(text for text in form.texts if not _LEGAL.fullmatch(text))
         if wrong:
-            raise PatternError(f"names {field.name}, whose value {wrong[0]!r} cannot be part of the name of a table")
+            raise PatternError(f"names {field.name}, whose value {wrong[0]!r} cannot be part of a table name")
         return None
     if form.label in ("datetime", "date"):
         unit = _UNITS.get(form.width or 0)
         if unit is None:
             raise PatternError(
-                f"makes no names of tables of {field.name}, which needs a unit: {{{field.name}:year}}, "
+                f"cannot make table names from {field.name} without a unit; write {{{field.name}:year}}, "
                 f"{{{field.name}:month}}, {{{field.name}:day}} or {{{field.name}:hour}}"
             )
         return Calendar(unit, datetime if form.label == "datetime" else date)
@@ -273,7 +273,7 @@ def _calendar(made: KeyTemplate, field: FieldPlan) -> Calendar | None:
         return Calendar("number", int)
     if kind is not str:
         raise PatternError(
-            f"names {field.name}, which is {form.label}; take a datetime, a date, an int, text or an enum"
+            f"names {field.name}, which is {form.label}; use a datetime, a date, an int, text or an enum"
         )
     return None
 
@@ -288,14 +288,14 @@ def _key(model: str, pattern: str, field: FieldPlan, fields: Mapping[str, FieldP
     if cut is not None:
         raise fault(
             model,
-            f"tells the table of an item ({pattern!r}), but the key {cut.name} holds it cut off or in another case; "
+            f"names the table of an item ({pattern!r}), but the key {cut.name} has it shortened or in another case; "
             f"write {{{field.name}}} there",
             field.name,
         )
     raise fault(
         model,
-        f"tells the table of an item ({pattern!r}), but is not a part of its key, so no key would find the item; "
-        f"make it the sort key, {field.name}: SortKey[...], or a part of one: "
-        f'SortKey[str] = template("...{{{field.name}}}")',
+        f"names the table of an item ({pattern!r}), but is not part of its key, so the item could not be found by "
+        f"key; make it the sort key, {field.name}: SortKey[...], or a part of one: SortKey[str] = "
+        f'template("...{{{field.name}}}")',
         field.name,
     )

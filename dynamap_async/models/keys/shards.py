@@ -61,7 +61,7 @@ class ShardSource(NamedTuple):
         try:
             return self.converter.encode(self.template.parse(text)[self.name])
         except DecodeError as error:
-            raise EncodeError(f"{error}; the shard of the item is calculated from {self.name}") from error
+            raise EncodeError(f"{error}; the item's shard is calculated from {self.name}") from error
 
 
 class Sharding(NamedTuple):
@@ -127,8 +127,8 @@ class Sharding(NamedTuple):
             return value  # of another type: the field says so
         if text[-_SUFFIX:-2] != _SEPARATOR or not (text[-2:].isascii() and text[-2:].isdigit()):
             raise DecodeError(
-                f"{self.attribute}: {text!r} does not end with a shard, such as {_SEPARATOR}07; {self.field} is "
-                "declared with shards, so the item was written by something else, or before they were declared"
+                f"{self.attribute}: {text!r} does not end with a shard, such as {_SEPARATOR}07; {self.field} has "
+                "shards, so the item was written by another program, or before the shards were declared"
             )
         return {"S": text[:-_SUFFIX]}
 
@@ -149,8 +149,8 @@ class Sharding(NamedTuple):
         text = value.get("S", "")
         if number is not None and text[-2:] != f"{number:02d}":
             raise DecodeError(
-                f"{self.attribute}: {text!r} is not in the shard {number:02d} that {self.made_of} gives among "
-                f"{self.counts[-1]}; it was written by something else, or with another number of shards"
+                f"{self.attribute}: {text!r} should be in shard {number:02d} of {self.counts[-1]}, as calculated from "
+                f"{self.made_of}; it was written by another program, or with another number of shards"
             )
 
 
@@ -247,7 +247,7 @@ def _check_family(model: type[BaseModel], fields: Mapping[str, FieldPlan], made:
                 raise fault(
                     model.__name__,
                     f"has other shards than in {base.model.__name__}, which reads and writes the items of both; "
-                    "declare the same, or no base",
+                    "declare the same shards in both",
                     name,
                 )
 
@@ -274,8 +274,8 @@ def _sharding(
     if of_table and len(counts) > 1:
         raise fault(
             model.__name__,
-            f"has before={declared.before!r}, but an item is looked for where its own key says, and nowhere else; drop "
-            "it, and copy the items to change the number of shards",
+            f"has before={declared.before!r}, but an item of this model is looked up by its own key only; drop it, "
+            "and copy the items to change the number of shards",
             name,
         )
     by: object = declared.by
@@ -349,15 +349,15 @@ def _source(
             return ShardSource(found.name, found.stored, telling.stored, telling.template, found.converter)
         if found.is_stored:
             return ShardSource(found.name, found.stored)
-        raise fault(model.__name__, f"by={by!r} is not stored by itself; drop its stored=False", key.name)
+        raise fault(model.__name__, f"by={by!r} is not stored; drop its stored=False", key.name)
     sort = next(plan for plan in fields.values() if plan.stored == table.keys.names[1])
     if found.name == sort.name:
         return ShardSource(found.name, found.stored)
     if sort.template is None or found.name not in sort.template.readable:
         raise fault(
             model.__name__,
-            f"by={by!r} does not follow from the sort key {sort.name}, so an item could not be found by its key; name "
-            f"{sort.name}, or a field that its template holds as it is",
+            f"by={by!r} cannot be read from the sort key {sort.name}, so an item could not be found by its key; name "
+            f"{sort.name}, or a field that its template contains unchanged",
             key.name,
         )
     return ShardSource(found.name, found.stored, sort.stored, sort.template, found.converter)

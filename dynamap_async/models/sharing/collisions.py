@@ -110,10 +110,9 @@ def _check_marked(one: Kinds, fields: Sequence[FieldPlan], other: Kinds, their_f
     example = "" if overlap.example is None else f", such as {overlap.example}"
     raise fault(
         name,
-        f"makes keys of {one.table!r} that could also be those of {taken}{example}, so an item of one could replace "
-        f"one of the other; begin one of them with a constant of its own: "
-        f'template("{name.lower()}#{field.template}"), or, where no such key is ever written, declare '
-        f"class {name}(..., distinct_from={taken})",
+        f"can make the same keys of {one.table!r} as {taken}{example}, so an item of one could replace an item of the "
+        f'other; begin one of them with a constant of its own: template("{name.lower()}#{field.template}"), or, where '
+        f"no such key is ever written, declare class {name}(..., distinct_from={taken})",
         field.name,
     )
 

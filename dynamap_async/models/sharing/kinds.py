@@ -82,7 +82,7 @@ class Kinds:
         if not any(begins(text, kind) for kind in kinds):
             wanted = " or ".join(map(repr, kinds))
             raise EncodeError(
-                f"begins with {wanted} in every {self.model.__name__} of {self.table.name!r}, not {text!r}"
+                f"must begin with {wanted} in every {self.model.__name__} of {self.table.name!r}, and is {text!r}"
             ).at(name, model=self.model.__name__)
 
     def _other_key(self, stored: Mapping[str, AttributeValue], found: Sequence[Kind]) -> str:

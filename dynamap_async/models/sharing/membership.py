@@ -31,32 +31,32 @@ def check_sharing(model: type[Any]) -> None:
     shared: Table | None = settings.shared
     if shared is None:
         if kind is not None:
-            raise fault(name, f"has the kind {kind!r}, but no Table to share; write table=Table(...), or drop the kind")
+            raise fault(name, f"has the kind {kind!r}, but shares no Table; write table=Table(...), or drop the kind")
         return
     _check_kind(name, kind, shared)
     if settings.throughput is not None:
-        raise fault(name, f"has a throughput, but shares {shared!r}; give that to the Table, for all of its models")
+        raise fault(name, f"has a throughput, but shares {shared!r}; give the throughput to the Table")
     if settings.table_settings is not None:
-        raise fault(name, f"has settings, but shares {shared!r}; give those to the Table, for all of its models")
+        raise fault(name, f"has settings, but shares {shared!r}; give the settings to the Table")
     if settings.abstract:
         if kind is not None:
-            raise fault(name, f"is abstract, so no item is of the kind {kind!r}; drop one of the two")
+            raise fault(name, f"is abstract, so no item has the kind {kind!r}; drop one of the two")
     elif isinstance(shared.discriminator, Prefix) and kind is None:
         raise fault(
             name,
-            f"shares {shared!r}, whose items are told apart by how {shared.attribute!r} begins; say how its items' "
-            f'begins: kind="{name.upper()}#", or kind=BY_KEYS where the templates of its keys tell',
+            f"shares {shared!r}, which tells items apart by how {shared.attribute!r} begins; give the beginning: "
+            f'kind="{name.upper()}#", or kind=BY_KEYS if the templates of its keys tell them apart',
         )
 
 
 def _check_kind(name: str, kind: object, shared: Table) -> None:
     if kind is not None and not isinstance(kind, Unmarked | ByKeys) and not (isinstance(kind, str) and kind):
-        raise fault(name, f'kind={kind!r} is not text; write kind="order", kind=UNMARKED or kind=BY_KEYS')
+        raise fault(name, f'kind={kind!r} is not a string; write kind="order", kind=UNMARKED or kind=BY_KEYS')
     if isinstance(kind, str) and shared.discriminator is None:
         raise fault(
             name,
-            f"has the kind {kind!r}, and {shared!r} has no attribute that would hold it: drop the kind, or write "
-            'Table(..., discriminator="kind")',
+            f"has the kind {kind!r}, but {shared!r} has no attribute for it; drop the kind, or write Table(..., "
+            'discriminator="kind")',
         )
 
 
@@ -161,8 +161,8 @@ def shared_table_of(model: type[Any], fields: Mapping[str, FieldPlan], indexes: 
     for attribute in indexes:
         raise fault(
             model.__name__,
-            f"is an index, but the indexes of {shared!r} are those of the Table: declare it there, and query it with "
-            '.index(TABLE.index("name"))',
+            f"is an index, but {shared!r} is shared, so its indexes belong to the Table; declare it there, and query "
+            'it with .index(TABLE.index("name"))',
             attribute,
         )
     roles: dict[Role, FieldPlan | None] = {
@@ -177,8 +177,8 @@ def shared_table_of(model: type[Any], fields: Mapping[str, FieldPlan], indexes: 
     if ttl is not None and ttl.stored != expected:
         raise fault(
             model.__name__,
-            f"is a TimeToLive stored as {ttl.stored!r}, and that of {shared!r} is {expected!r}; a table has one: write "
-            f'Table(..., time_to_live="{ttl.stored}"), or attr(name=...) here',
+            f"is a TimeToLive stored as {ttl.stored!r}, but that of {shared!r} is {expected!r}; write Table(..., "
+            f'time_to_live="{ttl.stored}"), or attr(name=...) here',
             ttl.name,
         )
     check_hiding(model, ttl)
@@ -205,8 +205,8 @@ def check_bases(model: type[Any], version: str | None, uniques: Iterable[str]) -
             whose = base.model.__name__
             raise fault(
                 model.__name__,
-                f"is not declared in {whose}, whose writes by key may be of a {model.__name__} and would not keep it; "
-                f"declare it in {whose} too, or give both an abstract base",
+                f"is not declared in {whose}, so a write by key through {whose} would not keep it in a "
+                f"{model.__name__}; declare it in {whose} too, or give both an abstract base",
                 name,
             )
 
@@ -216,13 +216,13 @@ def _check_key(model: type[Any], shared: Table, role: Role, what: str, plan: Fie
     key = keys.get(role)
     if key is None:
         if plan is not None:
-            raise fault(model.__name__, f"is {what}, and {shared!r} has none; write Attr[...]", plan.name)
+            raise fault(model.__name__, f"is {what}, but {shared!r} has none; write Attr[...]", plan.name)
         return
     if plan is None:
         raise fault(
             model.__name__,
-            f"lacks {what} of {shared!r}, which is stored as {key.name!r}; mark the field that it is: "
-            f"{key.name}: {role.value}[str]",
+            f"has no field for {what} of {shared!r}, which is stored as {key.name!r}; declare one: {key.name}: "
+            f"{role.value}[str]",
         )
     found = key_attribute(model, plan, what)
     if found.name != key.name:
@@ -239,7 +239,7 @@ def _check_key(model: type[Any], shared: Table, role: Role, what: str, plan: Fie
             plan.name,
         )
     if plan.nullable:
-        raise fault(model.__name__, f"is {what} of {shared!r}, which every item has; it cannot be None", plan.name)
+        raise fault(model.__name__, f"is {what} of {shared!r} and cannot be None", plan.name)
 
 
 def _check_marks(model: type[Any], shared: Table, fields: Mapping[str, FieldPlan]) -> None:
@@ -278,9 +278,9 @@ def _check_marker(model: type[Any], shared: Table, fields: Mapping[str, FieldPla
     if isinstance(shared.discriminator, Prefix) and isinstance(kind, str) and not in_place:
         raise fault(
             model.__name__,
-            f"has the kind {kind!r}, which {shared!r} tells by how {shared.attribute!r} begins, and no field of it is "
-            f'stored as {shared.attribute!r}; add one, such as Attr[str] = template("{kind}..."), or name another '
-            "attribute in Prefix(...)",
+            f"has the kind {kind!r}, which {shared!r} recognises by how {shared.attribute!r} begins, but has no field "
+            f'that is stored as {shared.attribute!r}; add one, such as Attr[str] = template("{kind}..."), or name '
+            "another attribute in Prefix(...)",
         )
     for plan in in_place:
         if isinstance(shared.discriminator, Prefix):
@@ -302,7 +302,7 @@ def _check_prefix(model: type[Any], shared: Table, plan: FieldPlan, kind: Kind |
     if isinstance(kind, str) and not (begun.startswith(kind) or kind.startswith(begun)):
         raise fault(
             model.__name__,
-            f"begins with {begun!r} in every item, and {shared!r} tells the kind {kind!r} by how it begins: write "
+            f"begins with {begun!r}, but {shared!r} recognises the kind {kind!r} by this beginning; write "
             f"template({kind + str(plan.template)!r}), or another kind",
             plan.name,
         )

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from dynamap_async import codec, limits
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
-from dynamap_async.models.indexes import GlobalIndex, Index, IndexDeclaration, LocalIndex, check_replaced, replaced_name
-from dynamap_async.models.settings import check_name, check_table_settings, fault, names_periods
+from dynamap_async.models.indexes import (
+    GlobalIndex,
+    Index,
+    IndexDeclaration,
+    LocalIndex,
+    check_replaced,
+    limits_of,
+    replaced_name,
+)
+from dynamap_async.models.settings import check_name, check_table_settings, fault, names_periods, throughput_of
 from dynamap_async.schema import IndexSchema, KeyAttribute, KeySchema, TableSchema, TableSettings, Throughput
 from dynamap_async.wire import AttributeValue, KeyTag, WireItem
 
@@ -98,7 +106,7 @@ class Table:
                 templates of the keys tell it.
             time_to_live: the stored name of the models' ``TimeToLive`` fields.
             throughput: provisioned capacity; without it the table is created on-demand.
-            settings: what else the table has: stream, recovery, protection, class, encryption, tags.
+            settings: what else the table has: billing, stream, recovery, protection, class, encryption, tags.
 
         Raises:
             ModelDefinitionError: DynamoDB has no such table.
@@ -111,7 +119,7 @@ class Table:
         self._tells_by_keys = False
         if names_periods(name):
             raise self._fault(
-                "has one name; tables by period are those of one model, without a Table: class Reading(Model, "
+                "must have one name: a table for each period is for one model, without a Table: class Reading(Model, "
                 'table="readings_{at:month}")'
             )
         check_name(name, "table name", model=f"Table({name!r})")
@@ -122,7 +130,7 @@ class Table:
             keys=KeySchema(self._attributes([partition_key]), self._attributes([sort_key] if sort_key else [])),
             indexes=tuple(self._index(each, partition_key) for each in indexes),
             ttl_attribute=time_to_live,
-            throughput=throughput,
+            throughput=throughput_of(f"Table({name!r})", throughput, settings),
             settings=settings or TableSettings(),
         )
         self._check()
@@ -262,15 +270,15 @@ class Table:
                 raise fault(
                     name,
                     f"and {taken.__name__} both take {what} of the table {self.name!r}, so their items could not be "
-                    f'told apart; give one of them another: class {name}(Model, table=..., kind="..."), or '
-                    "kind=BY_KEYS where its keys tell",
+                    f'told apart; give one of them another kind: class {name}(Model, table=..., kind="..."), or '
+                    "kind=BY_KEYS if its keys tell them apart",
                 )
             prefixes = isinstance(self.discriminator, Prefix) and isinstance(kind, str) and isinstance(other, str)
             if prefixes and (begins(str(kind), other) or begins(str(other), kind)):
                 raise fault(
                     name,
-                    f"has the kind {kind!r} and {taken.__name__} has {other!r}: one begins with the other, so items "
-                    f"could not be told apart by how {self.attribute} begins",
+                    f"has the kind {kind!r} and {taken.__name__} has {other!r}: one begins with the other, so their "
+                    "items could not be told apart; change one of them",
                 )
         self._models = {k: m for k, m in self._models.items() if (m.__module__, m.__qualname__) != mine}
         self._models[kind] = model
@@ -294,6 +302,7 @@ class Table:
             ),
             projection=declared.projection,
             throughput=declared.throughput,
+            on_demand=limits_of(declared, f"Table({self.name!r})"),
             replaces=replaced_name(declared, f"Table({self.name!r})"),
         )
 
@@ -317,11 +326,11 @@ class Table:
 
     def _check_discriminator(self) -> None:
         if self.attribute is not None and self.schema.attribute_types.get(self.attribute, "S") != "S":
-            raise self._fault(f"tells kinds by {self.attribute!r}, which is not text")
+            raise self._fault(f"tells kinds apart by {self.attribute!r}, which is not text")
         if isinstance(self.discriminator, str) and self.attribute in self.schema.keys.names:
             raise self._fault(
                 f"stores the kind as {self.attribute!r}, which is part of its key; name another attribute, or tell "
-                f"kinds by how the key begins: discriminator=Prefix({self.attribute!r})"
+                f"kinds apart by how the key begins: discriminator=Prefix({self.attribute!r})"
             )
 
     def _fault(self, problem: str) -> Any:

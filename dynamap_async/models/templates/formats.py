@@ -127,8 +127,8 @@ def _padded(kind: type[Any], form: str) -> PartFormat:
     if found is None or (kind is int) != (not decimals) or found["kind"] not in ("", "f" if decimals else "d"):
         example = "06d, +07d" if kind is int else "09.2f, +010.2f"
         raise PatternError(
-            f"has the form {form!r}, which a number of type {kind.__name__} does not have; take one such as {example} "
-            "(digits are padded with zeros), ordered (any number, 42 characters), or none (short, but not in order)"
+            f"has the form {form!r}, which does not fit {kind.__name__}; use one such as {example} (padded with "
+            "zeros), ordered (any number, 42 characters), or none (short, but not in order)"
         )
     signed = bool(found["sign"])
     digits = int(found["width"]) - bool(decimals) - signed
@@ -160,18 +160,18 @@ def _pad(value: float | Decimal, form: str, digits: int, decimals: int, *, signe
     whole, _, fraction = number_text(value).partition(".")
     if len(fraction) > decimals:
         raise EncodeError(
-            f"{abbreviate(value)} has more than the {decimals} decimals of its form {form!r}, so that another number "
-            "would make the same key; round it, or give the form more decimals"
+            f"{abbreviate(value)} has more than the {decimals} decimals of its form {form!r}, so another number would "
+            "make the same key; round it, or give the form more decimals"
         )
     scaled = int(whole + fraction.ljust(decimals, "0"))
     if value < 0 and not signed:
         raise EncodeError(
-            f"{abbreviate(value)} is negative, and the form {form!r} has no place for a sign; put a + before it, and "
-            "one more in the width"
+            f"{abbreviate(value)} is negative, and the form {form!r} has no place for a sign; begin the form with +, "
+            "and make it one character wider"
         )
     limit = 10**digits
     if not -limit <= scaled < limit:
-        raise EncodeError(f"{abbreviate(value)} does not fit into the form {form!r}; give the form a larger width")
+        raise EncodeError(f"{abbreviate(value)} does not fit into the form {form!r}; make the form wider")
     text = f"{scaled + limit:0{digits + 1}d}" if signed else f"{scaled:0{digits}d}"
     return f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text
 
@@ -237,7 +237,7 @@ def time_format(kind: type[Any], form: str) -> PartFormat:
     if form and form not in units:
         known = f"take one of {', '.join(units)}, or none for all of it" if units else "drop it"
         known += f", or write it out, such as {_EXAMPLES[kind]}"
-        raise PatternError(f"has the form {form!r}, which a {kind.__name__} does not have; {known}")
+        raise PatternError(f"has the form {form!r}, which does not fit {kind.__name__}; {known}")
     if kind is datetime:
         return _datetimes(form)
     if kind is date:
@@ -271,7 +271,7 @@ def _patterned(kind: type[Any], form: str) -> PartFormat:
     own = _PARTS_OF.get(kind, _PARTS)
     if not parts - {"millisecond"} <= own or (kind is date and "millisecond" in parts):
         example = _EXAMPLES[kind]
-        raise PatternError(f"has the form {form!r}, and a {kind.__name__} does not have all of that; take {example}")
+        raise PatternError(f"has the form {form!r}, and a {kind.__name__} does not have all of that; use {example}")
     return _of_pattern(kind, pattern, lossy=not parts >= own)
 
 
@@ -310,7 +310,7 @@ def _instant_text(value: Any) -> str:
         raise refusal("datetime", value)
     if value.utcoffset() is None:
         raise EncodeError(
-            f"{value.isoformat()} has no UTC offset, so it has no place in the order of times; give it one, such as "
+            f"{value.isoformat()} has no UTC offset, so its place in the order of times is unknown; add one, such as "
             "tzinfo=UTC"
         )
     return instant_text(value)
@@ -326,7 +326,7 @@ def _time_text(value: Any) -> str:
     if not isinstance(value, time):
         raise refusal("time", value)
     if value.tzinfo is not None:
-        raise EncodeError(f"{value.isoformat()} has a zone, which a key does not keep; drop it")
+        raise EncodeError(f"{value.isoformat()} has a time zone, which a key does not keep; drop it")
     return value.isoformat("microseconds")
 
 
@@ -381,14 +381,14 @@ def _of_type(kind: Any, form: str) -> PartFormat:
     if kind is str:
         return _text(form)
     raise PatternError(
-        f"is {name_of(kind)}, which has no text form that could be ordered and read back; take str, int, float, "
-        "Decimal, bool, datetime, date, time, UUID, an enum or a Literal"
+        f"is {name_of(kind)}, which has no text form that sorts and can be read back; use str, int, float, Decimal, "
+        "bool, datetime, date, time, UUID, an enum or a Literal"
     )
 
 
 def _uuid(form: str) -> PartFormat:
     if form not in ("", *_CASES):
-        raise PatternError(f"has the form {form!r}, which a UUID does not have; take upper, lower or none")
+        raise PatternError(f"has the form {form!r}, which does not fit a UUID; use upper, lower or none")
     change = _CASES.get(form, str.lower)
     places = _places(_UUID, digits=change("0123456789abcdef"))
     return PartFormat(
@@ -441,7 +441,7 @@ def _text(form: str) -> PartFormat:
             label="str", write=lambda value: change(_checked_text(value)), read=str, sorts=False, lossy=True
         )
     if form:
-        raise PatternError(f"has the form {form!r}, which text does not have; take upper, lower or none")
+        raise PatternError(f"has the form {form!r}, which does not fit text; use upper, lower or none")
     return PartFormat(label="str", write=_checked_text, read=str)
 
 
@@ -468,10 +468,10 @@ def _closed(label: str, values: Mapping[Any, Any], form: str, *, enum: type[Enum
     """
     kinds: set[Any] = {type(value) for value in values.values()}
     if not kinds <= {str} and not kinds <= {int}:
-        raise PatternError(f"is {label}, whose values are not all text, or all whole numbers; take one of the two")
+        raise PatternError(f"is {label}, whose values are neither all text nor all whole numbers; use one of the two")
     if kinds == {str}:
         if form not in ("", *_CASES):
-            raise PatternError(f"has the form {form!r}, which {label} does not have; take upper, lower or none")
+            raise PatternError(f"has the form {form!r}, which does not fit {label}; use upper, lower or none")
         texts: dict[Any, str] = {each: _CASES[form](value) if form else value for each, value in values.items()}
     else:
         write = number_format(int, form).write

@@ -18,7 +18,12 @@ class OnlyWhen(NamedTuple):
 
     field: str
     """The field's name."""
-    values: tuple[Any, ...]
+    values: tuple[Any, ...] | None
+    """None where any value but None will do."""
+
+    def is_met_by(self, value: Any) -> bool:
+        """Return whether there is a key where the field has a value."""
+        return value is not None if self.values is None else value in self.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,6 @@ def _pieces(pattern: str) -> Iterator[str | Slot]:
         if found["text"]:
             yield found["text"].replace("{{", "{").replace("}}", "}")
         elif not found["name"].isidentifier():
-            raise PatternError(f"has {found[0]!r}, which names no field; write {{field}}, or {{field:06d}} with a form")
+            raise PatternError(f"has {found[0]!r}, which is not a field; write {{field}}, or {{field:06d}} with a form")
         else:
             yield Slot(found["name"], found["form"] or "")

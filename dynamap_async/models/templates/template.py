@@ -124,9 +124,8 @@ class TemplatePart(NamedTuple):
         # Also where the value ends with the beginning of the separator, so that the two could be mistaken.
         if (text + self.closing).find(self.closing) != len(text):
             raise EncodeError(
-                f"{text!r} contains {self.closing!r}, which separates the parts of the key, so that another item could "
-                "get the same key; take another value, another separator, or template(..., escape=True), which "
-                "stores the key escaped"
+                f"{text!r} contains {self.closing!r}, which separates the parts of the key, so another item could get "
+                "the same key; use another value, another separator, or template(..., escape=True)"
             )
         return text
 
@@ -165,7 +164,7 @@ class KeyTemplate(NamedTuple):
 
     def excludes(self, values: Mapping[str, Any]) -> bool:
         """Return whether there is no key for what is known of an item: field name -> value."""
-        return any(each.field in values and values[each.field] not in each.values for each in self.when)
+        return any(each.field in values and not each.is_met_by(values[each.field]) for each in self.when)
 
     @property
     def breaks_order(self) -> tuple[str, ...]:
@@ -318,14 +317,14 @@ def make_template(
     """
     pieces = pieces_of(declared.pattern)
     if not pieces:
-        raise PatternError('is empty, and a key is not; write text, fields in braces, or both: "user:{user_id}"')
+        raise PatternError('is empty; write text, fields in braces, or both: "user:{user_id}"')
     slots = [place for place, piece in enumerate(pieces) if isinstance(piece, Slot)]
     formats = {place: _format(piece, types, stored) for place, piece in enumerate(pieces) if isinstance(piece, Slot)}
     parts = [_part(declared, pieces, place, formats[place], last=place == slots[-1]) for place in slots]
     names = [part.name for part in parts]
     for name in names:
         if names.count(name) > 1:
-            raise PatternError(f"names {name} twice; a key needs each of its parts once")
+            raise PatternError(f"names {name} twice; name each field once")
     tail = pieces[-1] if isinstance(pieces[-1], str) else ""
     return KeyTemplate(declared.pattern, tuple(parts), tail, declared.when)
 
@@ -349,8 +348,8 @@ def _part(
     if declared.escape and form.free and closing:
         if not can_escape(closing):
             raise PatternError(
-                f"has {closing!r} behind {slot.name}, whose first character is one that escaped text is written with; "
-                "take another separator, such as #"
+                f"has {closing!r} after {slot.name}, and escaped text uses its first character; use another "
+                "separator, such as #"
             )
         escaping = Escaping(closing[0])
     before = previous if isinstance(previous, str) else ""
@@ -365,18 +364,18 @@ def _check_end(name: str, form: PartFormat, closing: str, *, last: bool) -> None
     if not closing:
         if not last:
             raise PatternError(
-                f"does not say where {name} ends, because its width varies and no text follows it; write a separator "
-                f"behind it, such as {{{name}}}#"
+                f"does not show where {name} ends, because its width varies and no text follows it; write a separator "
+                f"after it, such as {{{name}}}#"
             )
         return
     if form.texts is not None:
         mistaken = sorted(text for text in form.texts if (text + closing).find(closing) != len(text))
         if mistaken:
             raise PatternError(
-                f"has {closing!r} behind {name}, whose value {mistaken[0]!r} contains it; take another separator"
+                f"has {closing!r} after {name}, whose value {mistaken[0]!r} contains it; use another separator"
             )
     elif form.alphabet is not None and closing[0] in form.alphabet:
         raise PatternError(
-            f"has {closing!r} behind {name}, which could be a part of the number; take another separator, such as #, "
-            f"or pad the number: {{{name}:06d}}"
+            f"has {closing!r} after {name}, which could be part of the number; use another separator, such as #, or "
+            f"pad the number: {{{name}:06d}}"
         )

@@ -122,7 +122,7 @@ class Batch:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         self._check()
-        if (part := self._puts.of_instance(item)) is not None:
+        if (part := self._puts.part(item)) is not None:
             await self._accept_as(part)
         else:
             await self._give(item, await self._ready(Put(item, read_first=read_first)))
@@ -153,7 +153,7 @@ class Batch:
             https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
         """
         self._check()
-        part = self._deletes_by_key.part(key, target) if key else self._deletes.of_instance(target)
+        part = self._deletes_by_key.part(key, target) if key else self._deletes.part(target)
         if part is not None:
             await self._accept_as(part)
         else:
@@ -161,7 +161,7 @@ class Batch:
 
     def _check(self) -> None:
         if not self._open:
-            raise SessionStateError("a batch takes items only inside its `async with session.batch() as batch:`")
+            raise SessionStateError("a batch accepts items only inside `async with session.batch() as batch:`")
         self._flow.executor.check_open()
 
     async def _ready(self, operation: Write[Any]) -> Write[Any]:
@@ -325,7 +325,7 @@ class Batch:
             SessionStateError: the batch was used before.
         """
         if self._entered:
-            raise SessionStateError("a batch is used once; ask the session for another one")
+            raise SessionStateError("a batch can be used once; make a new one with session.batch()")
         self._open = self._entered = True
         return self
 

@@ -16,7 +16,6 @@ from typing import Any, Final, Generic, TypeVar, cast
 from dynamap_async.errors import DynamapError
 from dynamap_async.executor import Account, Executor, deadline_now
 from dynamap_async.planning import Context
-from dynamap_async.request import Request
 from dynamap_async.session.bulk.parts import BulkChunk, ChunkPart, ItemRequest, Origin
 from dynamap_async.turns import SLICE_SECONDS, next_turn
 from dynamap_async.wire import Body
@@ -64,7 +63,10 @@ class Flow(Generic[R]):
         self.together: Final = together
         self._done = done
         self._done_chunk = done_chunk
-        self._prepared: list[tuple[ItemRequest[R] | ChunkPart, Origin]] = []
+        self._paced: Final = _PACED_CALLS * together
+        self._prepared: list[ItemRequest[R] | ChunkPart] = []
+        self._origins: list[Origin] = []
+        """That of each that is prepared."""
         self._outstanding: dict[asyncio.Future[Body], ItemRequest[R]] = {}
         self._chunks: dict[BulkChunk, asyncio.Future[Body]] = {}
         self._in_chunks = 0
@@ -89,17 +91,17 @@ class Flow(Generic[R]):
     @property
     def full(self) -> bool:
         """Whether the next request has to wait for room."""
-        unanswered, paced = self.unanswered, _PACED_CALLS * self.together
-        return (
-            unanswered >= _OUTSTANDING
-            or self._bytes >= _OUTSTANDING_BYTES
-            or (unanswered >= paced and self.executor.held_up >= paced)
-        )
+        if self._bytes >= _OUTSTANDING_BYTES:
+            return True
+        if self._prepared:  # there was room for the call that it will be a part of
+            return False
+        unanswered = self.unanswered
+        return unanswered >= _OUTSTANDING or (unanswered >= self._paced and self.executor.held_up >= self._paced)
 
     @property
     def paces(self) -> bool:
         """Whether it is time to let other tasks run: 2 ms have passed since they last did; 0.5 where requests wait."""
-        seconds = _PACED_SLICE_SECONDS if self._waits else SLICE_SECONDS
+        seconds = _PACED_SLICE_SECONDS if self._table is not None and self._waits else SLICE_SECONDS
         return time.perf_counter() - self._since > seconds
 
     @property
@@ -143,24 +145,22 @@ class Flow(Generic[R]):
 
     def add(self, asked: ItemRequest[R]) -> None:
         """Have a request sent: with others as soon as they fill a call, or when the source of requests pauses."""
-        self._prepare(asked, _size(asked.request), self.origin())
+        self.add_part(asked, self.origin())
 
-    def add_part(self, part: ChunkPart, origin: Origin) -> None:
-        """Do the same with what may go in a chunk, on behalf of a task; see ``origin``."""
-        self._prepare(part, part.json_bytes, origin)
+    def add_part(self, part: ItemRequest[R] | ChunkPart, origin: Origin) -> None:
+        """Do the same on behalf of a task, also with what may go in a chunk; see ``origin``."""
+        prepared = self._prepared
+        prepared.append(part)
+        self._origins.append(origin)
+        self._bytes += part.json_bytes
+        if len(prepared) >= self.together or (self._table is not None and self._waits):
+            self.flush()
+        elif len(prepared) == 1:
+            self._flush_soon()
 
     def origin(self) -> Origin:
         """Return the deadline and the scope of the current task."""
         return deadline_now(), self.executor.ledger.payer()
-
-    def _prepare(self, asked: ItemRequest[R] | ChunkPart, size: int, origin: Origin) -> None:
-        prepared = self._prepared
-        prepared.append((asked, origin))
-        self._bytes += size
-        if len(prepared) >= self.together or self._waits:
-            self.flush()
-        elif len(prepared) == 1:
-            self._flush_soon()
 
     def follow(self, asked: ItemRequest[R], result: asyncio.Future[Any]) -> None:
         """Record what is carried out elsewhere: it is waited for, and given up, with the rest."""
@@ -177,9 +177,10 @@ class Flow(Generic[R]):
     def flush(self) -> None:
         """Submit what is prepared."""
         prepared, self._prepared = self._prepared, []
-        if len(prepared) == self.together > 1 and self._flush_chunk(prepared):
+        origins, self._origins = self._origins, []
+        if len(prepared) == self.together > 1 and self._flush_chunk(prepared, origins):
             return
-        for part, (deadline, payer) in prepared:
+        for part, (deadline, payer) in zip(prepared, origins, strict=True):
             asked: ItemRequest[R] = part.asked() if isinstance(part, ChunkPart) else part
             self._table = asked.request.table
             try:
@@ -190,16 +191,14 @@ class Flow(Generic[R]):
             self._outstanding[future] = asked
             future.add_done_callback(self._settled)
 
-    def _flush_chunk(self, prepared: Sequence[tuple[ItemRequest[R] | ChunkPart, Origin]]) -> bool:
+    def _flush_chunk(self, prepared: Sequence[ItemRequest[R] | ChunkPart], origins: list[Origin]) -> bool:
         """Submit what is prepared as a chunk; return False if it makes none."""
-        first, origin = prepared[0]
-        if not isinstance(first, ChunkPart):
+        first, origin = prepared[0], origins[0]
+        if not isinstance(first, ChunkPart) or origins.count(origin) < len(origins):
             return False
-        parts: list[ChunkPart] = []
-        for part, own in prepared:
-            if part.group != first.group or not (own is origin or own == origin):
-                return False
-            parts.append(cast("ChunkPart", part))
+        if len({part.group for part in prepared}) > 1:
+            return False
+        parts = cast("Sequence[ChunkPart]", prepared)  # a request of its own has another group
         if len({part.identity for part in parts}) < len(parts):
             return False
         return self.add_chunk(first.chunk(parts), *origin)
@@ -237,15 +236,15 @@ class Flow(Generic[R]):
         self._bytes -= chunk.json_bytes
         self._changed.set()
         if not future.cancelled():
-            future.exception()  # taken note of, whatever becomes of the call
+            future.exception()  # looked at, or asyncio would report it as lost
             self._done_chunk(chunk, future)
 
     def _settled(self, future: asyncio.Future[Body]) -> None:
         asked = self._outstanding.pop(future)
-        self._bytes -= _size(asked.request)
+        self._bytes -= asked.json_bytes
         self._changed.set()
         if not future.cancelled():
-            future.exception()  # taken note of, whatever becomes of the call
+            future.exception()  # looked at, or asyncio would report it as lost
             self._done(asked, future)
 
     def withdraw(self) -> None:
@@ -267,11 +266,5 @@ class Flow(Generic[R]):
             self._loop.call_soon_threadsafe(self.cancel)
 
     def _drop_prepared(self) -> None:
-        self._bytes -= sum(
-            part.json_bytes if isinstance(part, ChunkPart) else _size(part.request) for part, _ in self._prepared
-        )
-        self._prepared = []
-
-
-def _size(request: Request) -> int:
-    return 0 if request.target is None else request.target.json_bytes
+        self._bytes -= sum(part.json_bytes for part in self._prepared)
+        self._prepared, self._origins = [], []

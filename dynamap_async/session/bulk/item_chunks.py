@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import orjson
 
-from dynamap_async.models import Definition, Model, definition_of, remember
+from dynamap_async.models import Definition, Model, definition_of, remember_texts
 from dynamap_async.operations import Delete, Put
 from dynamap_async.operations.delete import delete_of_key
 from dynamap_async.operations.put import put_of_encoded
@@ -34,7 +34,6 @@ class PlainWrite(ChunkPart):
         how: PlainWrites,
         subject: Any,
         identity: str,
-        *,
         text: bytes = b"",
         size_bytes: int | None = None,
         key: WireKey | None = None,
@@ -101,11 +100,11 @@ class PlainWrites(ABC):
         """Return it as an operation of its own."""
 
     @abstractmethod
-    def entry(self, write: PlainWrite) -> dict[str, Any]:
-        """Return it as a part of a call."""
+    def entries(self, writes: Sequence[PlainWrite]) -> Any:
+        """Return what a call says of several."""
 
-    def acknowledged(self, write: PlainWrite) -> None:  # noqa: B027 - of a removal there is nothing to note
-        """Record that it was carried out."""
+    def acknowledged(self, writes: Sequence[PlainWrite]) -> None:  # noqa: B027 - of a removal there is nothing to note
+        """Record that several were carried out."""
 
 
 class PlainPuts(PlainWrites):
@@ -113,24 +112,32 @@ class PlainPuts(PlainWrites):
 
     api = "PutItem"
 
+    def __init__(self, definition: Definition[Any], runner: Runner) -> None:
+        """Describe the writes; see ``PlainWrites``."""
+        super().__init__(definition, runner)
+        self._validate: Final = definition.validation.before_put
+        self._encoded: Final = definition.items.encoded
+
     def part(self, subject: Any) -> PlainWrite:
         """Encode an instance."""
-        self.definition.validation.before_put(subject, "written")
-        stored, text, size = self.definition.items.encoded(subject)
-        return PlainWrite(self, subject, self.keys.identity(self.table, stored), text=text, size_bytes=size)
+        self._validate(subject, "written")
+        stored, text, size = self._encoded(subject)
+        return PlainWrite(self, subject, self.keys.identity(self.table, stored), text, size)
 
     def operation(self, write: PlainWrite) -> Put[Any]:
         """Return it as a ``Put``."""
         return put_of_encoded(write.subject, write.text, write.size_bytes)
 
-    def entry(self, write: PlainWrite) -> dict[str, Any]:
-        """Return it as a part of a call."""
-        item = orjson.Fragment(write.text) if self.context.splices else orjson.loads(write.text)
-        return {"PutRequest": {"Item": item}}
+    def entries(self, writes: Sequence[PlainWrite]) -> Any:
+        """Return what a call says of several."""
+        if not self.context.splices:
+            return [{"PutRequest": {"Item": orjson.loads(write.text)}} for write in writes]
+        texts = b'}},{"PutRequest":{"Item":'.join([write.text for write in writes])
+        return orjson.Fragment(b'[{"PutRequest":{"Item":' + texts + b"}}]")
 
-    def acknowledged(self, write: PlainWrite) -> None:
-        """Let the instance remember what is stored."""
-        remember(write.subject, write.text)
+    def acknowledged(self, writes: Sequence[PlainWrite]) -> None:
+        """Let the instances remember what is stored."""
+        remember_texts([write.subject for write in writes], [write.text for write in writes])
 
 
 class PlainDeletes(PlainWrites):
@@ -152,9 +159,9 @@ class PlainDeletes(PlainWrites):
         """Return it as a ``Delete``."""
         return delete_of_key(self.definition, write.key, write.subject)
 
-    def entry(self, write: PlainWrite) -> dict[str, Any]:
-        """Return it as a part of a call."""
-        return {"DeleteRequest": {"Key": write.key}}
+    def entries(self, writes: Sequence[PlainWrite]) -> Any:
+        """Return what a call says of several."""
+        return [{"DeleteRequest": {"Key": write.key}} for write in writes]
 
 
 class PlainDeletesByKey(PlainDeletes):
@@ -185,7 +192,7 @@ class WriteChunk(BulkChunk):
     def call(self) -> Request:
         """Return the BatchWriteItem request."""
         table = self.asked.table
-        body = {"RequestItems": {table: [write.how.entry(write) for write in self.writes]}}
+        body = {"RequestItems": {table: self.writes[0].how.entries(self.writes)}}
         return Request(operation="BatchWriteItem", body=body, table=table, writes=True)
 
     def take_apart(self) -> list[ItemRequest[Any]]:
@@ -198,8 +205,7 @@ class WriteChunk(BulkChunk):
 
     def acknowledged(self) -> None:
         """Record that it was carried out."""
-        for write in self.writes:
-            write.how.acknowledged(write)
+        self.writes[0].how.acknowledged(self.writes)
 
 
 class PlainWriting:
@@ -216,19 +222,16 @@ class PlainWriting:
         self._kind: Final = kind
         self._groups: Final[dict[Any, PlainWrites | None]] = {}
 
-    def of_instance(self, item: Any) -> PlainWrite | None:
-        """Return the write of an instance, or what should be one; see ``part``."""
-        return self.part(item, type(item))
-
-    def part(self, subject: Any, model: Any) -> PlainWrite | None:
+    def part(self, subject: Any, model: Any = None) -> PlainWrite | None:
         """Return the write of what a call was given, as it is now; None where it is not plain, or has an error.
 
         Args:
             subject: what the call was given.
-            model: the model of the item.
+            model: the model of the item; None where the subject is an instance, or should be one.
         """
+        kind = cast("Any", type(subject)) if model is None else model
         try:
-            group = self._groups[model] if model in self._groups else self._new_group(model)
+            group = self._groups[kind] if kind in self._groups else self._new_group(kind)
             return None if group is None else group.part(subject)
         except Exception:  # noqa: BLE001 - whatever it is, it is told where the same is done as a request of its own
             return None

@@ -47,7 +47,7 @@ class ManyItems:
         """Write items and return how many; see ``Session.put_many``."""
         async with self.batch() as batch:
             put, plain = partial(Put, read_first=read_first), PlainWriting(self._runner, PlainPuts)
-            await batch.write(several(items, "items"), put, progress, plain.of_instance)
+            await batch.write(several(items, "items"), put, progress, plain.part)
         return batch.done
 
     async def delete(self, first: Any, keys: Any, progress: Progress | None, *, read_first: bool) -> int:
@@ -55,7 +55,7 @@ class ManyItems:
         async with self.batch() as batch:
             delete = partial(Delete, read_first=read_first)
             if keys is None:
-                plain = PlainWriting(self._runner, PlainDeletes).of_instance
+                plain = PlainWriting(self._runner, PlainDeletes).part
                 await batch.write(several(first, "items"), delete, progress, plain)
             else:
                 model = checked_model(first)
@@ -83,7 +83,7 @@ def of_key(operation: Callable[..., OperationT], model: type[Model], key: Any) -
     """Return the operation on the item with a key: one value, or a tuple of both."""
     values: tuple[Any, ...] = key if issubclass(type(key), tuple) else (key,)
     if not 1 <= len(values) <= 2:
-        raise OperationError(f"{key!r} is not a key of {model.__name__}: write one value, or (partition, sort)")
+        raise OperationError(f"{key!r} is not a key of {model.__name__}; write one value, or (partition, sort)")
     return operation(model, *values)
 
 
@@ -99,7 +99,7 @@ def _reads(
     """Return what to read, and how each becomes an operation."""
     if keys is None:
         if isinstance(first, type):
-            raise OperationError(f"the keys are missing: write ({first.__name__}, keys)")
+            raise OperationError(f"the keys are missing; write ({first.__name__}, keys)")
         return several(first, "Find operations"), _find_itself
 
     def find(model: type[Model], *key: Any) -> SingleRequest[Any]:

@@ -32,6 +32,11 @@ class ItemRequest(Generic[R]):
     group: None = None
     """It shares no chunk; see ``ChunkPart``."""
 
+    @property
+    def json_bytes(self) -> int:
+        """The length of the JSON of what is written, where it is known."""
+        return 0 if self.request.target is None else self.request.target.json_bytes
+
 
 class BulkChunk(Chunk):
     """A chunk of a many-item call."""

@@ -104,7 +104,7 @@ class Answers(Generic[T, R]):
             None for most pairs; as many requests are under way as the class tells.
         """
         if self._advancing:
-            raise SessionStateError("two tasks take answers from one iterator at once; give each task its own")
+            raise SessionStateError("two tasks read from one iterator at once; give each task its own")
         self._advancing = True
         try:
             return await self._next()

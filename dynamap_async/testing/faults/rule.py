@@ -51,7 +51,7 @@ class Match:
         if self.nth is not None and self.nth < 1:
             raise ConfigurationError(f"nth={self.nth}: requests are counted from 1")
         if self.times is not None and self.times < 1:
-            raise ConfigurationError(f"times={self.times}: a rule that never applies is not a rule; leave it out")
+            raise ConfigurationError(f"times={self.times}: the rule would never apply; drop it")
         if self.share is not None:
             check_share(self.share)
 
@@ -81,7 +81,7 @@ def check_operation(operation: str) -> None:
 def check_share(share: float) -> None:
     """Raise ConfigurationError unless the number is a share of one."""
     if not 0 <= share <= 1:
-        raise ConfigurationError(f"share={share!r}: a share of requests lies between 0 and 1")
+        raise ConfigurationError(f"share={share!r}: give a share between 0 and 1")
 
 
 class Rule:
@@ -104,7 +104,7 @@ class Rule:
             ConfigurationError: it is none of these.
         """
         if code not in THROTTLING_CODES:
-            raise ConfigurationError(f"{code!r} is not a throttling code: choose one of {', '.join(THROTTLING_CODES)}")
+            raise ConfigurationError(f"{code!r} is not a throttling code; choose one of {', '.join(THROTTLING_CODES)}")
         self._add(Replaced("throttle", lambda call: throttled(call, code)))
 
     def deny_access(self) -> None:
@@ -212,11 +212,11 @@ class Rule:
             ConfigurationError: the count is less, or the rule is about another operation than a batch.
         """
         if count < 1:
-            raise ConfigurationError(f"leave_unprocessed({count}): at least 1 item is left over")
+            raise ConfigurationError(f"leave_unprocessed({count}): give at least 1")
         operation = self._match.operation
         if operation is not None and operation not in UNPROCESSED:
             raise ConfigurationError(
-                f"{operation} is not a batch: only {' and '.join(UNPROCESSED)} leave items unprocessed"
+                f"{operation} is not a batch; only {' and '.join(UNPROCESSED)} leave items unprocessed"
             )
         self._add(LeftOver(count))
 

@@ -94,7 +94,7 @@ class FaultyServer:
         """
         if self._behind is None:
             raise ConfigurationError(
-                "the FaultyServer is not running: use it as `async with FaultyServer(...) as server:`"
+                "the FaultyServer is not running; use it as `async with FaultyServer(...) as server:`"
             )
         return f"http://{HOST}:{self._port}"
 
@@ -124,7 +124,7 @@ class FaultyServer:
 
     async def __aenter__(self) -> Self:
         if self._behind is not None:
-            raise ConfigurationError("this FaultyServer is running already: enter each server once at a time")
+            raise ConfigurationError("this FaultyServer is running already; leave its block before you enter it again")
         if self._tables is not None:
             self._tables.check_time(sockets=True)
         self._behind = aiohttp.ClientSession(

@@ -17,7 +17,7 @@ from dynamap_async.testing.faults.fault_answers import throttled
 from dynamap_async.testing.faults.scripted_calls import READS, WRITES, FaultyCall
 from dynamap_async.testing.slow_tables import refusals
 from dynamap_async.testing.slow_tables.durations import Durations
-from dynamap_async.testing.slow_tables.states import SlowCapacity, SlowIndex, SlowTable
+from dynamap_async.testing.slow_tables.states import REGION, REPLICATED_VIEW, SlowCapacity, SlowIndex, SlowTable
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
 
@@ -40,11 +40,12 @@ _THROUGHPUT: Final = ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroug
 _KINDS: Final[Mapping[str, str]] = {
     "BillingMode": "throughput",
     **dict.fromkeys(_THROUGHPUT, "throughput"),
+    "WarmThroughput": "warm throughput",
     "StreamSpecification": "stream",
     "DeletionProtectionEnabled": "deletion protection",
     "TableClass": "table class",
     "SSESpecification": "encryption",
-    "ReplicaUpdates": "replicas",
+    **dict.fromkeys(("ReplicaUpdates", "MultiRegionConsistency", "GlobalTableWitnessUpdates"), "replicas"),
 }
 """Member of UpdateTable -> the kind of change that it asks for."""
 
@@ -63,6 +64,8 @@ class Transition:
     """Its status before; None where it was not there. An index that is filled is ``BACKFILLING``."""
     after: str | None
     """Its status from then on; None where it is gone."""
+    region: str | None = None
+    """The region of a replica; None for the table and its indexes."""
 
 
 class ControlPlane:
@@ -212,6 +215,8 @@ class ControlPlane:
             return {"TableDescription": table.described(self._now)}
         if table.status != "ACTIVE":
             raise refusals.table_in_use(table.name, table.status)
+        if table.is_replicating:
+            raise refusals.replica_in_use(table.name)
         if table.protected:
             raise refusals.protected()
         busy = next((index for index in table.indexes.values() if index.status != "ACTIVE"), None)
@@ -239,15 +244,12 @@ class ControlPlane:
         updates: list[Body] = body.get("GlobalSecondaryIndexUpdates") or []
         online = [each for each in updates if "Update" not in each]
         kinds = {kind for member, kind in _KINDS.items() if member in body}
-        kinds |= {"global indexes"} if online else {"throughput"} if updates else set()
-        if not kinds:
-            raise refusals.nothing_asked()
-        if len(kinds) > 1 or (online and len(online) < len(updates)):
-            raise refusals.several_kinds(sorted(kinds | {"throughput"} if len(kinds) == 1 else kinds))
-        if len(online) > 1:
-            raise refusals.one_index_at_a_time()
+        kinds |= {"global indexes"} if online else {_kind_of(each["Update"]) for each in updates}
+        _check_kinds(kinds, updates, online)
         if table.status in ("CREATING", "DELETING"):
             raise refusals.table_in_use(table.name, table.status)
+        if table.is_replicating:
+            raise refusals.replica_in_use(table.name)
         if online and "Create" in online[0]:
             await self._create_index(table, body, online[0]["Create"], ask)
         elif online:
@@ -334,16 +336,16 @@ class ControlPlane:
         self._check_operations()
         changed: list[SlowIndex] = []
         if "StreamSpecification" in body:
-            if body["StreamSpecification"]["StreamEnabled"] == (table.stream is not None):
-                word = "already has an enabled" if table.stream else "has no"
-                raise refusals.invalid(f"Table {word} stream: {table.name}")
+            _check_stream(table, body["StreamSpecification"])
         elif "TableClass" in body:
             self._begin_class(table, body["TableClass"])
-        elif "ReplicaUpdates" in body:
-            raise refusals.invalid("these tables have no replicas")
+        elif "replicas" in {_KINDS.get(member) for member in body}:
+            self._check_replica(table, body)
         elif updates or any(member in body for member in (*_THROUGHPUT, "BillingMode")):
             changed = self._begin_throughput(table, body, updates)
         self._hide(table, table.described(self._now))
+        for update in body.get("ReplicaUpdates") or ():
+            self._begin_replica(table, update)
         self._become(table, None, "UPDATING")
         for index in changed:
             self._become(table, index, "UPDATING")
@@ -359,6 +361,36 @@ class ControlPlane:
         for index in table.indexes.values():
             index.capacity.change(entries.get(index.name, {}), on_demand=on_demand)
         self._settle(table, *changed)
+
+    def _check_replica(self, table: SlowTable, body: Body) -> None:
+        """Raise unless a table can get, or lose, the one replica that is asked for."""
+        updates: list[dict[str, Body]] = body.get("ReplicaUpdates") or []
+        if len(updates) != 1 or body.get("MultiRegionConsistency", "EVENTUAL") != "EVENTUAL":
+            raise refusals.replica_refused("One replica at a time is added or removed, with eventual consistency")
+        [(action, of)] = updates[0].items()
+        region = of["RegionName"]
+        if action not in ("Create", "Delete") or region == REGION:
+            raise refusals.replica_refused(f"{action} of a replica in {region}")
+        if (action == "Create") is (region in table.replicas):
+            word = "exists already" if region in table.replicas else "was not found"
+            raise refusals.replica_refused(f"The replica of {table.name} in {region} {word}")
+        if table.stream is not None and table.stream["StreamViewType"] != REPLICATED_VIEW:
+            raise refusals.replica_refused(f"A table with replicas needs a stream of {REPLICATED_VIEW}: {table.name}")
+
+    def _begin_replica(self, table: SlowTable, update: Mapping[str, Body]) -> None:
+        [(action, of)] = update.items()
+        region: str = of["RegionName"]
+        if action == "Create" and table.stream is None:
+            table.set_stream({"StreamEnabled": True, "StreamViewType": REPLICATED_VIEW}, self._now)
+        self._become_replica(table, region, "CREATING" if action == "Create" else "DELETING")
+        end = "ACTIVE" if action == "Create" else None
+        self._later("replica", table, lambda: self._become_replica(table, region, end))
+
+    def _become_replica(self, table: SlowTable, region: str, status: str | None) -> None:
+        before = table.replicas.get(region)
+        table.set_replica(region, status)
+        at = round(self._now - self._began, 6)
+        self.log.append(Transition(at=at, table=table.name, index=None, before=before, after=status, region=region))
 
     def _begin_class(self, table: SlowTable, wanted: str) -> None:
         if wanted == table.table_class:
@@ -402,6 +434,8 @@ class ControlPlane:
             _check_billing([body, *(entries.get(name, {}) for name in table.indexes)], on_demand=False)
         elif on_demand:
             _check_billing([body, *entries.values()], on_demand=True)
+        elif any("OnDemandThroughput" in part for part in (body, *entries.values())):
+            raise refusals.maximum_of_provisioned()
         last = table.billing_changed_at
         if switches and last is not None and self._now - last < _DAY_SECONDS:
             raise refusals.billing_switched_already()
@@ -418,10 +452,7 @@ class ControlPlane:
             late = len(today) >= _DECREASES_AT_ONCE and self._now - today[-1] < _HOUR_SECONDS
             if late or len(today) >= _DECREASES_A_DAY:
                 raise refusals.too_many_decreases(len(today))
-        if warm or "OnDemandThroughput" in entry:
-            return False
-        wanted: Mapping[str, int] | None = entry.get("ProvisionedThroughput")
-        return wanted is None or wanted == capacity.units
+        return capacity.stays(entry)
 
     async def _update_time_to_live(self, body: Body, ask: Ask) -> Body:
         table = await self._steady(body["TableName"], ask)
@@ -553,8 +584,29 @@ def _check_definitions(types: Mapping[str, Any], used: set[str]) -> None:
         )
 
 
+def _check_kinds(kinds: set[str], updates: Sequence[Body], online: Sequence[Body]) -> None:
+    """Raise unless an UpdateTable asks for one kind of change."""
+    if not kinds:
+        raise refusals.nothing_asked()
+    if len(kinds) > 1 or (online and len(online) < len(updates)):
+        raise refusals.several_kinds(sorted(kinds | {"throughput"} if len(kinds) == 1 else kinds))
+    if len(online) > 1:
+        raise refusals.one_index_at_a_time()
+
+
+def _check_stream(table: SlowTable, wanted: Body) -> None:
+    """Raise unless a stream can be turned on or off."""
+    if wanted["StreamEnabled"] == (table.stream is not None):
+        word = "already has an enabled" if table.stream else "has no"
+        raise refusals.invalid(f"Table {word} stream: {table.name}")
+    if table.replicas:
+        raise refusals.replica_refused(f"The stream of {table.name} cannot be changed while it has replicas")
+
+
 def _check_billing(parts: Sequence[Body], *, on_demand: bool) -> None:
-    """Raise unless a table and all its indexes have units where it is provisioned, and none where it is not."""
+    """Raise unless a table and its indexes have units where it is provisioned, and maxima only where it is not."""
+    if not on_demand and any("OnDemandThroughput" in part for part in parts):
+        raise refusals.maximum_of_provisioned()
     if on_demand and any("ProvisionedThroughput" in part for part in parts):
         raise refusals.invalid_parameter(
             "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST"
@@ -563,6 +615,11 @@ def _check_billing(parts: Sequence[Body], *, on_demand: bool) -> None:
         raise refusals.invalid_parameter(
             "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
         )
+
+
+def _kind_of(update: Body) -> str:
+    """Return the kind of change that is asked for of an index."""
+    return "warm throughput" if "WarmThroughput" in update else "throughput"
 
 
 def _without_units(described: Body) -> Body:

@@ -36,6 +36,8 @@ class Durations:
     """How long an index is DELETING."""
     time_to_live: Duration = (60.0, 3600.0)
     """How long time to live is ENABLING or DISABLING."""
+    replica: Duration = (120.0, 1800.0)
+    """How long a replica is CREATING or DELETING."""
     lag: Duration = (0.1, 1.5)
     """For how long after a change descriptions show what was before: a new table is not found."""
 
@@ -46,7 +48,7 @@ class Durations:
             numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in parts)
             if not parts or not numbers or any(each < 0 for each in parts):
                 raise ConfigurationError(
-                    f"{name}={value!r}: write seconds, (lowest, highest), or a list of seconds; none is negative"
+                    f"{name}={value!r}: give seconds, (lowest, highest), or a list of seconds, none of them negative"
                 )
 
     def draw(self, name: str, number: int, random: Random) -> float:

@@ -49,6 +49,22 @@ def index_in_use(table: str, index: str) -> RefusedChange:
     return RefusedChange("ResourceInUseException", f"{_IN_USE}Index is being changed: {index} of {table}")
 
 
+def replica_in_use(table: str) -> RefusedChange:
+    """Return the refusal of a change while a replica is made or deleted.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+    """
+    return RefusedChange("ResourceInUseException", f"{_IN_USE}A replica is being changed: {table}")
+
+
+def replica_refused(what: str) -> RefusedChange:
+    """Return the refusal of a replica that a table cannot have, or does not have.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_reqs_bestpractices.html
+    """
+    return invalid_parameter(what)
+
+
 def table_exists(table: str) -> RefusedChange:
     """Return the refusal of a second table of the same name.
 
@@ -155,6 +171,14 @@ def time_to_live_changed_already() -> RefusedChange:
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
     """
     return invalid("Time to live has been modified multiple times within a fixed interval")
+
+
+def maximum_of_provisioned() -> RefusedChange:
+    """Return the refusal of a maximum for on-demand requests on a provisioned table.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode-max-throughput.html
+    """
+    return invalid_parameter("OnDemandThroughput can only be specified when BillingMode is PAY_PER_REQUEST")
 
 
 def warm_throughput_lowered(what: str, where: str) -> RefusedChange:

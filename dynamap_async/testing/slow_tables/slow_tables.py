@@ -42,9 +42,9 @@ class SlowTables:
     Requests for items pass as they are, but for those of tables and indexes that are not ready; what an index leaves
     out when it is filled is hidden from reads of it.
 
-    Settings that engines lack (billing, streams, protection, class, encryption, tags, recovery, time to live) are kept
-    here. It has no backups, no restores, no replicas, and does not delete expired items; what is not named in the
-    log of changes passes to the engine.
+    Settings that engines lack (billing, streams, protection, class, encryption, tags, recovery, time to live, replicas)
+    are kept here: a replica has a status and no items. It has no backups, no restores, no strong consistency between
+    regions, and does not delete expired items; what is not named in the log of changes passes to the engine.
 
     On a ``VirtualClockLoop`` waiting takes no time: an index that is built for an hour is there in milliseconds. On any
     other loop it takes the time that it says.
@@ -139,13 +139,13 @@ class SlowTables:
         virtual = isinstance(asyncio.get_running_loop(), VirtualClockLoop)
         if sockets and (virtual or self._given_clock is not None):
             raise ConfigurationError(
-                "real sockets keep real time: SlowTables on a VirtualClockLoop, or with a clock of their own, work "
-                "through SlowTables(engine).session() only"
+                "sockets run in real time, so SlowTables on a VirtualClockLoop, or with their own clock, need "
+                "SlowTables(engine).session()"
             )
         if self._given_clock is not None and not virtual:
             raise ConfigurationError(
-                "SlowTables(clock=...) needs a loop whose waiting follows: run the test on a VirtualClockLoop, as in "
-                "asyncio.Runner(loop_factory=VirtualClockLoop)"
+                "SlowTables(clock=...) needs an event loop that follows the clock; run the test on a "
+                "VirtualClockLoop, as in asyncio.Runner(loop_factory=VirtualClockLoop)"
             )
 
     async def answer(self, call: FaultyCall, ask: Ask, passed: Callable[[Body], Awaitable[Body]]) -> Answer | None:
@@ -179,7 +179,7 @@ class SlowTables:
     def _running(self) -> Engine:
         if self._engine is None:
             raise ConfigurationError(
-                "these SlowTables have no engine: write SlowTables(engine), or use wrap(transport)"
+                "these SlowTables have no engine; write SlowTables(engine), or use wrap(transport)"
             )
         return self._engine
 

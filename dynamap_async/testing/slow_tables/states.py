@@ -9,12 +9,15 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from dynamap_async.dataclass import dataclass
+from dynamap_async.limits import WARM_READ_UNITS, WARM_WRITE_UNITS
 from dynamap_async.wire import Body
 
-ARN: Final = "arn:aws:dynamodb:eu-west-1:000000000000:table/"
+REGION: Final = "eu-west-1"
+ARN: Final = f"arn:aws:dynamodb:{REGION}:000000000000:table/"
+REPLICATED_VIEW: Final = "NEW_AND_OLD_IMAGES"
 UNITS: Final = ("ReadCapacityUnits", "WriteCapacityUnits")
 _MOST: Final = ("MaxReadRequestUnits", "MaxWriteRequestUnits")
-_WARM: Final = {"ReadUnitsPerSecond": 12_000, "WriteUnitsPerSecond": 4_000}
+_WARM: Final = {"ReadUnitsPerSecond": WARM_READ_UNITS, "WriteUnitsPerSecond": WARM_WRITE_UNITS}
 
 
 @dataclass(slots=True, eq=False)
@@ -50,10 +53,21 @@ class SlowCapacity:
         """Take what an UpdateTable says of the table, or of the index."""
         if on_demand:
             self.units = None
+            self.warm = {name: max(units, self.warm[name]) for name, units in _WARM.items()}
         elif "ProvisionedThroughput" in entry:
-            self.units = {name: entry["ProvisionedThroughput"][name] for name in UNITS}
+            self.units, self.most = {name: entry["ProvisionedThroughput"][name] for name in UNITS}, {}
+            given = zip(self.warm, self.units.values(), strict=True)
+            self.warm = {name: max(units, self.warm[name]) for name, units in given}
         self.limit(entry.get("OnDemandThroughput") or {})
         self.warm = {**self.warm, **(entry.get("WarmThroughput") or {})}
+
+    def stays(self, entry: Body) -> bool:
+        """Return whether an UpdateTable asks for nothing but what is there."""
+        units: Mapping[str, int] = entry.get("ProvisionedThroughput") or self.units or {}
+        most: Mapping[str, int] = entry.get("OnDemandThroughput") or {}
+        warm: Mapping[str, int] = entry.get("WarmThroughput") or {}
+        there = dict.fromkeys(_MOST, -1) | self.most
+        return units == (self.units or {}) and most.items() <= there.items() and warm.items() <= self.warm.items()
 
     def is_lowered(self, entry: Body) -> bool:
         """Return whether an UpdateTable lowers the provisioned units."""
@@ -171,6 +185,8 @@ class SlowTable:
     recovery_days: int | None = None
     recovery_since: float = 0.0
     time_to_live: SlowTimeToLive = field(default_factory=SlowTimeToLive)
+    replicas: dict[str, str] = field(default_factory=dict[str, str])
+    """Region -> the status of the copy there."""
     shown_before: Body | None = None
     """What descriptions show until ``shown_until``; None for a table that is not found yet."""
     shown_until: float = 0.0
@@ -242,6 +258,17 @@ class SlowTable:
         """Have these tags, and no others."""
         self.tags = tags
 
+    def set_replica(self, region: str, status: str | None) -> None:
+        """Give the replica in a region another status; None where it is gone."""
+        self.replicas = {name: each for name, each in self.replicas.items() if name != region}
+        if status is not None:
+            self.replicas[region] = status
+
+    @property
+    def is_replicating(self) -> bool:
+        """Whether a replica is made or deleted."""
+        return any(status != "ACTIVE" for status in self.replicas.values())
+
     def set_recovery(self, days: int | None, now: float) -> None:
         """Keep a history of so many days, or none."""
         if self.recovery_days is None:
@@ -300,6 +327,11 @@ class SlowTable:
         if self.stream_label is not None:
             shown["LatestStreamLabel"] = self.stream_label
             shown["LatestStreamArn"] = f"{self.arn}/stream/{self.stream_label}"
+        if self.replicas:
+            shown["GlobalTableVersion"] = "2019.11.21"
+            shown["Replicas"] = [
+                {"RegionName": region, "ReplicaStatus": status} for region, status in self.replicas.items()
+            ]
         if self.protected:
             shown["DeletionProtectionEnabled"] = True
         if self.class_changed_at or self.table_class != "STANDARD":

@@ -3,15 +3,16 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from dynamap_async.cli.app import app
+from dynamap_async.testing import Engine, LocalEngine
 
-COST = re.compile(r"(no units|[\d.,]+ (read|write) units(, [\d.,]+ write units)?), \d+ requests?, [\d.,]+ m?s\n\Z")
+COST = re.compile(r"(no units|[\d.,]+ (read|write) units?(, [\d.,]+ write units?)?), \d+ requests?, [\d.,]+ m?s\n\Z")
 
 
 class Ended:
@@ -24,15 +25,26 @@ class Ended:
         self.stderr = result.stderr.removesuffix(self.cost)
 
 
+@pytest.fixture(scope="module")
+def engine(running: Callable[..., Engine]) -> Iterator[Engine]:
+    """Return one running engine: what a command prints, and how it ends, does not depend on who answers."""
+    moto = running(LocalEngine)
+    yield moto
+    moto.reset()
+
+
 @pytest.fixture(autouse=True)
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Forget the modules of projects that commands imported here: other tests have some of the same names."""
-    path, folder = [*sys.path], str(tmp_path_factory.getbasetemp())
+    path, before, folder = [*sys.path], {**sys.modules}, str(tmp_path_factory.getbasetemp())
     yield
     sys.path[:] = path
     for name, module in [*sys.modules.items()]:
         if (getattr(module, "__file__", None) or "").startswith(folder):
-            del sys.modules[name]
+            if name in before:  # such as the package of the example application, whose modules stay there
+                sys.modules[name] = before[name]
+            else:
+                del sys.modules[name]
 
 
 @pytest.fixture

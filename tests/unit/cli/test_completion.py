@@ -69,3 +69,14 @@ def test_each_shell_is_told_the_names(met, shell, more):
     assert "Order" in done.stdout, done.stderr
     assert "Owner" in done.stdout
     assert "local" not in done.stdout
+
+
+def test_where_nobody_knows_a_home_folder_commands_run_and_nothing_is_completed(met, run, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    (met / "shop.py").write_text(MODELS, "utf-8")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("pathlib.Path.home", no_home)
+    assert run("schema --env local").exit_code == 0
+    assert complete_models("") == []

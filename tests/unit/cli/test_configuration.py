@@ -118,26 +118,31 @@ def test_password_in_an_address_is_not_printed(project, run):
     assert "secret" not in result.output
 
 
+def test_read_units_are_those_of_the_environment_before_those_of_all(configured, settings):
+    configured("max_read_units = 500\ndefault = 'dev'\n[env.dev]\n[env.prod]\nmax_read_units = 20.5")
+    assert settings()["max_read_units"] == ("500", "dynamap.toml")
+    assert settings("--env prod")["max_read_units"] == ("20.5", "dynamap.toml, env.prod")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("modles = ['a']", "modles is no setting; did you mean models?"),
-        (
-            "x = 1",
-            "x is no setting; there is models, migrations, default, env, region, profile, endpoint_url, table_prefix",
-        ),
-        ("table_names = 'a'", "table_names holds a line for each table, as in users = 'legacy_users'"),
-        ("[table_names]\nusers = 1", "table_names.users = 1 is no text"),
-        ("[env.prod.table_names]\nusers = 1", "env.prod.table_names.users = 1 is no text"),
-        ("models = 'a'", "models is a list of modules, as in models = ['shop.models']"),
-        ("region = 1", "region = 1 is no text"),
-        ("default = 'x'", "default = 'x' is no environment; there is none"),
-        ("[env.prod]\nregoin = 'a'", "env.prod.regoin is no setting; did you mean region?"),
-        ("[env.prod]\nguard = 'yes'", "env.prod.guard = 'yes': a guard asks for the name: guard = 'name'"),
-        ("env = 1", "env holds a table for each environment, as in [env.local]"),
-        ("env.prod = 1", "env.prod is a table of settings"),
+        ("modles = ['a']", "modles is not a setting; did you mean models?"),
+        ("x = 1", "x is not a setting; the settings are models, migrations, default, env, region, profile, endpoint"),
+        ("table_names = 'a'", "table_names must have a line for each table, such as users = 'legacy_users'"),
+        ("[table_names]\nusers = 1", "table_names.users = 1 is not a string"),
+        ("[env.prod.table_names]\nusers = 1", "env.prod.table_names.users = 1 is not a string"),
+        ("models = 'a'", "models must be a list of modules, such as models = ['shop.models']"),
+        ("region = 1", "region = 1 is not a string"),
+        ("max_read_units = 'many'", "max_read_units = 'many' is not a number of units, 1 or more"),
+        ("[env.prod]\nmax_read_units = 0", "env.prod.max_read_units = 0 is not a number of units, 1 or more"),
+        ("default = 'x'", "default = 'x' is not an environment; known environments: none"),
+        ("[env.prod]\nregoin = 'a'", "env.prod.regoin is not a setting; did you mean region?"),
+        ("[env.prod]\nguard = 'yes'", "env.prod.guard = 'yes': the only guard is guard = 'name'"),
+        ("env = 1", "env must have a table for each environment, such as [env.local]"),
+        ("env.prod = 1", "env.prod must be a table of settings"),
         ("region = ", "cannot be read: "),
-        ("[env.a]\n[env.b]", "has several environments: say which with --env a | b, or write default = '...' there"),
+        ("[env.a]\n[env.b]", "has several environments; choose one with --env a | b, or write default = '...' there"),
     ],
 )
 def test_mistake_in_the_file_is_told_in_one_line(configured, run, project, text, problem):

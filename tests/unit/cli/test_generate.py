@@ -11,12 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from dynamap_async.cli.app import app
-from dynamap_async.testing import LocalEngine
-
-
-@pytest.fixture(scope="module")
-def engine(running):
-    return running(LocalEngine)
 
 
 @pytest.fixture
@@ -149,8 +143,8 @@ def test_prefix_of_the_configuration_is_part_of_the_table_and_not_of_the_models(
     [
         (["check-items", "Nothing", "--models", "{empty}"], "has no model with a table"),
         (["generate", "models", "--table", "x", "--check", "missing.py"], "missing.py cannot be imported"),
-        (["generate", "models", "--table", "x", "--check", "a.py", "--out", "b.py"], "with --check nothing is written"),
-        (["generate", "models", "--table", "x", "--merge"], "name the module that exists with --out"),
+        (["generate", "models", "--table", "x", "--check", "a.py", "--out", "b.py"], "--check writes nothing"),
+        (["generate", "models", "--table", "x", "--merge"], "name the existing module with --out"),
     ],
 )
 def test_wrong_usage_is_told(ask, command, problem, tmp_path):
@@ -182,3 +176,15 @@ def test_model_of_workbench_is_read_without_a_request(ask, tmp_path):
     other = ask("generate", "models", "--table", "orders", "--from-workbench", model)
     assert other.exit_code == 2
     assert "has no table 'orders'; it has users" in other.stderr
+
+
+@pytest.mark.parametrize("missing", ["folder", "right"])
+def test_file_that_cannot_be_written_is_told_in_one_line(ask, table, tmp_path, missing):
+    out = tmp_path / "models.py"
+    if missing == "folder":
+        out = tmp_path / "nothing" / "models.py"
+    else:
+        out.mkdir()
+    result = ask("generate", "models", "--table", table, "--out", out, *(["--force"] if missing == "right" else []))
+    assert result.exit_code == 2
+    assert f"{out} cannot be written: " in " ".join(result.stderr.split())

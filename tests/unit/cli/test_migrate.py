@@ -10,7 +10,6 @@ from dynamap_async import Attr, Model, PartitionKey, attr
 from dynamap_async.leases import Lease
 from dynamap_async.migrations.migrations import LEASE
 from dynamap_async.session import runner_of
-from dynamap_async.testing import LocalEngine
 
 DRAFTS = """
 from shop_models import Article
@@ -45,11 +44,6 @@ class Article(Model, table="articles"):
 class Article(Model, table="articles"):
     number: PartitionKey[int]
     status: Attr[str] = attr(default="")
-
-
-@pytest.fixture(scope="module")
-def engine(running):
-    return running(LocalEngine)
 
 
 @pytest.fixture
@@ -165,8 +159,8 @@ def test_nothing_runs_that_nobody_agreed_to(articles, run, options, remedy):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("--redo nothing", "there is no migration 'nothing'; there is 2026-01-drafts"),
-        ("--status --plan", "--status and --plan do not go together"),
+        ("--redo nothing", "there is no migration 'nothing'; known migrations: 2026-01-drafts"),
+        ("--status --plan", "--status and --plan cannot be combined"),
         ("--migrations nowhere", "there is no module 'nowhere'"),
         ("--migrations shop_models.py", "shop_models.py has no migration"),
     ],
@@ -201,10 +195,10 @@ def test_without_waiting_it_says_who_runs_them_and_ends_with_status_4(articles, 
 
     owner, result = articles.do(hold)
     assert result.exit_code == 4
-    assert f"{owner} has the lease 'migrations'" in result.stderr
+    assert f"{owner} holds the lease 'migrations'" in result.stderr
 
 
 def test_without_a_package_it_says_where_to_name_one(project, run):
     result = run("migrate --status")
     assert result.exit_code == 2
-    assert "write migrations = 'shop.migrations' into dynamap.toml" in result.stderr
+    assert "write migrations = 'shop.migrations' in dynamap.toml" in result.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamap_async.cli.app import ScenarioName
+from dynamap_async.cli.demo.command import ScenarioName
 from dynamap_async.cli.demo.scenario import words_of
 from dynamap_async.cli.demo.scenarios import SCENARIOS
 from dynamap_async.models import definition_of

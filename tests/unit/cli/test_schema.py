@@ -59,7 +59,7 @@ def test_answer_of_describe_table_is_of_one_table(run):
     result = run("schema --format describe-table")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
-        "describe-table is of one table, and these are dev-visits, dev-users, dev-dynamap: name a model\n"
+        "describe-table is for one table, and these are dev-visits, dev-users, dev-dynamap; name one model\n"
     )
 
 
@@ -76,9 +76,9 @@ def test_models_are_compared_with_a_saved_answer_offline(run, project, described
     ("content", "problem"),
     [
         (None, "cannot be read: No such file or directory"),
-        ("[", "is not what describe-table prints"),
-        ("[]", "is not what describe-table prints"),
-        ('{"Table": {}}', "is not what describe-table prints"),
+        ("[", "is not the output of describe-table"),
+        ("[]", "is not the output of describe-table"),
+        ('{"Table": {}}', "is not the output of describe-table"),
     ],
 )
 def test_file_that_is_no_answer_is_refused(run, project, content, problem):

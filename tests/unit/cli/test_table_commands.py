@@ -7,6 +7,8 @@ import boto3
 import pytest
 
 from dynamap_async.cli import confirmation
+from dynamap_async.cli.tables.listing import lines_of
+from dynamap_async.tables import read_description
 
 BEFORE = """
 from datetime import datetime
@@ -129,10 +131,10 @@ def test_hazards_are_told_and_have_to_be_allowed_by_name(made, declare, run):
     )
     refused = run("apply --delete-unknown-indexes --yes --allow ttl-deletes-now")
     assert refused.exit_code == 4
-    assert refused.stderr == "Nothing was changed: if these hazards are wanted, add --allow index-deleted\n"
+    assert refused.stderr == "Nothing was changed: to accept these hazards, add --allow index-deleted\n"
     wrong = run("apply --yes --allow index-delete")
     assert wrong.exit_code == 2
-    assert "there is no such hazard; there is backfill-cost, billing-switched" in wrong.stderr
+    assert "there is no such hazard; the hazards are backfill-cost, billing-switched" in wrong.stderr
     done = run("apply --delete-unknown-indexes --yes --allow ttl-deletes-now --allow index-deleted")
     assert done.exit_code == 0, done.output
     assert run("verify --no-extra-indexes").exit_code == 0
@@ -145,7 +147,8 @@ def test_what_adds_and_what_takes_away_is_done_apart(made, declare, run):
     left = run("plan --delete-unknown-indexes --contract")
     assert "delete-index" in left.stdout
     assert left.stderr == "1 step: dynamap apply --delete-unknown-indexes --contract --allow index-deleted\n"
-    assert run("plan --expand --contract").exit_code == 2
+    nowhere = "--endpoint-url http://127.0.0.1:9"
+    assert run(f"plan --expand --contract {nowhere}").exit_code == 2, "it is refused before anything is sent"
 
 
 def test_dry_run_prints_the_requests_and_sends_none(made, declare, run):
@@ -177,9 +180,9 @@ def test_plan_that_was_kept_is_what_is_applied(made, declare, run, project):
     ("content", "problem"),
     [
         (None, "cannot be read: No such file"),
-        ("{}", "is no plan"),
-        ("[", "is no plan"),
-        ('{"steps": [1]}', "is no plan"),
+        ("{}", "is not a plan"),
+        ("[", "is not a plan"),
+        ('{"steps": [1]}', "is not a plan"),
     ],
 )
 def test_file_that_is_no_plan_is_refused(prefix, run, project, content, problem):
@@ -199,7 +202,7 @@ def test_plan_has_a_name_by_which_apply_knows_it(prefix, run):
 def test_nothing_is_changed_where_nobody_can_be_asked(prefix, run):
     result = run("apply")
     assert result.exit_code == 4
-    assert result.stderr == "Nothing was changed: there is no terminal to ask on, so add --yes\n"
+    assert result.stderr == "Nothing was changed: there is no terminal to ask at; add --yes\n"
     assert run("plan --check").exit_code == 3
 
 
@@ -223,7 +226,7 @@ def test_guarded_environment_without_a_terminal_needs_its_name(prefix, run):
     result = run("apply --env prod --yes")
     assert (result.exit_code, result.stderr) == (
         4,
-        "Nothing was changed: there is no terminal to ask on, so add --yes-in prod\n",
+        "Nothing was changed: there is no terminal to ask at; add --yes-in prod\n",
     )
 
 
@@ -285,8 +288,8 @@ def test_models_by_period_are_left_out_unless_one_is_named(made, declare, run):
     assert run("plan Reading").exit_code == 2
     named = run("plan Reading --period 2026-03-01T00:00Z")
     assert f"{made}readings_2026-03-01" in named.stdout, named.output
-    assert "is no at: " in run("plan Reading --period soon").stderr
-    assert "leave it out" in run("plan Page --period 2026-03-01").stderr
+    assert "is not a value of at: " in run("plan Reading --period soon").stderr
+    assert "drop it" in run("plan Page --period 2026-03-01").stderr
 
 
 def test_tables_of_all_periods_are_compared_with_their_models(made, declare, run):
@@ -303,7 +306,7 @@ def test_tables_of_all_periods_are_compared_with_their_models(made, declare, run
     assert run("diff --all-periods").exit_code == run("verify --all-periods").exit_code == 3
     assert run("apply --all-periods --yes").exit_code == 0
     assert run("verify --all-periods").exit_code == 0
-    assert "leave it out" in run("plan Page --all-periods").stderr
+    assert "drop it" in run("plan Page --all-periods").stderr
     assert run("plan --all-periods --period 2026-03-01T00:00Z").exit_code == 2
 
 
@@ -349,6 +352,40 @@ def test_one_table_is_described_with_its_drift(made, declare, run):
     assert run(f"describe --table {made}pages").stdout.startswith(f"table       {made}pages, ACTIVE")
 
 
+def test_settings_that_not_every_table_has_are_shown():
+    index = {
+        "IndexName": "by-page",
+        "KeySchema": [{"AttributeName": "page", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+        "OnDemandThroughput": {"MaxReadRequestUnits": 1000, "MaxWriteRequestUnits": 5},
+    }
+    described = {
+        "TableName": "visits",
+        "TableStatus": "ACTIVE",
+        "TableArn": "arn:aws:dynamodb:eu-west-1:000000000000:table/visits",
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name in ("id", "page")],
+        "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+        "GlobalSecondaryIndexes": [index],
+        "OnDemandThroughput": {"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 20},
+        "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        "TableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS"},
+        "SSEDescription": {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": "arn:aws:kms:eu-west-1:0:key/a"},
+        "Replicas": [{"RegionName": "us-east-1", "ReplicaStatus": "CREATING", "ReplicaStatusPercentProgress": "40"}],
+        "MultiRegionConsistency": "STRONG",
+    }
+    lines = [*lines_of(read_description({"Table": described}))]
+    assert lines[lines.index("protection  off") + 1 :] == [
+        "maximum     table: 20 write units a second",
+        "maximum     by-page: 1,000 read and 5 write units a second",
+        "stream      new-and-old",
+        "class       infrequent-access",
+        "encryption  arn:aws:kms:eu-west-1:0:key/a",
+        "replica     us-east-1: CREATING, 40 %",
+        "other       strong consistency between its regions",
+    ]
+
+
 def test_index_is_checked_before_it_is_added(made, declare, run, engine):
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "eu-west-1"}
     client = boto3.client("dynamodb", endpoint_url=engine.endpoint_url, **keys)
@@ -366,11 +403,47 @@ def test_index_is_checked_before_it_is_added(made, declare, run, engine):
     told = json.loads(run("check-index Visit.day-index --json").stdout)
     assert (told["left_out"]["wrong type"], told["is_complete"]) == (1, True)
     assert "has no index 'by_hour'; it has day-index" in run("check-index Visit.by_hour").stderr
-    assert "write the model and the index: Order.by_status" in run("check-index day-index").stderr
+    assert "write the model and the index, such as Order.by_status" in run("check-index day-index").stderr
+
+
+def test_who_would_read_much_is_asked_before(made, run, monkeypatch, asked):
+    monkeypatch.setattr(confirmation, "ASKED_READ_UNITS", 0.0)
+    refused = run("check-index Visit.by_page", "n\n")
+    assert (refused.exit_code, " fit" in refused.stdout) == (4, False)
+    assert f"{made}visits has about 0 items; to read them takes about 0 read units. Go on?" in refused.stderr
+    assert run("check-index Visit.by_page", "y\n").exit_code == 0
+    monkeypatch.setattr(confirmation, "can_ask", lambda: False)
+    alone = run("check-index Visit.by_page")
+    assert alone.exit_code == 4
+    assert "there is no terminal to ask at; add --yes, or --max-read-units" in alone.stderr
+    assert run("check-index Visit.by_page --yes").exit_code == 0
+
+
+def test_configuration_bounds_what_is_read(made, run, project, engine):
+    file = project / "dynamap.toml"
+    file.write_text(file.read_text("utf-8").replace("[env.local]", "[env.local]\nmax_read_units = 1"), "utf-8")
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "eu-west-1"}
+    client = boto3.client("dynamodb", endpoint_url=engine.endpoint_url, **keys)
+    for number in range(8):
+        item = {"visit_id": {"S": f"v{number}"}, "page": {"S": "home"}, "text": {"S": "x" * 300_000}}
+        client.put_item(TableName=f"{made}visits", Item=item)
+    client.close()
+    result = run("check-index Visit.by_page")
+    assert "a part of the table: the units are spent" in result.stderr
+
+
+def test_description_is_given_as_json_too(made, declare, run):
+    declare(AFTER)
+    told = json.loads(run("describe Visit --json").stdout)
+    assert (told["name"], told["status"], told["key"]) == (f"{made}visits", "ACTIVE", "visit_id (S)")
+    assert [index["name"] for index in told["indexes"]] == ["page-index"]
+    assert [each["kind"] for each in told["differences"]] == ["create-index", "set-time-to-live"]
+    assert json.loads(run(f"describe --table {made}pages --json").stdout)["name"] == f"{made}pages"
 
 
 def test_table_that_is_not_there_is_described_as_such(prefix, run):
     assert run("describe Visit").stdout.startswith(f"{prefix}visits: not there\n")
+    assert json.loads(run("describe Visit --json").stdout)["status"] is None
     missing = run("describe --table no-such-table")
     assert missing.exit_code == 1
     assert "no-such-table" in missing.stderr

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey
-from dynamap_async.testing import LocalEngine
+from dynamap_async.session import upgrade_place
 
 MODELS = """
 from dynamap_async import Attr, Model, PartitionKey, StoredItem, upgrade
@@ -31,11 +31,6 @@ class Raw(Model, table="customers"):
     first: Attr[str | None] = None
     last: Attr[str | None] = None
     name: Attr[str | None] = None
-
-
-@pytest.fixture(scope="module")
-def engine(running):
-    return running(LocalEngine)
 
 
 @pytest.fixture
@@ -124,6 +119,23 @@ def test_a_budget_ends_it_with_status_5_and_the_checkpoint_goes_on(customers, pr
     assert second.exit_code == 0, second.output
     assert None not in customers.now().values()
     assert not (project / "where").exists()
+
+
+def test_a_pass_with_a_name_keeps_its_place_in_the_table_until_it_is_over(customers, run, monkeypatch):
+    monkeypatch.setattr(upgrade_place, "STORED_ITEMS", 1)
+    command = "upgrade Customer --env dev --yes --segments 1 --page-size 4 --name nightly"
+    first = run(f"{command} --max-write-units 12")
+    assert first.exit_code == 5, first.output
+    second = run(f"{command} --json")
+    assert second.exit_code == 0, second.output
+    assert 0 < json.loads(second.stdout)["seen"] < 20
+    assert None not in customers.now().values()
+
+
+def test_a_model_of_which_nothing_expires_has_no_expired_items_to_leave(customers, run):
+    result = run("upgrade Customer --env dev --yes --skip-expired")
+    assert result.exit_code == 1
+    assert "Customer has no TimeToLive field" in result.stderr
 
 
 def test_a_model_without_versions_is_an_error(customers, run):

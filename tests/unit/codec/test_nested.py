@@ -157,7 +157,7 @@ def test_extra_member_that_cannot_be_stored_is_refused_with_its_path():
 
 
 def test_field_without_a_value_is_refused_by_name():
-    with pytest.raises(EncodeError, match="^name: field has no value; set it before storing"):
+    with pytest.raises(EncodeError, match="^name: the field has no value; set it before you store the item"):
         LINE.encode(object.__new__(Line))
 
 

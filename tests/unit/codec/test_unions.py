@@ -227,7 +227,9 @@ def test_members_of_several_alternatives_are_of_any_of_their_types():
 
 def test_a_part_that_is_stored_under_several_names_is_refused():
     other = codec.nested_of("Other", [codec.Field("name", "title", codec.text())], accepts=(date,))
-    with pytest.raises(ExpressionError, match=r"Dog \| Other stores 'name' as 'n' or 'title', so no expression"):
+    with pytest.raises(
+        ExpressionError, match=r"Dog \| Other stores 'name' under several names \('n' and 'title'\), so no expression"
+    ):
         codec.union_of([DOG, other]).step("name")
 
 

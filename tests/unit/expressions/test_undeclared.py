@@ -85,7 +85,7 @@ def test_none_is_stored_as_null_in_it() -> None:
         (lambda: Query(Note).select(path("t")), "is the field Note.title"),
         (lambda: Update(Order, "a", "b").set(path("kind"), "x"), "tells the kind of the item, which never changes"),
         (lambda: Update(Note, "ada", 1).set(path("a"), 1).remove(path("a")), r"changes path\('a'\) twice"),
-        (lambda: path(""), "is 1 to 65,535 bytes long"),
+        (lambda: path(""), "have 1 to 65,535 bytes"),
         (lambda: path(5), "is not a field of a model"),
     ],
 )

@@ -161,10 +161,10 @@ def test_an_update_becomes_its_expression(update, thing, sent, make, text, value
 REFUSED = [
     (lambda u, t: u.set(t.id, "x"), ExpressionError, r"Thing\.id is part of the item's key, which never changes"),
     (lambda u, t: u.add(t.rank, 1), ExpressionError, r"Thing\.rank is part of the item's key"),
-    (lambda u, t: u.set("name", "x"), ExpressionError, "'name' is not a field of a model: write Model.field"),
+    (lambda u, t: u.set("name", "x"), ExpressionError, "'name' is not a field of a model; write Model.field"),
     (lambda u, t: u.remove("name"), ExpressionError, "'name' is not a field"),
     (lambda u, t: u.set(t.history.size(), 1), ExpressionError, r"Thing\.history\.size\(\) is a number"),
-    (lambda u, t: u.set(t.price, t.history.size()), ExpressionError, "knows sizes in conditions only"),
+    (lambda u, t: u.set(t.price, t.history.size()), ExpressionError, "sizes in conditions only"),
     (lambda u, t: u.set(t.name, 3), EncodeError, r"Thing\.name: str expected, got int 3"),
     (lambda u, t: u.set(t.name, None), EncodeError, r"Thing\.name: .* to drop the attribute, use remove\(\)"),
     (lambda u, t: u.set(t.history[0], 3), EncodeError, r"Thing\.history\[0\]: str expected, got int 3"),
@@ -173,20 +173,20 @@ REFUSED = [
     (lambda u, t: u.set(t.tags, {1}), EncodeError, r"Thing\.tags: str expected, got int 1"),
     (lambda u, t: u.set(t.name, "x" * 410_000), EncodeError, r"400 KB|409,600"),
     (lambda u, t: u.set(t.name, t.price), ExpressionError, r"Thing\.name holds str, so it cannot be set from Thing"),
-    (lambda u, t: u.set(t.name, t.name + "x"), ExpressionError, r"Thing\.name holds str; only numbers"),
-    (lambda u, t: u.set(t.price, t.price + 1 + 1), ExpressionError, "an update adds or subtracts two numbers, not"),
+    (lambda u, t: u.set(t.name, t.name + "x"), ExpressionError, r"subtracted, and Thing.name holds str"),
+    (lambda u, t: u.set(t.price, t.price + 1 + 1), ExpressionError, "an update adds or subtracts only two numbers"),
     (lambda u, t: u.set(t.price, t.price + "x"), EncodeError, r"Thing\.price: .*got"),
     (lambda u, t: u.set(t.price, t.price + True), EncodeError, r"Thing\.price"),
-    (lambda u, t: u.set(t.active, t.active + 1), ExpressionError, r"Thing\.active holds bool; only numbers"),
-    (lambda u, t: u.set(t.at, t.at + 1), ExpressionError, r"Thing\.at holds datetime; only numbers"),
+    (lambda u, t: u.set(t.active, t.active + 1), ExpressionError, r"subtracted, and Thing.active holds bool"),
+    (lambda u, t: u.set(t.at, t.at + 1), ExpressionError, r"subtracted, and Thing.at holds datetime"),
     (lambda u, t: u.set(t.price, t.history.size() + 1), ExpressionError, "arithmetic needs the field itself"),
     (lambda u, t: u.set(t.anything, t.anything + "x"), ExpressionError, "is not a number that can be added"),
     (lambda u, t: u.set(t.name, t.name.if_not_exists(3)), EncodeError, r"Thing\.name: str expected, got int 3"),
-    (lambda u, t: u.set(t.note, t.note.if_not_exists(None)), ExpressionError, "nothing can start as it"),
+    (lambda u, t: u.set(t.note, t.note.if_not_exists(None)), ExpressionError, "is not stored, so it"),
     (
         lambda u, t: u.set(t.tags, t.tags.append(["x"])),
         ExpressionError,
-        r"not a list; .* update\.add\(field, members\)",
+        r"only lists.* update.add\(field, members\)",
     ),
     (
         lambda u, t: u.set(t.history, t.history.append("x")),
@@ -204,7 +204,7 @@ REFUSED = [
         r"Thing\.history\[0\]: str expected, got int 1",
     ),
     (lambda u, t: u.set(t.price, (t.price + 1).append([1])), ExpressionError, "is not a list"),
-    (lambda u, t: u.add(t.name, 1), ExpressionError, r"Thing\.name holds str; only numbers"),
+    (lambda u, t: u.add(t.name, 1), ExpressionError, r"subtracted, and Thing.name holds str"),
     (lambda u, t: u.add(t.price, "x"), EncodeError, r"Thing\.price"),
     (
         lambda u, t: u.add(t.tags, "a"),
@@ -213,10 +213,10 @@ REFUSED = [
     ),
     (lambda u, t: u.add(t.tags, set()), ExpressionError, r"takes one or more members as a set"),
     (lambda u, t: u.add(t.tags, {1}), EncodeError, r"Thing\.tags: str expected, got int 1"),
-    (lambda u, t: u.add(t.history, ["x"]), ExpressionError, r"Thing\.history holds list\[str\]; only numbers"),
-    (lambda u, t: u.delete(t.history, {"x"}), ExpressionError, r"takes members out of sets"),
+    (lambda u, t: u.add(t.history, ["x"]), ExpressionError, r"and Thing.history holds list\[str\]"),
+    (lambda u, t: u.delete(t.history, {"x"}), ExpressionError, r"removes members of sets"),
     (lambda u, t: u.delete(t.tags, {1}), EncodeError, r"Thing\.tags"),
-    (lambda u, t: u.delete(t.price, {1}), ExpressionError, "not a set that DynamoDB knows"),
+    (lambda u, t: u.delete(t.price, {1}), ExpressionError, "which is not stored as a set"),
     (lambda u, t: u.remove(t.address.city), ExpressionError, r"Thing\.address\.city is required, so an item without"),
     (lambda u, t: u.remove(t.pet["kind"]), ExpressionError, r"Thing\.pet\['kind'\] is required, .* set it to another"),
 ]
@@ -246,7 +246,7 @@ def test_a_field_of_another_model_is_refused_on_both_sides(update, thing, other)
     ],
 )
 def test_two_actions_on_one_part_of_an_item_are_refused(update, thing, first, second):
-    with pytest.raises(ExpressionError, match="the update changes Thing.* takes one action for each part of an item"):
+    with pytest.raises(ExpressionError, match="the update changes Thing.*one action for each part of an item."):
         update.remove(first(thing)).remove(second(thing))
 
 

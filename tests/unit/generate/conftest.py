@@ -8,6 +8,7 @@ import sys
 import uuid
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -319,6 +320,7 @@ def published(request: pytest.FixtureRequest) -> tuple[PublishedDesign, dict[str
     return design, design.items(seed=7)
 
 
+@cache
 def scenario_samples() -> dict[str, Sample]:
     """Return folder and table -> all items that a scenario publishes of it."""
     found = {}

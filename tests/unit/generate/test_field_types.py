@@ -66,6 +66,14 @@ def test_values_of_several_types_are_a_doubt_with_counts(guess):
     assert guess({"S": "1"}, {"N": "1"}, {"N": "2"}).checks == ("values of several types (N 2, S 1)",)
 
 
+@pytest.mark.parametrize(("text", "kind"), [("7", "int"), ("0.5", "Decimal"), ("07", None), ("x", None)])
+def test_numbers_that_are_stored_as_text_too_are_told_with_what_reads_both(guess, text, kind):
+    found = guess({"S": text}, {"N": "1"})
+    told = (f'each text is a number: {kind} with attr(also_stored_as="S") reads both',)
+    assert found.notes == (told if kind else ())
+    assert found.text == "int | str"
+
+
 def test_map_with_stable_members_is_a_class_of_its_own(guess):
     nested = NestedClasses(["Thing"])
     assert guess({"M": {"a": {"N": "1"}}}, {"M": {"a": {"N": "2"}}}, nested=nested).text == "Thing_"
@@ -104,3 +112,15 @@ def test_few_values_are_listed_only_if_there_are_many_items(guess):
 @pytest.mark.parametrize("name", ["password", "apiKey", "access_token", "clientSecret", "SSN"])
 def test_secrets_are_known_by_their_names(name):
     assert is_secret(name)
+
+
+def test_what_pynamodb_writes_in_forms_of_its_own_is_noted(guess):
+    times = [{"S": text} for text in ("2026-11-23T12:30:05.123456+0000", "2026-11-23T12:30:05.000000+0000")]
+    assert guess(*times).notes == (
+        'PynamoDB wrote times: attr(stored_as=time_text("%Y-%m-%dT%H:%M:%S.%f+0000")) would read them',
+    )
+    assert guess(*times, {"S": "2026-11-23"}).notes == ()
+    assert guess({"B": "QVA5d2FHOTBidz09"}, {"B": "ZUE9PQ=="}).notes == (
+        "Base64 inside, as of PynamoDB's legacy_encoding: kept as it is",
+    )
+    assert guess({"B": "QVA5d2FHOTBidz09"}, {"B": "AAECAw=="}).notes == ()

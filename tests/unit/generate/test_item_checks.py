@@ -1,8 +1,10 @@
 """Checks of models against items: each way in which they can part is named, with the key of an example."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from dynamap_async import Attr, Model, PartitionKey, SortKey, StoredItem, Table, attr, template, upgrade
+from dynamap_async import Attr, Model, PartitionKey, SortKey, StoredItem, Table, TimeToLive, attr, template, upgrade
 from dynamap_async.generate import check_items
 
 SHOP = Table("shop-of-checks", partition_key="pk", sort_key="sk", discriminator="type")
@@ -69,6 +71,31 @@ def test_keys_are_shown_as_shapes_where_values_are_not_wanted():
     [found] = check_items([Order], [order(1, colour={"S": "red"}, never={"S": "x"})])
     assert "'sk': 'O#0001'" in found.line(values=True)
     assert "'sk': 'a#9999'" in found.line(values=False)
+
+
+class Reading(Model, table="readings-of-checks"):
+    id: PartitionKey[str]
+    size: Attr[int] = attr(also_stored_as="S")
+
+
+def test_other_forms_that_are_declared_are_no_difference():
+    assert check_items([Reading], [{"id": {"S": form}, "size": {form: "7"}} for form in "NS"]) == ()
+    [found] = check_items([Reading], [{"id": {"S": "a"}, "size": {"S": "seven"}}])
+    assert found.line(values=True).startswith("Reading.size: does not fit")
+
+
+class Login(Model, table="logins-of-checks"):
+    id: PartitionKey[str]
+    name: Attr[str]
+    expires: TimeToLive[int]
+
+
+def test_items_that_have_expired_are_counted_apart():
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    items = [{"id": {"S": "a"}, "expires": {"N": str(int(now.timestamp()) + left)}} for left in (-60, -1, 60)]
+    found, _ = check_items([Login], items, now=now)
+    assert (found.count, found.expired) == (3, 2)
+    assert "(3 items, 2 of them expired, such as {'id': 'a'})" in found.line(values=True)
 
 
 class Book(Model, table="books-of-checks", schema_version=2):

@@ -1,10 +1,13 @@
 """Kinds: what tells the items of a table apart, and what is one kind after all."""
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
 from dynamap_async.generate import Sample, design_of
 from dynamap_async.generate.item_kinds import find_kinds
-from dynamap_async.schema import KeyAttribute, KeySchema, TableSchema
+from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema
 
 SCHEMA = TableSchema(name="things", keys=KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),)))
 
@@ -45,6 +48,19 @@ def test_state_on_which_one_attribute_depends_tells_no_kinds(kinds):
         *(item(f"{n}", "1", state="sent", sent="x", **shared) for n in range(10)),
     )
     assert found.discriminator is None
+
+
+def test_state_that_an_index_is_keyed_by_tells_no_kinds_though_an_attribute_depends_on_it():
+    by_state = IndexSchema(name="by-state", kind=IndexKind.GLOBAL, keys=KeySchema((KeyAttribute("state", "S"),), ()))
+    shared = {"a": "1", "b": "2", "c": "3", "d": "4"}
+    items = [
+        *(item(f"{n}", f"{n}0", state="open", **shared) for n in range(10)),
+        *(item(f"{n}", f"{n}1", state="sent", sent="x", **shared) for n in range(10)),
+        *(item(f"{n}", f"{n}2", state="paid", sent="x", paid="x", **shared) for n in range(10)),
+    ]
+    wire = tuple({name: {"S": text} for name, text in each.items()} for each in items)
+    found = find_kinds(Sample(schema=replace(SCHEMA, indexes=(by_state,)), items=wire))
+    assert [each.kind for each in found.kinds] == [None]
 
 
 def test_items_without_the_marker_are_unmarked(kinds):
@@ -94,6 +110,116 @@ def test_groups_that_nothing_tells_are_one_model_with_a_doubt(kinds):
     assert found.checks == (
         "groups of 5 and 3 items differ in their attributes, and nothing tells them: one model reads all",
     )
+
+
+SOCIAL = (
+    item("u#1", '"info"', name="x", picture="x"),
+    item("u#1", '"count"', posts="1", followers="2"),
+    *(item("u#1#follower", f"u#{n}") for n in range(3)),
+    *(item("u#1#following", f"u#{n}") for n in range(3)),
+    *(item("u#1#post", f"p#{n}", text="x", at="1") for n in range(2)),
+    *(item("p#1#likes", f"u#{n}") for n in range(3)),
+)
+
+
+def shapes(found):
+    return {(each.words["pk"], each.ends.get("pk"), each.words["sk"]): len(each.items) for each in found.kinds}
+
+
+def test_words_that_keys_end_with_tell_kinds_behind_a_value(kinds):
+    found = kinds(*SOCIAL)
+    assert (found.discriminator, found.by_keys) == (None, True)
+    assert shapes(found) == {
+        ("u#", None, '"info"'): 1,
+        ("u#", None, '"count"'): 1,
+        ("u#", "#follower", "u#"): 3,
+        ("u#", "#following", "u#"): 3,
+        ("u#", "#post", "p#"): 2,
+        ("p#", "#likes", "u#"): 3,
+    }
+
+
+def test_words_of_both_keys_tell_kinds_where_neither_does_alone(kinds):
+    found = kinds(
+        *(item(f"CAR#{n}", "#META#", doors="4", colour="x") for n in range(4)),
+        *(item(f"CAR#{n}", f"F#{n}", feature="x") for n in range(4)),
+        *(item(f"DRIVER#{n}", "#META#", name="x", phone="x") for n in range(4)),
+        *(item(f"DRIVER#{n}", f"F#{n}", until="x") for n in range(4)),
+    )
+    assert found.by_keys
+    assert shapes(found) == {(pk, None, sk): 4 for pk in ("CAR#", "DRIVER#") for sk in ("#META#", "F#")}
+
+
+def test_word_of_one_key_is_a_value_where_items_of_the_other_key_are_alike(kinds):
+    found = kinds(
+        *(item(f"USER#{n}", f"NOTE#{n}", text="x", at="1") for n in range(4)),
+        *(item(f"TEAM#{n}", f"NOTE#{n}", text="x", at="1") for n in range(4)),
+        *(item(f"USER#{n}", "PROFILE", name="x", mail="y") for n in range(4)),
+    )
+    assert (found.discriminator, found.is_prefix) == ("sk", True)
+    assert [(each.kind, len(each.items)) for each in found.kinds] == [("NOTE#", 8), ("PROFILE", 4)]
+
+
+def test_names_that_keys_end_with_tell_no_kinds(kinds):
+    names = ("ann", "bob", "cy", "dee", "eve", "flo", "gus", "hal")
+    found = kinds(*(item(f"T#{n}#{name}", f"{n}") for n, name in enumerate(names)))
+    assert (found.discriminator, found.by_keys) == (None, False)
+
+
+def test_states_that_keys_end_with_tell_no_kinds_where_items_are_alike(kinds):
+    found = kinds(*(item(f"T#{n}#{state}", f"{n}", a="1", b="2") for n, state in enumerate(["open", "done"] * 6)))
+    assert (found.discriminator, found.by_keys) == (None, False)
+
+
+def test_number_of_a_version_is_told_from_a_word(kinds):
+    found = kinds(
+        item("E#1", "Metadata", name="x", factory="y"),
+        *(item("E#1", f"v{n}", time="x", state="y") for n in range(4)),
+    )
+    assert [(each.name, each.kind, len(each.items)) for each in found.kinds] == [
+        ("version", "v", 4),
+        ("Metadata", "Metadata", 1),
+    ]
+
+
+def test_ids_that_begin_with_a_v_are_no_versions(kinds):
+    found = kinds(
+        *(item(f"v{n}", "META", title="x", length="1") for n in range(4)),
+        *(item(f"v{n}", f"LIKE#{n}", by="x") for n in range(4)),
+    )
+    assert [(each.name, each.words) for each in found.kinds] == [("LIKE#", {"sk": "LIKE#"}), ("META", {"sk": "META"})]
+    assert kinds(*(item("u", f"v{n}", a="1") for n in range(9))).kinds[0].words == {}
+
+
+def test_names_in_one_partition_tell_no_kinds(kinds):
+    found = kinds(
+        *(item("T#1", name, age="1", mail="x") for name in ("ann", "bob", "cy")),
+        *(item("T#1", f"G#{n}", title="x", place="y") for n in range(3)),
+    )
+    assert "ann" not in {each.kind for each in found.kinds}
+
+
+def test_models_that_keys_tell_are_declared_by_their_templates_alone(imported, unequal):
+    items = tuple({name: {"S": text} for name, text in each.items()} for each in SOCIAL)
+    text = design_of(Sample(schema=SCHEMA, items=items)).source()
+    assert "    discriminator=None,\n" in text
+    assert 'pk: PartitionKey[str] = template("u#{u}#follower")' in text
+    assert text.count("# check: ") > 6
+    module = imported(text)
+    assert unequal(module, items) == []
+    assert sorted(Counter(module.THINGS.kind_of(each) for each in items).values()) == [1, 1, 2, 3, 3, 3]
+
+
+def test_kinds_whose_keys_may_be_the_same_are_not_told_by_keys():
+    items = (
+        *({"pk": {"S": f"A#k{n}k#x"}, "sk": {"S": "M"}, "a": {"S": "1"}, "b": {"S": "1"}} for n in range(4)),
+        *({"pk": {"S": f"A#k{n}k"}, "sk": {"S": "M"}, "c": {"S": "1"}, "d": {"S": "1"}} for n in range(4)),
+    )
+    sample = Sample(schema=SCHEMA, items=items)
+    assert find_kinds(sample).by_keys
+    design = design_of(sample)  # A#{a} may be A#k1k#x, too
+    assert (design.by_keys, len(design.models)) == (False, 1)
+    assert "# check: " in design.source()
 
 
 def test_guards_of_unique_values_are_left_out_and_mentioned(kinds):

@@ -49,6 +49,26 @@ def find():
             [candidate("at", [str(1_700_000_000 + n) for n in NUMBERS], "datetime", "EPOCH_SECONDS", is_number=True)],
             "{at:second}",
         ),
+        (
+            [f"T#{1000 + n:04d}" for n in range(-12, 12)],
+            [candidate("heat", map(str, range(-12, 12)), "int", is_number=True)],
+            "T#{heat:+04d}",
+        ),
+        (
+            [f"{n + 0.25:08.2f}" for n in NUMBERS],
+            [candidate("price", [f"{n}.25" for n in NUMBERS], "Decimal", is_number=True)],
+            "{price:08.2f}",
+        ),
+        (
+            [f"D#202401{n + 1:02}#x" for n in NUMBERS],
+            [candidate("day", [f"2024-01-{n + 1:02}" for n in NUMBERS], "date")],
+            "D#{day:%Y%m%d}#x",
+        ),
+        (
+            [f"{n + 1:02}.01.2024" for n in NUMBERS],
+            [candidate("at", [f"2024-01-{n + 1:02}T10:00:00.000000Z" for n in NUMBERS], "datetime")],
+            "{at:%d.%m.%Y}",
+        ),
         ([f"{n}#{n}" for n in NAMES], [candidate("name", NAMES)], "{name}#{sk_2}"),
         ([f"{n}{{}}" for n in NAMES], [], None),
         ([f"{n}#META" for n in NAMES], [candidate("name", NAMES)], "{name}#META"),

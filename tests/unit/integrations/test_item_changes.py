@@ -89,7 +89,7 @@ def test_an_image_that_the_stream_does_not_hold_is_an_error(which, view) -> None
     given = record()
     given["dynamodb"]["StreamViewType"] = view
     [change] = decode_changes({"Records": [given]}, Page)
-    with pytest.raises(OperationError, match=rf"the stream's view type is {view}; make the stream with"):
+    with pytest.raises(OperationError, match=rf"the stream's view type is {view}; create the stream with"):
         getattr(change, which)
 
 
@@ -112,7 +112,7 @@ def test_an_item_of_no_known_model_is_an_error_and_not_left_out() -> None:
     [
         ({}, "has no list of Records"),
         ([], "has no list of Records"),
-        ({"Records": [{"body": "{}", "eventSource": "aws:sqs"}]}, "a record has no eventName, or no dynamodb"),
+        ({"Records": [{"body": "{}", "eventSource": "aws:sqs"}]}, "a record lacks eventName or dynamodb"),
     ],
 )
 def test_another_event_is_refused(event, problem) -> None:
@@ -121,7 +121,7 @@ def test_another_event_is_refused(event, problem) -> None:
 
 
 def test_models_of_several_tables_are_refused() -> None:
-    with pytest.raises(OperationError, match="Page and Order are of several tables"):
+    with pytest.raises(OperationError, match="Page and Order have several tables"):
         decode_changes({"Records": []}, Page, Order)
     with pytest.raises(OperationError, match="names no model"):
         decode_changes({"Records": []})  # type: ignore[call-overload]  # on purpose
@@ -135,5 +135,5 @@ def test_failures_are_told_by_their_sequence_numbers() -> None:
 
 @pytest.mark.parametrize("given", [[], "1", None], ids=repr)
 def test_what_is_no_change_is_refused_with_what_to_write(given):
-    with pytest.raises(OperationError, match=r"is not an ItemChange; of a list write batch_item_failures\(\*failed\)"):
+    with pytest.raises(OperationError, match=r"is not an ItemChange; for a list write batch_item_failures\(\*failed\)"):
         batch_item_failures(given)

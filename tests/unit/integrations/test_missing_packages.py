@@ -21,7 +21,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch, module, package,
         importlib.import_module(name)
     remedy = f'pip install "dynamap-async[{extra}]"'
     top = package.partition(".")[0]
-    assert str(caught.value) == f"{name} needs the package {top!r}, which the extra {extra!r} brings: {remedy}"
+    assert str(caught.value) == f"{name} needs the package {top!r}, which the extra {extra!r} installs: {remedy}"
     assert caught.value.name == package
 
 

@@ -35,7 +35,7 @@ def test_what_makes_no_sessions_is_refused_with_what_to_write(taker, given):
 @pytest.mark.parametrize("given", [asynchronous, Telling(), 5], ids=["async function", "async object", "number"])
 @pytest.mark.parametrize("taker", [partial(ScopeRequests, app), scope_middleware], ids=["asgi", "aiohttp"])
 def test_what_cannot_be_told_of_scopes_is_refused(taker, given):
-    with pytest.raises(ConfigurationError, match=r"ended=.*: write a plain function of one scope"):
+    with pytest.raises(ConfigurationError, match=r"ended=.*: give a plain function of one scope"):
         taker(ended=given)
 
 

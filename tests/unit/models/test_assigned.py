@@ -193,7 +193,7 @@ WRONG = {
     "an async function": ({"n": (Attr[str], attr(on_create=_later))}, "async function.*before_write"),
     "a number in a partition without a value": (
         {"id": (PartitionKey[str], attr(on_create=str)), "n": (SortKey[int], attr(autoincrement=True))},
-        "each partition counts for itself.*id",
+        "each partition, but id has.*id",
     ),
     "a version": ({"n": (Version[int], attr(on_update=int))}, "the session gives a Version its numbers"),
 }

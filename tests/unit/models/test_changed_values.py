@@ -110,10 +110,9 @@ def test_the_error_names_the_model_the_field_the_key_and_the_remedy():
     assert (caught.value.model, caught.value.path) == ("Note", ("title",))
     assert caught.value.key == {"author": "ada", "number": 1}
     assert str(caught.value) == (
-        "Note.title: String should have at least 1 character. The Note with author='ada', number=1 was changed "
-        "since it was validated, and what it holds now could not be read back; nothing was written. Set a "
-        "value that the field "
-        "takes, or change what it takes."
+        "Note.title: String should have at least 1 character. The Note with author='ada', number=1 was changed after "
+        "it was validated, and could not be read back like this. Nothing was written. Set a value that the field "
+        "accepts, or change the field."
     )
 
 

@@ -73,9 +73,9 @@ MISTAKES = {
     ),
     "two sort keys": Mistake(keyed(other=SortKey[str]), "number and other are both SortKey; a table has one", "other"),
     "optional partition key": Mistake(
-        {"a": PartitionKey[str | None]}, "is part of the table's key, which every item has; it cannot be None", "a"
+        {"a": PartitionKey[str | None]}, "is part of the table's key and cannot be None", "a"
     ),
-    "optional sort key": Mistake({"a": PartitionKey[str], "b": (SortKey[int | None], None)}, "it cannot be None", "b"),
+    "optional sort key": Mistake({"a": PartitionKey[str], "b": (SortKey[int | None], None)}, "cannot be None", "b"),
     "duplicate stored name": Mistake(
         keyed(text=(Attr[str], attr(name="city"))),
         "is stored as 'city', and so is 'city'; give one of them another attr\\(name=...\\)",
@@ -86,12 +86,12 @@ MISTAKES = {
     ),
     "stored name of another type": Mistake(
         keyed(text=(Attr[str], attr(name=5))),
-        "attr\\(name=5\\): the name of an attribute is text",
+        "attr\\(name=5\\): the name of an attribute must be a string",
         "text",  # type: ignore[call-overload]
     ),
     "stored form of another type": Mistake(
         keyed(text=(Attr[str], attr(stored_as="json"))),  # type: ignore[call-overload]
-        "attr\\(stored_as='json'\\) is not a stored form; take EPOCH_SECONDS, EPOCH_MILLISECONDS or JSON_TEXT",
+        r"attr\(stored_as='json'\) is not a stored form; use EPOCH_SECONDS, EPOCH_MILLISECONDS or JSON_TEXT",
         "text",
     ),
     "key name too long": Mistake(
@@ -104,7 +104,7 @@ MISTAKES = {
     ),
     "table of another type": Mistake(KEYS, 'table=5 is not a table name; write table="tweets"', None, {"table": 5}),
     "bad table name": Mistake(
-        KEYS, "table name 'my tweets' is not allowed; DynamoDB takes 3 to 255 characters", None, {"table": "my tweets"}
+        KEYS, "table name 'my tweets' is not allowed; use 3 to 255 characters", None, {"table": "my tweets"}
     ),
     "short table name": Mistake(KEYS, "table name 'ab' is not allowed", None, {"table": "ab"}),
     "long table name": Mistake(KEYS, "is not allowed", None, {"table": LONG}),
@@ -113,6 +113,12 @@ MISTAKES = {
     ),
     "throughput of another type": Mistake(
         KEYS, "throughput=5 is not a Throughput; write Throughput\\(read=10, write=2\\)", None, {"throughput": 5}
+    ),
+    "settings of another type": Mistake(
+        KEYS,
+        "settings={'stream': 'keys'} is not a TableSettings; write TableSettings\\(recovery=Recovery\\(\\)\\)",
+        None,
+        {"settings": {"stream": "keys"}},
     ),
     "misspelt keyword": Mistake(KEYS, "unknown class keyword; did you mean abstract\\?", None, {"abstrct": True}),
     "unknown keyword": Mistake(KEYS, "unknown class keyword; known are .*abstract, .*table", None, {"qqq": 1}),
@@ -128,21 +134,19 @@ MISTAKES = {
         "by",
         {"table": None},
     ),
-    "bare marker": Mistake(
-        {"a": PartitionKey}, "a field is annotated PartitionKey without a type; write PartitionKey\\[str\\]"
-    ),
+    "bare marker": Mistake({"a": PartitionKey}, "a field is annotated PartitionKey without a type; write it"),
     "bare marker in a union": Mistake(keyed(b=Union[Attr, None]), "annotated Attr without a type"),  # noqa: UP007
     "two expiry times": Mistake(
         keyed(a=TimeToLive[int], b=TimeToLive[int]), "a and b are both TimeToLive; a table has one", "b"
     ),
     "expiry of another form": Mistake(
         keyed(a=(TimeToLive[datetime], attr(stored_as=EPOCH_MILLISECONDS))),
-        "a TimeToLive is stored as epoch seconds; drop its stored_as",
+        "a TimeToLive is always stored as epoch seconds; drop stored_as",
         "a",
     ),
     "two versions": Mistake(keyed(a=Version[int], b=Version[int]), "a and b are both Version; a table has one", "b"),
     "version stored otherwise": Mistake(
-        keyed(a=(Version[int], attr(stored_as=JSON_TEXT))), "a Version counts writes, so it is an int", "a"
+        keyed(a=(Version[int], attr(stored_as=JSON_TEXT))), "Tweet.a: a Version must be an int", "a"
     ),
     "default of another type": Mistake(
         keyed(likes=(Attr[int], "x")), "the default 'x' does not fit: int expected, got str 'x'", "likes"
@@ -159,19 +163,19 @@ MISTAKES = {
         keyed(tree=(Attr[dict[str, Any]], ENDLESS)), "does not fit: .*value contains itself", "tree"
     ),
     "map with literal keys of no text": Mistake(
-        keyed(a=Attr[dict[Literal[b"a"], str]]), "the keys of a stored map are text, and typing.Literal", "a"
+        keyed(a=Attr[dict[Literal[b"a"], str]]), "a stored map has text keys, and typing.Literal", "a"
     ),
     "map with literal keys of one text": Mistake(
-        keyed(a=Attr[dict[Literal["1", 1], str]]), "the keys of a stored map are text, and typing.Literal", "a"
+        keyed(a=Attr[dict[Literal["1", 1], str]]), "a stored map has text keys, and typing.Literal", "a"
     ),
     "default of a nested part": Mistake(
         keyed(likes=(Attr[list[int]], ["x"])), r"does not fit: \[0\]: int expected, got str 'x'", "likes"
     ),
     "map without text keys": Mistake(
-        keyed(a=Attr[dict[tuple[int, int], str]]), "the keys of a stored map are text, and tuple", "a"
+        keyed(a=Attr[dict[tuple[int, int], str]]), r"a stored map has text keys, and tuple\[int", "a"
     ),
     "map with keys of two types": Mistake(
-        keyed(a=Attr[dict[str | int, str]]), "the keys of a stored map are text, and str \\| int", "a"
+        keyed(a=Attr[dict[str | int, str]]), r"a stored map has text keys, and str \| int", "a"
     ),
     "local index without a sort key": Mistake(
         {"a": PartitionKey[str], "b": Attr[int], "by": LocalIndex("by-b", sort_key="b")},
@@ -199,7 +203,7 @@ MISTAKES = {
     ),
     "field of an index that is not text": Mistake(
         keyed(by=GlobalIndex("by-x", partition_key=5)),  # type: ignore[arg-type]
-        "names fields as text, such as 'user', not 5",
+        "must name fields as strings, such as 'user', not 5",
         "by",
     ),
     "no partition field": Mistake(
@@ -220,7 +224,7 @@ MISTAKES = {
     ),
     "nullable index key with another default": Mistake(
         keyed(town=(Attr[str | None], "Ulm"), by=GlobalIndex("by-x", partition_key="town")),
-        "can be None but defaults to something else, .* of the index by, .* make the default None",
+        "can be None but has another default, so.*of the index by.* make the default None",
         "town",
     ),
     "duplicate index names": Mistake(
@@ -246,7 +250,7 @@ MISTAKES = {
             **{f"f{i}": (Attr[str], "") for i in range(21)},
             by=GlobalIndex("by-x", partition_key="city", projection=include(*(f"f{i}" for i in range(21)))),
         ),
-        "include\\(\\) names 21 fields; DynamoDB allows 20: project ALL",
+        "include\\(\\) names 21 fields, and DynamoDB allows 20; project ALL",
         "by",
     ),
     "include too many in all": Mistake(
@@ -257,7 +261,7 @@ MISTAKES = {
                 for j in range(6)
             },
         ),
-        "the INCLUDE projections name 120 attributes; DynamoDB allows 100 in all: project ALL",
+        "the INCLUDE projections name 120 attributes, and DynamoDB allows 100; project ALL",
     ),
     "projection of another type": Mistake(
         keyed(by=GlobalIndex("by-x", partition_key="city", projection="ALL")),  # type: ignore[arg-type]
@@ -315,21 +319,23 @@ def test_mistake_is_refused_with_its_place_and_its_remedy(mistake: Mistake) -> N
 def test_type_that_dynamodb_cannot_take_as_a_key_is_refused(
     annotation: Any, what: str, place: str, body: Callable[[Any], dict[str, Any]]
 ) -> None:
-    with pytest.raises(ModelDefinitionError, match=f"Tweet.a: is {place} and holds {what}.*a key is text, a number or"):
+    with pytest.raises(
+        ModelDefinitionError, match=f"Tweet.a: is {place} and holds {what}.*a key must be text, a number or"
+    ):
         made(body(annotation), table="tweets")
 
 
 @pytest.mark.parametrize("kind", [str, float, date, NaiveDatetime, Any, datetime | int, bool])
 def test_expiry_time_is_a_time_or_a_number_of_seconds(kind: Any) -> None:
-    with pytest.raises(ModelDefinitionError, match="Tweet.a: a TimeToLive is a time, stored as epoch seconds, not "):
+    with pytest.raises(
+        ModelDefinitionError, match="Tweet.a: a TimeToLive is a time that is stored as epoch seconds, and"
+    ):
         made(keyed(a=TimeToLive[kind]), table="tweets")
 
 
 @pytest.mark.parametrize("kind", [str, float, bool, int | None, Any])
 def test_version_is_a_whole_number(kind: Any) -> None:
-    with pytest.raises(
-        ModelDefinitionError, match=r"Tweet.a: a Version counts writes, so it is an int, not .*Version\[int\]"
-    ):
+    with pytest.raises(ModelDefinitionError, match=r"Tweet.a: a Version must be an int, not .*Version\[int\]"):
         made(keyed(a=Version[kind]), table="tweets")
 
 
@@ -337,7 +343,7 @@ def test_version_is_a_whole_number(kind: Any) -> None:
     "name", ["schema", "copy", "json", "dict", "construct", "validate", "model_dump", "mro", "register"]
 )
 def test_name_that_class_access_never_reaches_is_reserved(name: str) -> None:
-    message = rf"Tweet.{name}: '{name}' is a name of Pydantic's BaseModel.*store it as attr\(name='{name}'\)"
+    message = rf"Tweet.{name}: '{name}' is a name of Pydantic's BaseModel.*store it with attr\(name='{name}'\)"
     with pytest.raises(ModelDefinitionError, match=message):
         made(keyed(**{name: Attr[str]}), table="tweets")
 
@@ -422,7 +428,7 @@ class Summed:
 
 
 def test_dataclass_that_is_made_of_more_than_it_keeps_is_refused() -> None:
-    with pytest.raises(ModelDefinitionError, match=r"Thing\.value: Seeded is made with 'seed', .* give it a default$"):
+    with pytest.raises(ModelDefinitionError, match=r"Thing.value: Seeded needs 'seed'.* give it a default"):
 
         class Thing(Model, table="things"):
             id: PartitionKey[str]

@@ -129,7 +129,7 @@ CASES: list[Any] = [
     pytest.param(
         dict[Decimal, int],
         {"M": {"1.5": {"N": "1"}, "1.50": {"N": "2"}}},
-        "value: two keys read as the same key of dict[Decimal, int]",
+        "value: two stored keys are read as the same key of dict[Decimal, int]",
         id="two texts of one key",
     ),
     pytest.param(Member, {"M": {"age": ONE}}, "value.age: int is stored as N, not as S", id="TypedDict"),

@@ -26,7 +26,8 @@ def test_type_that_does_not_exist_is_named_with_the_remedy() -> None:
 
     for use in (lambda: definition_of(Lost), lambda: Lost.id):
         with pytest.raises(
-            ModelDefinitionError, match=r"Lost names a type .*Nowhere.*; define it, then call Lost.model_rebuild"
+            ModelDefinitionError,
+            match=r"Lost names a type .*Nowhere.*define the type, then call Lost.model_rebuild\(\)",
         ):
             use()
 
@@ -125,7 +126,7 @@ class Third(BaseModel):
 )
 def test_types_that_are_stored_alike_warn_where_the_class_stands(annotation: Any, make_model) -> None:
     with pytest.warns(
-        RoundTripWarning, match=r"Thing.value: some values of .* are stored alike and read back as"
+        RoundTripWarning, match=r"Thing.value: some values of .* have the same stored form, and are read back as"
     ) as caught:
 
         class Thing(Model, table="things"):

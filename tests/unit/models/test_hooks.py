@@ -154,10 +154,10 @@ def a_private_one_overridden_by_a_value():
 @pytest.mark.parametrize(
     ("define", "message"),
     [
-        (wrong_arguments, "Wrong.check: is marked @before_write, so it takes (self, write: WriteKind), not (self)"),
-        (too_many_arguments, "Wrong.look: is marked @after_read, so it takes (self), not (self, item)"),
-        (a_generator, "Wrong.look: is a hook with `yield` in it"),
-        (a_static_method, "@after_read marks a method that is written as `def` or `async def`"),
+        (wrong_arguments, "Wrong.check: is marked @before_write, so it must take (self, write: WriteKind), not (self)"),
+        (too_many_arguments, "Wrong.look: is marked @after_read, so it must take (self), not (self, item)"),
+        (a_generator, "Wrong.look: is a hook that contains `yield`, so calling it"),
+        (a_static_method, "@after_read must mark a function written as `def` or `async def`"),
         (without_a_table, "Wrong.look: is a hook, but the model has no table"),
         (overridden_by_a_value, "Wrong.stamp: overrides a hook with None"),
         (a_private_one_overridden_by_a_value, "Wrong._tidy: overrides a hook with ModelPrivateAttr"),

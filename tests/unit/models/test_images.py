@@ -86,17 +86,17 @@ def test_a_model_gives_its_own_family_only() -> None:
 @pytest.mark.parametrize(
     ("image", "problem"),
     [
-        (5, "an item in DynamoDB's JSON expected"),
-        ({"id": "a"}, "id: an attribute value in DynamoDB's JSON expected, .* got 'a'"),
-        ({"id": {"S": "a", "N": "1"}}, "id: an attribute value"),
-        ({"id": {"T": "a"}}, "id: an attribute value"),
-        ({"id": {"S": 5}}, "id: text expected in it, got 5"),
-        ({"id": {"N": 5}}, "id: text expected in it, got 5"),
-        ({"id": {"BOOL": "true"}}, "id: true or false expected"),
-        ({"id": {"SS": "ab"}}, "id: a list expected"),
-        ({"id": {"M": []}}, "id: a map expected"),
-        ({"id": {"L": [{"S": "a"}, {"M": {"x": 5}}]}}, r"id\[1\].x: an attribute value"),
-        ({5: {"S": "a"}}, "the name of an attribute is text, not 5"),
+        (5, "an item in DynamoDB JSON, such"),
+        ({"id": "a"}, "an attribute value in DynamoDB JSON, such.* got 'a'"),
+        ({"id": {"S": "a", "N": "1"}}, "an attribute value"),
+        ({"id": {"T": "a"}}, "an attribute value"),
+        ({"id": {"S": 5}}, "id: expected a string in it, got 5"),
+        ({"id": {"N": 5}}, "id: expected a string in it, got 5"),
+        ({"id": {"BOOL": "true"}}, "id: expected true or false in"),
+        ({"id": {"SS": "ab"}}, "id: expected a list"),
+        ({"id": {"M": []}}, "id: expected a"),
+        ({"id": {"L": [{"S": "a"}, {"M": {"x": 5}}]}}, r"id\[1\].x: expected an attribute value"),
+        ({5: {"S": "a"}}, "the name of an attribute must be a string, not 5"),
     ],
 )
 def test_what_is_no_item_is_refused_by_its_place(image, problem) -> None:

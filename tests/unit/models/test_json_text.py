@@ -117,11 +117,11 @@ class Named(BaseModel):
 
 
 UNREAD: list[Any] = [
-    (dict[tuple[int, int], str], "a tuple as a key has no text that reads back as the same value; use str, int"),
+    (dict[tuple[int, int], str], "a tuple as a key has no text form that can be read back; use str, int"),
     (list[dict[Pair, str]], "a named tuple as a key has no text"),
     (dict[int | None, str], "None as a key has no text"),
     (dict[Annotated[tuple[int, int], Field()] | int, str], "a tuple as a key has no text"),
-    (list[Named], r"Named has an __init__ of its own, .* write model_config = ConfigDict\(validate_by_name=True\)"),
+    (list[Named], r"Named has its own __init__, .* write model_config = ConfigDict\(validate_by_name=True\)"),
 ]
 
 

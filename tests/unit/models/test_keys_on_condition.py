@@ -222,6 +222,49 @@ def test_a_subclass_with_another_condition_is_not_updated_through_its_base():
     class Leaf(Base, kind="leaf"):
         g: Attr[str | None] = template("G", when={"state": "b"})
 
-    with pytest.raises(OperationError, match="which an update of Base does not make"):
+    with pytest.raises(OperationError, match="which an update of Base does not"):
         Update(Base, "1").set(Base.state, "b").request(Context())
     assert Leaf(pk="1", state="b").g == "G"
+
+
+class Wired(Model, table="wired"):
+    id: PartitionKey[str]
+    at: Attr[str]
+    wire: Attr[str | None] = attr(default=None)
+    wired_at: Attr[str | None] = template("{at}", when={"wire": ...})
+
+    by_wire = GlobalIndex(partition_key="wire", sort_key="wired_at")
+    by_time = GlobalIndex(partition_key="wired_at")
+
+
+def test_a_key_may_be_there_whenever_another_field_is():
+    assert Wired(id="1", at="9", wire="w").wired_at == "9"
+    assert Wired(id="1", at="9").wired_at is None
+    item = Wired(id="1", at="9", wire="w")
+    item.wire = None
+    assert item.wired_at is None
+
+
+@pytest.mark.parametrize("condition", [Wired.wire == "w", Wired.wire.is_in("v", "w"), Wired.wired_at == "9"])
+def test_an_index_is_taken_where_the_field_that_makes_its_key_is_asked_for(condition: Any):
+    assert Query(Wired).where(condition).explain().index in ("by_wire", "by_time")
+
+
+@pytest.mark.parametrize("conditions", [(), (Wired.wire.exists(),), (Wired.wire != "w",), (Wired.wire.missing(),)])
+def test_an_index_by_a_part_alone_is_not_taken_where_items_may_lack_its_key(conditions: Any):
+    with pytest.raises(NoIndexError, match="wire not to be None"):
+        Query(Wired).where(Wired.at == "9", *conditions).explain()
+
+
+def test_an_index_by_a_part_is_taken_where_the_condition_is_met_too():
+    plan = Query(Wired).where(Wired.at == "9", Wired.wire > "a").explain()
+    assert (plan.index, len(plan.filters)) == ("by_time", 1)
+
+
+def test_a_condition_on_a_field_that_is_never_none_is_refused():
+    with pytest.raises(ModelDefinitionError, match="is never None, so there would always be a key"):
+
+        class Never(Model, table="never"):
+            id: PartitionKey[str]
+            at: Attr[str]
+            key: Attr[str | None] = template("{at}", when={"at": ...})

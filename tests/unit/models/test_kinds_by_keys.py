@@ -269,7 +269,7 @@ def test_an_item_that_fits_no_template_is_of_no_model_and_the_error_says_what_is
 
 
 def test_what_is_no_kind_of_such_a_table_is_refused() -> None:
-    with pytest.raises(ModelDefinitionError, match="has the kind 'game', and .* has no attribute that would hold it"):
+    with pytest.raises(ModelDefinitionError, match="has the kind 'game'.*has no attribute for it; drop"):
         keyed(games(), "Game", "GAME#{id}", "META", kind="game")
     with pytest.raises(ModelDefinitionError, match="distinct_from='Game' is not a model"):
         keyed(games(), "Game", "GAME#{id}", "META", distinct_from=("Game",))

@@ -43,7 +43,7 @@ def test_type_that_only_pydantic_was_told_of_is_named(elsewhere) -> None:
         logins: Attr[list[login]]
 
     Account.model_rebuild(_types_namespace={"Part": part, "login": login})
-    with pytest.raises(ModelDefinitionError, match="Login names the type 'Part', which is not found from here; define"):
+    with pytest.raises(ModelDefinitionError, match="Login names the type 'Part', which cannot be found; define"):
         definition_of(Account)
 
 

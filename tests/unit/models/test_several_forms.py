@@ -106,7 +106,7 @@ def test_values_are_written_in_the_first_form() -> None:
 @pytest.mark.parametrize(
     ("field", "stored", "problem"),
     [
-        ("count", {"S": "007"}, "count: '007' is not how int is written as S, so no condition would find it"),
+        ("count", {"S": "007"}, "count: '007' is not how int is written as S, so conditions would not find it"),
         ("count", {"S": " 5"}, "count: ' 5' is not how int is written as S"),
         ("count", {"S": "five"}, "count: 'five' is not how int is written as S"),
         ("count", {"BOOL": True}, "count: int is stored as N or S, not as BOOL"),
@@ -164,13 +164,13 @@ def test_conditions_ask_for_each_form(condition, text, values) -> None:
 @pytest.mark.parametrize(
     ("condition", "problem"),
     [
-        (lambda: Thing.count > 5, r"Thing.count is also stored as S, which does not sort as its values do: ask for"),
+        (lambda: Thing.count > 5, r"Thing.count is also stored as S, which does not sort like its values; use == or"),
         (lambda: Thing.count.between(1, 2), r"Thing.count is also stored as S, which does not sort"),
         (lambda: Thing.code.begins_with("a"), "begins_with"),
         (lambda: Thing.code.contains("a"), "also stored as N, which has no parts"),
-        (lambda: Thing.count == Thing.other, "Thing.count has several stored forms, so it is not compared"),
-        (lambda: Thing.other == Thing.count, "Thing.count has several stored forms, so it is not compared"),
-        (lambda: Thing.count.is_in(*range(60)), "asks for 120 values, as Thing.count has several stored forms"),
+        (lambda: Thing.count == Thing.other, "Thing.count has several stored forms, so it cannot be compared"),
+        (lambda: Thing.other == Thing.count, "Thing.count has several stored forms, so it cannot be compared"),
+        (lambda: Thing.count.is_in(*range(60)), "makes 120 values, because Thing.count has several stored forms"),
     ],
 )
 def test_what_cannot_be_asked_in_each_form_is_refused(condition, problem) -> None:
@@ -207,11 +207,11 @@ WRONG: list[Any] = [
         "is a part of the key pk, which can hold only one form of it",
     ),
     ({"id": PartitionKey[str], "n": (Attr[int], ALSO)}, {"one": Unique("n")}, "which has also_stored_as"),
-    ({"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="N"))}, {}, "which is how it is stored anyway"),
+    ({"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="N"))}, {}, "which is its stored form"),
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="M"))},
         {},
-        "it is not known how int is written as M",
+        "there is no default way to write int as M",
     ),
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as=("S", "S")))},
@@ -229,7 +229,7 @@ WRONG: list[Any] = [
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as="text"))},  # type: ignore[call-overload]
         {},
-        r"attr\(also_stored_as='text'\) is not a stored form; take a StoredForm, or a stored type: B, BOOL",
+        r"attr\(also_stored_as='text'\) is not a stored form; use a StoredForm, or a stored type: B, BOOL",
     ),
     (
         {"id": PartitionKey[str], "n": (Attr[int], attr(also_stored_as=["S"]))},  # type: ignore[call-overload]

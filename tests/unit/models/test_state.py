@@ -349,7 +349,7 @@ def test_the_work_for_a_changed_list_grows_with_its_length_only():
 def test_what_was_read_from_a_part_is_refused_by_put_and_save():
     [item] = definition_of(Shop).items.decode([{"pk": {"S": "p"}}], partial=True)
     for operation in (Put, Save):
-        with pytest.raises(OperationError, match="was read from a part of its item"):
+        with pytest.raises(OperationError, match="was read without some of its attributes"):
             operation(item)
     with pytest.raises(OperationError, match=r"session.get\(Shop, key\)"):
         definition_of(type(item)).validation.before_put(item.model_copy(), "written")

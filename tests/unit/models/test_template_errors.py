@@ -59,9 +59,9 @@ WRONG = {
     "a stray brace": ({"pk": (PartitionKey[str], template("a{"))}, "has a single '{'"),
     "no separator": (
         {"a": COUNTRY, "b": COUNTRY, "pk": (PartitionKey[str], template("{a}{b}"))},
-        "does not say where a ends",
+        "does not show where a ends",
     ),
-    "a pattern that is not text": ({"pk": (PartitionKey[str], template(7))}, "write it as text"),
+    "a pattern that is not text": ({"pk": (PartitionKey[str], template(7))}, "a pattern is a string"),
     "an optional part of the table's key": (
         {"city": CITY, "pk": (PartitionKey[str], template("{city}"))},
         "names city, which may be None, and every item needs its key; declare it without None",
@@ -72,7 +72,7 @@ WRONG = {
     ),
     "a key that is not text": (
         {"number": (Attr[int],), "pk": (PartitionKey[int], template("{number}"))},
-        "a template makes text, and this is int",
+        "a template makes text, but the field is int",
     ),
     "a version": (
         {"id": KEY, "v": (Version[int], attr(default=0)), "place": (Attr[str], template("{v:06d}"))},
@@ -118,7 +118,7 @@ WRONG = {
         {"id": KEY, "city": (Attr[str | None], attr(stored=False)), "place": (Attr[str | None], template("{city}"))},
         "may be None, and then there is no key to read it back from",
     ),
-    "an unstored key": ({"pk": (PartitionKey[str], attr(stored=False))}, "which must be stored"),
+    "an unstored key": ({"pk": (PartitionKey[str], attr(stored=False))}, "must be stored"),
     "an index of an unstored field": (
         {
             "country": (Attr[str], attr(stored=False)),
@@ -143,7 +143,7 @@ WRONG = {
             "place": (Attr[str], template("x#{country}")),
             "by_place": Unique("place"),
         },
-        "names 'place', which is computed; name the fields that the key is made of",
+        "names 'place', which is computed; name the stored fields that the key is made of",
     ),
 }
 

@@ -101,7 +101,7 @@ def test_a_part_that_does_not_fit_leaves_the_instance_as_it_was(model):
 @pytest.mark.parametrize("model", [Store, Strict])
 def test_a_key_cannot_be_assigned(model):
     item = model(country="GB", region="London", number=7)
-    with pytest.raises(OperationError, match=r"pk is computed from country; here it is 'store#GB', not 'store#FR'"):
+    with pytest.raises(OperationError, match=r"is computed from country, which makes it 'store#GB', not 'store#FR'"):
         item.pk = "store#FR"
     item.pk = "store#GB"
     assert item.pk == "store#GB"
@@ -117,7 +117,7 @@ def test_a_copy_with_another_part_has_another_key(model):
 
 
 def test_a_copy_cannot_be_given_a_key(store):
-    with pytest.raises(OperationError, match="set its parts"):
+    with pytest.raises(OperationError, match="set these fields"):
         store.model_copy(update={"pk": "store#FR"})
 
 
@@ -285,9 +285,9 @@ def test_a_key_is_told_by_its_parts_or_ready_made(model, values, key):
 WRONG_KEYS = [
     ((Parts(country="GB"),), OperationError, r"made of country, region, number; Parts\(country='GB'\) gives only"),
     ((Parts(country="GB", region="x", number=None),), OperationError, "gives only country, region$"),
-    ((Parts(country="GB", town="x"),), OperationError, "'town' is not a part of the key of Store"),
-    ((Parts(country="GB"), Parts(country="GB")), OperationError, "'country' is not a part of the key"),
-    ((Parts(country="GB"), "a", "b"), OperationError, "Store's key is"),
+    ((Parts(country="GB", town="x"),), OperationError, "'town' is not part of the key of Store"),
+    ((Parts(country="GB"), Parts(country="GB")), OperationError, "'country' is not part of the key"),
+    ((Parts(country="GB"), "a", "b"), OperationError, "of Store is"),
     ((Parts(country="G#B", region="x#", number=1),), EncodeError, r"Store\.region: 'x#' contains"),
     ((Parts(country="GB", region="x", number="1"),), EncodeError, r"Store\.number: int"),
 ]

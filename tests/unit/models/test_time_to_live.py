@@ -100,7 +100,9 @@ def test_hiding_is_inherited_and_can_be_turned_off_again() -> None:
 
 
 def test_hiding_without_a_time_to_live_is_refused() -> None:
-    with pytest.raises(ModelDefinitionError, match="hides expired items, but has no field that says when they expire"):
+    with pytest.raises(
+        ModelDefinitionError, match="hides expired items, but has no TimeToLive field; declare one, such as expires_at:"
+    ):
 
         class Wrong(Model, table="wrong", hide_expired=True):
             id: PartitionKey[str]
@@ -115,7 +117,7 @@ def test_hiding_without_a_table_is_refused() -> None:
 
 def test_hiding_is_a_truth_value() -> None:
     settings: dict[str, Any] = {"table": "wrong", "hide_expired": "yes"}
-    with pytest.raises(ModelDefinitionError, match="hide_expired='yes' is neither True nor False"):
+    with pytest.raises(ModelDefinitionError, match="hide_expired='yes' must be True or False"):
 
         class Wrong(Model, **settings):
             id: PartitionKey[str]

@@ -156,7 +156,7 @@ def with_an_annotation():
     [
         (an_unknown_field, "Wrong.by_email: names the field 'emial', which Wrong does not have; did you mean 'email'?"),
         (no_field, 'Wrong.by_email: names no field; write Unique("email")'),
-        (no_text, "Wrong.by_email: names fields as text, such as 'id', not 3"),
+        (no_text, "Wrong.by_email: must name fields as strings, such as 'id', not 3"),
         (a_field_twice, "Wrong.by_email: names a field twice (email, email)"),
         (a_list, "Wrong.by_email: names 'emails', which holds list[str], stored as L"),
         (the_whole_key, "Wrong.by_email: names the whole key of the table, which is unique without it"),

@@ -18,10 +18,10 @@ import orjson
 import pytest
 from pydantic import ConfigDict, TypeAdapter
 
-from dynamap_async import Model, PartitionKey, Put, Session, codec
+from dynamap_async import Model, PartitionKey, Put, Session, StoredItem, codec, upgrade
 from dynamap_async.codec import item_size
 from dynamap_async.errors import EncodeError, ItemTooLargeError, ItemValidationError
-from dynamap_async.models import definition_of
+from dynamap_async.models import changes, definition_of
 from dynamap_async.models.state import state_of
 from dynamap_async.native import ACTIVE, JSON_ITEM, NATIVE, VARIABLE, json_bytes, json_of, plain
 from dynamap_async.planning import Context
@@ -115,6 +115,77 @@ def test_an_item_holds_attributes_only_with_their_values() -> None:
     assert item.holds({"id": {"S": "a"}, "number": {"N": "12"}})
     assert not item.holds({"id": {"S": "b"}})
     assert not item.holds({"none": {"S": "a"}})
+    assert not item.holds({"id": {"S": "a"}, "none": {"S": "a"}})
+    assert item.holds({})
+    with pytest.raises(ValueError, match="no key has so many"):
+        item.holds({name: {"S": "a"} for name in "abcde"})
+
+
+@native
+@pytest.mark.parametrize("is_wire", [False, True])
+@pytest.mark.parametrize("name", ["a", "\n"])
+def test_the_texts_of_some_attributes_are_found_at_once(is_wire: bool, name: str) -> None:
+    [item] = items_in({"id": {"S": "1"}, "number": {"N": "12"}, name: {"S": "\u00e9"}})
+    if is_wire:
+        plain(item)
+    assert item.texts(("id",)) == ("1",)
+    assert item.texts((name, "id")) == ("\u00e9", "1")
+    for other in ("number", "none"):
+        with pytest.raises(KeyError, match=other):
+            item.texts(("id", other))
+
+
+@native
+@pytest.mark.parametrize(("length", "is_kept"), [(10, True), (2_000, False)])
+def test_a_decoder_keeps_the_json_of_some_attributes_where_it_is_short(length: int, *, is_kept: bool) -> None:
+    assert NATIVE is not None
+    form = ("list", "L", None, ("text", "S", None, None, None, False), None, False)
+    fields = (("id", "id", ("text", "S", None, None, None, False), None, False), ("texts", "texts", form, None, True))
+    decode = NATIVE.item_decoder((fields, (), True)).decode
+    stored = {"id": {"S": "a"}, "texts": {"L": [{"S": "x" * length}]}, "more": {"S": "y"}}
+    items = items_in(stored, {"id": {"S": "b"}})
+    assert [item.kept for item in items] == [None, None]
+    decode(items)
+    assert items[0].kept == (json.dumps({"texts": stored["texts"]}).encode() if is_kept else None)
+    assert items[1].kept == b"{}"
+    NATIVE.item_decoder((fields[:1], (), True)).decode(items)
+    assert [item.kept for item in items] == [None, None]
+
+
+@native
+@pytest.mark.parametrize(
+    ("stored", "is_marked"),
+    [
+        ('{"id":{"S":"a"},"v":{"N":"3"}}', True),
+        ('{"v":{"N":"4"},"id":{"S":"a"}}', True),
+        ('{"id":{"S":"a"}}', False),
+        ('{"id":{"S":"a"},"v":{"N":"2"}}', False),
+        ('{"id":{"S":"a"},"v":{"S":"3"}}', False),
+        ('{"id":{"S":"a"},"v":{"N":"33"}}', False),
+        ('{"id":{"S":"a"},"v":{"N":"3"},"v":{"N":"2"}}', False),
+        ('{"id":{"S":"a"},"v":{"N":"2"},"v":{"N":"3"}}', False),
+        ('{"id":{"S":"a"},"v":{"N": "3"}}', False),
+        ('{"id":{"N":"a"},"v":{"N":"3"}}', False),
+    ],
+)
+def test_a_decoder_counts_items_with_a_mark_and_gives_it_to_nobody(stored: str, *, is_marked: bool) -> None:
+    assert NATIVE is not None
+    reader = NATIVE.answer_reader(f'{{"Items":[{stored}]}}'.encode(), orjson.loads)
+    assert reader.read(10_000)
+    assert reader.answer is not None
+    fields = (("id", "id", ("text", "S", None, None, None, False), None, False),)
+    for drops in (True, False):
+        decoder = NATIVE.item_decoder((fields, (), drops), ("v", (b'{"N":"3"}', b'{"N":"4"}')))
+        [values], _, marked = decoder.decode(reader.answer["Items"])
+        assert marked == is_marked
+        assert values == (None if '"id":{"N"' in stored else {"id": "a"})
+
+
+@native
+def test_the_values_of_a_mark_are_bytes() -> None:
+    assert NATIVE is not None
+    with pytest.raises(TypeError, match="bytes"):
+        NATIVE.item_decoder(((), (), True), ("v", ("3",)))  # type: ignore[arg-type] # that is what is refused
 
 
 @native
@@ -160,7 +231,7 @@ def test_errors_hold_plain_items() -> None:
 def test_what_a_converter_in_python_raises_is_left_to_the_decoders() -> None:
     stored = {**STORED, "parts": {"L": [{"M": {"name": {"S": "x"}, "size": {"N": "one"}}}]}}
     assert NATIVE is not None
-    found, _ = definition_of(Thing).items.decoders._native(items_in(stored))
+    found, *_ = definition_of(Thing).items.decoders._native(items_in(stored))
     assert found == [{**found[0], "parts": [{"name": "x", "size": "one"}]}] or found == [None]
 
 
@@ -316,3 +387,23 @@ def test_writing_changes_no_reference_counts(wrong: dict[str, Any]) -> None:
 def test_a_session_says_which_codec_it_has() -> None:
     session = Session(region="eu-west-1")
     assert repr(session).endswith(" with the native codec>" if ACTIVE else " with the codec in Python>")
+
+
+@native
+def test_what_is_known_of_an_item_does_not_depend_on_older_ones_beside_it() -> None:
+    class Mixed(Model, table="mixed", schema_version=2):
+        key: PartitionKey[str]
+        parts: list[str]
+        tags: set[str]
+
+        @upgrade(to=2)
+        @staticmethod
+        def splits(item: StoredItem) -> None:
+            item["parts"] = item.pop("PART".lower()).split(",")
+
+    older = {"key": {"S": "a"}, "part": {"S": "x,y"}, "tags": {"SS": ["t"]}}
+    newer = {"key": {"S": "b"}, "parts": {"L": [{"S": "z"}]}, "tags": {"SS": ["t"]}, "schema_version": {"N": "2"}}
+    for _ in range(3):
+        found = definition_of(Mixed).items.decode(items_in(older, newer))
+        assert [each.parts for each in found] == [["x", "y"], ["z"]]
+        assert changes(found[1], definition_of(Mixed)) == {}

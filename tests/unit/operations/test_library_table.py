@@ -2,12 +2,14 @@
 
 import hashlib
 
-from dynamap_async import Attr, Model, PartitionKey, SortKey, Unique, attr
+from dynamap_async import Attr, Model, PartitionKey, SortKey, Table, Unique, attr
 from dynamap_async.models import definition_of
 from dynamap_async.operations import counter_of, own_table
 from dynamap_async.operations.library_table import own_target
+from dynamap_async.operations.upgrade_record import upgrade_record_key
 from dynamap_async.planning import TableNames
 from dynamap_async.schema import TableSchema
+from dynamap_async.session.upgrade_place import upgrade_place_key
 
 
 class Ticket(Model, table="tickets"):
@@ -20,6 +22,10 @@ class Ticket(Model, table="tickets"):
 class Line(Model, table="lines"):
     order: PartitionKey[str]
     number: SortKey[int] = attr(autoincrement=True)
+
+
+class Cup(Model, table=Table("shop", partition_key="pk", discriminator="kind")):
+    pk: PartitionKey[str]
 
 
 def guard(**values: object) -> str | None:
@@ -53,3 +59,13 @@ def test_a_guard_over_2_kb_is_hashed() -> None:
     long = "x" * 3000
     digest = hashlib.sha256(f"unique#tickets#1:e,4:size#3001:S{long},2:N1".encode()).hexdigest()
     assert guard(email=long, size=1) == f"unique#tickets#1:e,4:size#sha256:{digest}"
+
+
+def test_the_place_of_a_pass_is_named_by_table_and_kind_and_its_own_name() -> None:
+    assert upgrade_place_key(Ticket, "2026-11") == "checkpoint#upgraded#tickets#2026-11"
+    assert upgrade_place_key(Cup, "2026-11") == "checkpoint#upgraded#shop#Cup#2026-11"
+
+
+def test_what_a_pass_proved_is_named_by_table_and_by_kind_in_a_shared_one() -> None:
+    assert upgrade_record_key(definition_of(Ticket)) == "upgraded#tickets"
+    assert upgrade_record_key(definition_of(Cup)) == "upgraded#shop#Cup"

@@ -225,9 +225,9 @@ def test_an_item_without_the_key_has_none_to_move():
 def test_what_only_dynamodb_knows_cannot_be_put_into_a_shard():
     with pytest.raises(ExpressionError, match="state is stored with the number of its shard, and only DynamoDB would"):
         told(Update(Task, "red", 1).set(Task.state, Task.note))
-    with pytest.raises(ExpressionError, match="region tells the shard of lane, and only DynamoDB would know"):
+    with pytest.raises(ExpressionError, match="decides the shard of lane, and only DynamoDB would know"):
         told(Update(Task, "red", 1).set(Task.region, Task.note))
-    with pytest.raises(ExpressionError, match="region tells the shard of lane"):
+    with pytest.raises(ExpressionError, match="region decides the shard of lane"):
         told(Update(Task, "red", 1).set(Task.lane, "x").set(Task.region, Task.note))
 
 
@@ -342,7 +342,7 @@ def test_a_query_of_several_values_is_one_for_each_of_each():
 
 
 def test_a_query_of_more_than_a_hundred_shards_is_refused():
-    with pytest.raises(OperationError, match="has 105 combinations of values, each a query of its own"):
+    with pytest.raises(OperationError, match="has 105 combinations of values, and each needs a query; at"):
         Query(Visit).where(Visit.day.is_in(*(f"d{n}" for n in range(21)))).explain()
 
 

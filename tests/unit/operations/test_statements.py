@@ -149,25 +149,25 @@ def test_an_item_that_lacks_a_required_field_does_not_fit():
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "empty": (lambda: Statement(""), "a statement is text of 1 to 8,192 characters, not one of 0 characters"),
+    "empty": (lambda: Statement(""), "a statement must be a string of 1 to 8,192 characters, not one of 0 characters"),
     "too long": (lambda: Statement("x" * 8_193), "not one of 8,193 characters"),
     "no text": (lambda: Statement(5), "not 5"),  # type: ignore[call-overload]
-    "text for values": (lambda: Statement(SELECT, "ada"), r"the parameters are a list of values, not 'ada'; write \["),
-    "no values": (lambda: Statement(SELECT, 5), "the parameters are a list of values, not 5"),  # type: ignore[call-overload]
-    "limit": (lambda: Statement(SELECT, limit=0), "limit is a whole number from 1 on, not 0"),
-    "page_size": (lambda: Statement(SELECT, page_size=0), "page_size is a whole number from 1 on, not 0"),
+    "text for values": (lambda: Statement(SELECT, "ada"), r"the parameters must be a list of values, not 'ada'; write"),
+    "no values": (lambda: Statement(SELECT, 5), "the parameters must be a list of values, not 5"),  # type: ignore[call-overload]
+    "limit": (lambda: Statement(SELECT, limit=0), "limit must be a whole number from 1 up, not 0"),
+    "page_size": (lambda: Statement(SELECT, page_size=0), "page_size must be a whole number from 1 up, not 0"),
     "into": (lambda: Statement(SELECT, into=dict), "is not a model"),  # type: ignore[type-var]
-    "26 in a batch": (lambda: BatchExecuteStatement([Statement(SELECT)] * 26), "26 statements, and one BatchExecute"),
-    "101 in one": (lambda: ExecuteTransaction([Statement(INSERT)] * 101), "101 statements, and one ExecuteTransaction"),
+    "26 in a batch": (lambda: BatchExecuteStatement([Statement(SELECT)] * 26), "25 statements, not 26; split"),
+    "101 in one": (lambda: ExecuteTransaction([Statement(INSERT)] * 101), "one ExecuteTransaction takes 100"),
     "a batch of texts": (lambda: BatchExecuteStatement([SELECT]), "number 0, 'SELECT.*is not a statement"),
     "reads and writes": (
         lambda: BatchExecuteStatement([Statement(SELECT), Statement(INSERT)]),
         "all read or all write",
     ),
     "a limit among others": (lambda: ExecuteTransaction([Statement(SELECT, limit=1)]), "statement 0 has a limit or a"),
-    "empty token": (lambda: ExecuteTransaction([], client_request_token=""), "a token has 1 to 36 characters"),
-    "long token": (lambda: ExecuteTransaction([], client_request_token="x" * 37), "a token has 1 to 36 characters"),
-    "number as token": (lambda: ExecuteTransaction([], client_request_token=5), "a token has 1 to 36 characters"),
+    "empty token": (lambda: ExecuteTransaction([], client_request_token=""), "a string of 1 to 36 characters"),
+    "long token": (lambda: ExecuteTransaction([], client_request_token="x" * 37), "a string of 1 to 36 characters"),
+    "number as token": (lambda: ExecuteTransaction([], client_request_token=5), "a string of 1 to 36 characters"),
 }
 
 

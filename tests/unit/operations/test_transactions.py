@@ -174,7 +174,7 @@ def test_token_that_the_service_would_refuse_is_refused(token):
 
 def test_hundred_and_one_actions_are_refused_with_their_number():
     TransactWrite(Put(User(name=str(n))) for n in range(100)).request(CONTEXT)
-    with pytest.raises(OperationError, match="at most 100 actions, and this one has 101"):
+    with pytest.raises(OperationError, match="100 actions, and this one has 101"):
         TransactWrite(Put(User(name=str(n))) for n in range(101))
 
 
@@ -183,7 +183,7 @@ def test_more_than_four_megabytes_are_refused_with_their_size():
         return TransactWrite(Put(Tweet(user="u", number=n, text="x" * 400_000)) for n in range(count))
 
     tweets(10).request(CONTEXT)
-    with pytest.raises(OperationError, match=r"are 4,400,\d{3} bytes together, and 4,194,304"):
+    with pytest.raises(OperationError, match=r"have 4,400,\d{3} bytes together, and"):
         tweets(11).request(CONTEXT)
 
 

@@ -144,7 +144,7 @@ def test_what_may_be_a_secret_is_not_shown(model, field, value):
 CONDITIONS = {
     "begins_with on a number": (
         lambda: Tweet.likes.begins_with("1"),
-        "Tweet.likes holds int, and begins_with() is for fields that are stored as text or binary data",
+        "begins_with() needs a field that is stored as text or binary data, and Tweet.likes holds int",
     ),
     "begins_with of a number": (
         lambda: Tweet.text.begins_with(1),
@@ -157,15 +157,15 @@ CONDITIONS = {
     "contains of a number": (lambda: Tweet.text.contains(1), "Tweet.text.contains(): str expected, got int 1"),
     "fields of two types": (
         lambda: Tweet.likes > Tweet.text,
-        "Tweet.likes holds int and Tweet.text str: stored as different types, they are never equal and have no order",
+        "Tweet.likes holds int and Tweet.text str: values of different stored types are never equal and have no order",
     ),
     "a field alone": (
         lambda: Tweet.flag,
-        "Tweet.flag is a field, not a condition: write Tweet.flag == True, or .exists()",
+        "Tweet.flag is a field, not a condition; write Tweet.flag == True, or .exists()",
     ),
     "a nested model alone": (
         lambda: Tweet.home,
-        "Tweet.home is a field, not a condition: write path(Tweet.home).exists()",
+        "Tweet.home is a field, not a condition; write path(Tweet.home).exists()",
     ),
 }
 

@@ -112,7 +112,7 @@ def test_an_item_is_read_by_its_key_and_as_consistently_as_the_index(tweet, cons
 
 
 def test_a_consistent_read_of_a_global_index_is_refused_all_the_same(tweet):
-    with pytest.raises(OperationError, match="eventual consistency only"):
+    with pytest.raises(OperationError, match="be read consistently"):
         Query(tweet).where(tweet.city == "x").index(tweet.by_city).consistent().explain()
 
 

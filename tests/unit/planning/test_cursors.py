@@ -299,7 +299,7 @@ def test_a_cursor_is_read_with_the_secret_it_was_signed_with(tweet, made, read):
 @pytest.mark.parametrize("secret", [None, SECRET])
 def test_a_cursor_of_another_version_is_refused(secret):
     newer = signed(orjson.dumps([2, POSITION]), "binding", secret)
-    with pytest.raises(CursorError, match="version 2, and this library reads 1"):
+    with pytest.raises(CursorError, match="version 2, and this library reads"):
         decode_cursor(newer, "binding", secret, keys=keys_of(POSITION))
 
 

@@ -21,7 +21,7 @@ def test_other_words_are_refused():
 
 
 def test_what_is_collected_is_asked_for_last():
-    with pytest.raises(OperationError, match=r"stands behind \.select"):
+    with pytest.raises(OperationError, match=r"after .select\(...\)"):
         Query(Note).invalid("raw").select(Note.title)
-    with pytest.raises(OperationError, match=r"stands behind \.into"):
+    with pytest.raises(OperationError, match=r"must come after \.into"):
         Query(Note).invalid("raw").into(Card)

@@ -144,14 +144,17 @@ def test_a_plan_names_the_tables_and_says_that_they_are_read_in_turn():
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        (READINGS, r"Reading.at says which table an item is in .*, one for each day, and the conditions leave it open"),
-        (READINGS.where(Reading.at >= DAY), r"bound it at one end only: give both ends, such as Reading.at.between"),
+        (READINGS, r"Reading.at decides the table of an item.*, one for each day, and the conditions leave it open"),
+        (
+            READINGS.where(Reading.at >= DAY),
+            r"bound it at one end only; give both ends, such as Reading.at.between\(first",
+        ),
         (Scan(Reading), r"choose the tables with .period\(...\)"),
-        (READINGS.where(Reading.at.between(DAY, DAY + timedelta(days=100))), "takes 101 queries.* at most 100"),
-        (Scan(Season).where(Season.year.between(0, 10**30)), "takes 1,0[0,]*1 queries"),
+        (READINGS.where(Reading.at.between(DAY, DAY + timedelta(days=100))), "needs 101 queries.* at most 100"),
+        (Scan(Season).where(Season.year.between(0, 10**30)), "needs 1,0[0,]*1 queries"),
         (Scan(Reading).where(Reading.at >= DAY, Reading.at < DAY), "no item can satisfy the conditions on Reading.at"),
         (Scan(Reading).where(Reading.at == DAY, Reading.at == DAY + timedelta(days=1)), "no item can satisfy"),
-        (Scan(Order).where(Order.tenant.between("a", "b")), "a range of its stored values does not say which tables"),
+        (Scan(Order).where(Order.tenant.between("a", "b")), "a range of its stored values does not name the tables"),
         (Scan(Reading).period(DAY, DAY + timedelta(days=1)).segments(2), "a scan in segments reads one table"),
         (Scan(Season).where(Season.year == 2025), None),
     ],
@@ -181,7 +184,7 @@ def test_conditions_that_do_not_tell_the_tables_are_refused(query, problem):
     [
         (lambda: Query(Plain).period(DAY), r"Plain has one table for all time, and .period\(\) is for models"),
         (lambda: Query(Plain).skip_missing_tables(), r".skip_missing_tables\(\) is for models with one per period"),
-        (lambda: Query(Reading).period(), "names no period"),
+        (lambda: Query(Reading).period(), "has the period"),
         (lambda: Query(Reading).period(*(DAY + timedelta(days=n) for n in range(101))), "at most 100"),
     ],
     ids=["period", "skip", "none", "too many"],

@@ -236,7 +236,7 @@ REFUSED = [
     ),
     (lambda t: [t.user_id == "a", t.tweet_id.between(1, 9), t.tweet_id >= 2], OperationError, "takes one condition"),
     (lambda t: [t.user_id == ""], EncodeError, "Tweet.user_id: a partition key cannot be empty"),
-    (lambda t: [t.user_id == "x" * 2049], EncodeError, "Tweet.user_id: a partition key has at most 2,048 bytes"),
+    (lambda t: [t.user_id == "x" * 2049], EncodeError, "Tweet.user_id: a partition key may have 2,048 bytes"),
     (lambda t: [t.city == ""], EncodeError, "Tweet.city: a partition key cannot be empty"),
 ]
 
@@ -440,7 +440,7 @@ def test_an_inherited_index_is_taken():
 
 @pytest.mark.parametrize("wrong", ["by_city", None, 5])
 def test_what_is_no_index_is_refused(tweet, wrong):
-    with pytest.raises(OperationError, match="takes an index of the model, such as Model.by_city"):
+    with pytest.raises(OperationError, match="needs an index of the model, such as Model.by_city"):
         Query(tweet).index(wrong)
 
 
@@ -463,7 +463,7 @@ def test_what_is_no_model_is_refused(wrong):
 def test_sizes_are_whole_numbers_from_1_on(tweet, wrong):
     query = Query(tweet)
     for refine in (query.limit, query.page_size, lambda size: query.page(size=size)):
-        with pytest.raises(OperationError, match="is a whole number from 1 on"):
+        with pytest.raises(OperationError, match="a whole number from 1"):
             refine(wrong)
 
 
@@ -473,7 +473,7 @@ def test_a_page_says_its_own_size(tweet):
 
 
 def test_a_selection_names_fields(tweet, plain):
-    with pytest.raises(OperationError, match="names no field"):
+    with pytest.raises(OperationError, match="needs at least one field"):
         Query(tweet).select()
     with pytest.raises(ExpressionError, match="is not a field of a model"):
         Query(tweet).select("text")
@@ -496,7 +496,7 @@ def test_a_scan_of_an_index_is_checked_as_a_query_is(tweet):
         scan.select(tweet.text).explain()
     with pytest.raises(UnprojectedAttributeError):
         scan.where(tweet.reads > 1).select(tweet.city).explain()
-    with pytest.raises(OperationError, match="eventual consistency only"):
+    with pytest.raises(OperationError, match="be read consistently"):
         scan.select(tweet.city).consistent().explain()
     assert scan.select(tweet.city).explain().body["IndexName"] == "city-index"
 

@@ -707,7 +707,7 @@ def test_conditions_on_several_models_go_by_the_place_in_the_key(
 NO_PLACE: dict[str, tuple[Callable[[], Any], str]] = {
     "a field that the other model does not have": (
         lambda: Collection(Event, Guest).where(Event.team == "x", Guest.name == "ann"),
-        "Event has no field stored as 'name', so no Event would ever fit",
+        "Event has no field stored as 'name', so no Event would",
     ),
     "a place that the key does not answer exactly": (
         lambda: Collection(Event, Guest).where(Event.team == "x", Event.number != 7).explain(),
@@ -745,7 +745,7 @@ def test_models_that_make_different_partitions_of_the_same_values_are_named() ->
     query = Collection(Customer, Product).where(Customer.customer_id == "7")
     with pytest.raises(
         OperationError,
-        match="Customer and Product make different keys of the same values, 'CUSTOMER#7' and 'PRODUCT#7'",
+        match="Customer and Product make different keys from the same values, 'CUSTOMER#7' and 'PRODUCT#7'",
     ):
         query.explain()
 

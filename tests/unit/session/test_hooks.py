@@ -243,7 +243,7 @@ async def test_without_hooks_none_runs_and_all_else_is_shared(open_session, stor
         await plain.put(item)
         await plain.get(Hooked, "s", 0)
         assert told == []
-        with pytest.raises(SessionStateError, match="opened or closed before"):
+        with pytest.raises(SessionStateError, match="a session can be opened once"):
             await plain.__aenter__()
     assert service.items["readings", "s", "5"]["value"] == {"N": "-4"}
 

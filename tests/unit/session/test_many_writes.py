@@ -59,12 +59,13 @@ async def test_n_items_are_one_call_for_each_twenty_five(open_session, service, 
 
 
 def test_our_own_transport_is_given_the_json_of_items_and_others_the_items(readings):
-    [reading] = readings(1)
+    several = readings(1, 2, 3)
     runners = [Runner(None, Context(splices=each), None, None) for each in (False, True)]
-    puts = [PlainPuts(definition_of(type(reading)), runner) for runner in runners]
-    whole, spliced = (each.entry(each.part(reading))["PutRequest"]["Item"] for each in puts)
-    assert (type(whole), type(spliced)) == (dict, orjson.Fragment)
+    puts = [PlainPuts(definition_of(type(several[0])), runner) for runner in runners]
+    whole, spliced = (each.entries([each.part(reading) for reading in several]) for each in puts)
+    assert (type(whole), type(spliced)) == (list, orjson.Fragment)
     assert orjson.dumps(spliced) == orjson.dumps(whole)
+    assert [each["PutRequest"]["Item"]["at"]["N"] for each in whole] == ["1", "2", "3"]
 
 
 async def test_nothing_to_write_sends_nothing(open_session, service):

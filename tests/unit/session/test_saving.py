@@ -169,7 +169,7 @@ async def test_the_last_conflict_is_raised_with_the_number_of_attempts(open_sess
 
     assert len(raised) == attempts
     assert caught.value is raised[-1]
-    assert caught.value.__notes__ == [f"not tried again: {attempts} attempts are all that retry_on_conflict was given"]
+    assert caught.value.__notes__ == [f"not tried again: retry_on_conflict allows {attempts} attempts"]
 
 
 @pytest.mark.parametrize("error", [conflict(unknown=True), ValueError("mine"), asyncio.CancelledError()])

@@ -118,7 +118,7 @@ def test_a_session_runs_on_uvloop(recorder):
     "settings", [{"region": "eu-west-1"}, {"endpoint_url": "http://x"}, {"profile": "p"}, {"client": object()}]
 )
 def test_another_transport_excludes_settings_of_the_connection(recorder, settings):
-    with pytest.raises(ConfigurationError, match="bring their own connection"):
+    with pytest.raises(ConfigurationError, match="have their own connection"):
         Session(transport=recorder, **settings)
 
 

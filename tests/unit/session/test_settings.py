@@ -21,20 +21,20 @@ WRONG = [
         {"capacity": "describe"},
         "capacity='describe' is not a CapacityPolicy; write capacity=CapacityPolicy(limits=\"describe\")",
     ),
-    ({"table_prefix": 5}, 'table_prefix=5 is not text; write table_prefix="shop-dev-"'),
-    ({"close_timeout_seconds": -1}, "close_timeout_seconds=-1: write a number of seconds from 0 up"),
-    ({"close_timeout_seconds": float("nan")}, "close_timeout_seconds=nan: write a number"),
-    ({"close_timeout_seconds": "5"}, "close_timeout_seconds='5': write a number"),
-    ({"close_timeout_seconds": None}, "close_timeout_seconds=None: write a number"),
+    ({"table_prefix": 5}, 'table_prefix=5 is not a string; write table_prefix="shop-dev-"'),
+    ({"close_timeout_seconds": -1}, "close_timeout_seconds=-1: give seconds, 0 or more"),
+    ({"close_timeout_seconds": float("nan")}, "close_timeout_seconds=nan: give seconds"),
+    ({"close_timeout_seconds": "5"}, "close_timeout_seconds='5': give seconds"),
+    ({"close_timeout_seconds": None}, "close_timeout_seconds=None: give seconds"),
     ({"clock": 5}, "clock=5 is not a plain function that returns epoch seconds; write clock=time.time"),
     ({"clock": async_clock}, "is not a plain function that returns epoch seconds"),
-    ({"observer": 5}, "an observer is a plain function of one event"),
+    ({"observer": 5}, "an observer must be a plain function of one event"),
     ({"before_write": 5}, "before_write=5 is not a list of functions; write before_write=[function]"),
     ({"after_read": 5}, "after_read=5 is not a list of functions; write after_read=[function]"),
-    ({"cursor_secret": 5}, "cursor_secret is given a int; give text or bytes"),
-    ({"cursor_secret": ["hidden"]}, "cursor_secret is given a list; give text or bytes"),
-    ({"cursor_secret": b""}, "cursor_secret is empty, so anybody could sign with it"),
-    ({"credentials": ("AKID", "hidden")}, "credentials is given a tuple; write credentials=Credentials("),
+    ({"cursor_secret": 5}, "cursor_secret must be a string or bytes, not int"),
+    ({"cursor_secret": ["hidden"]}, "cursor_secret must be a string or bytes, not list"),
+    ({"cursor_secret": b""}, "cursor_secret is empty; drop it, or give a secret"),
+    ({"credentials": ("AKID", "hidden")}, "credentials cannot be of type tuple; write credentials=Credentials("),
 ]
 
 
@@ -70,7 +70,7 @@ def test_a_secret_of_fewer_than_16_bytes_warns_where_the_session_is_made_and_is_
     [warning] = warned
     assert warning.filename == __file__
     assert str(secret) not in str(warning.message).split()
-    assert f"has {len(secret if isinstance(secret, bytes) else secret.encode())} bytes" in str(warning.message)
+    assert f"has only {len(secret if isinstance(secret, bytes) else secret.encode())} bytes" in str(warning.message)
 
 
 def test_a_secret_of_16_bytes_in_8_characters_is_long_enough():

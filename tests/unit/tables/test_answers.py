@@ -47,7 +47,9 @@ def test_a_description_that_is_none_says_to_check_the_endpoint(call, answer):
         async with Session(transport=Stranger(answer), retry=RetryPolicy(max_attempts=1)) as session:
             await call(session.tables)
 
-    with pytest.raises(DamagedResponseError, match="'tweets': the answer is not of .* check the endpoint") as raised:
+    with pytest.raises(
+        DamagedResponseError, match="'tweets': the answer does not have .* check the endpoint"
+    ) as raised:
         asyncio.run(main())
     error = raised.value
     assert (error.operation, error.table, error.outcome) == ("DescribeTable", "tweets", Outcome.UNKNOWN)

@@ -67,8 +67,7 @@ CALLS = {
 def test_what_is_no_model_is_refused_by_name(call, given, more):
     message = refusal(lambda tables: call(tables, given, **more))
     assert message == (
-        f"{given!r} is neither a model nor a Table; give the class itself, and several one after the other: "
-        "create(Tweet, Follow)"
+        f"{given!r} is neither a model nor a Table; pass the classes themselves, as in create(Tweet, Follow)"
     )
 
 

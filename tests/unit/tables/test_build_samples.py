@@ -2,12 +2,25 @@
 
 import pytest
 
-from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Throughput
+from dynamap_async import (
+    KEYS_ONLY,
+    Attr,
+    GlobalIndex,
+    Model,
+    PartitionKey,
+    StoredItem,
+    Table,
+    Throughput,
+    attr,
+    template,
+    upgrade,
+)
 from dynamap_async.capacity import item_size
 from dynamap_async.errors import OperationError
 from dynamap_async.models import definition_of
 from dynamap_async.tables import BuildEstimate, PlanPrices, TablePlan, plan_of, read_description
 from dynamap_async.tables.build_samples import BuildSample, estimated
+from dynamap_async.tables.declared import versions_of
 
 LOW, HIGH = Throughput(read=5, write=5), Throughput(read=50, write=50)
 
@@ -26,18 +39,19 @@ FITS = {"id": {"S": "1"}, "day": {"S": "monday"}, "text": {"S": "x" * 1500}}
 WRONG, EMPTY, ABSENT = {**FITS, "day": {"N": "1"}}, {**FITS, "day": {"S": ""}}, {"id": {"S": "2"}}
 
 
+ANSWER = {
+    "TableName": "visits",
+    "TableStatus": "ACTIVE",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+}
+NO_TTL = {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
+
+
 def described(item_count=0, size_bytes=0, **more):
-    answer = {
-        "TableName": "visits",
-        "TableStatus": "ACTIVE",
-        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
-        "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
-        "ItemCount": item_count,
-        "TableSizeBytes": size_bytes,
-        **more,
-    }
-    return read_description({"Table": answer}, {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
+    answer = {**ANSWER, "ItemCount": item_count, "TableSizeBytes": size_bytes, **more}
+    return read_description({"Table": answer}, NO_TTL)
 
 
 PROVISIONED = {
@@ -102,7 +116,7 @@ def test_money_is_told_where_there_are_prices():
 
 @pytest.mark.parametrize("price", [-1, float("inf"), float("nan"), "free"])
 def test_what_is_no_price_is_refused(price):
-    with pytest.raises(OperationError, match="is no price"):
+    with pytest.raises(OperationError, match="is not a price"):
         PlanPrices(write_million=price)
 
 
@@ -121,6 +135,80 @@ def test_items_that_do_not_fit_are_a_hazard():
     [hazard] = plan.hazards
     assert (hazard.code, hazard.index) == ("index-violations", "day-index")
     assert hazard.message.startswith("2 of 4 items that were looked at have a value that does not fit day (S)")
+
+
+class Guest(Model, table="guests", schema_version=2):
+    id: PartitionKey[str]
+    city: Attr[str | None] = attr(default=None)
+    place: Attr[str] = template("at#{id}")
+
+    by_city = GlobalIndex("city-index", partition_key="city")
+    by_place = GlobalIndex("place-index", partition_key="place")
+
+    @upgrade(to=2)
+    @staticmethod
+    def city_for_town(item: StoredItem) -> None:
+        item["city"] = item.pop("town").strip()
+
+
+OLD_GUEST = {"id": {"S": "1"}, "town": {"S": "York"}}
+BROKEN_GUEST = {"id": {"S": "2"}}
+PRESENT_GUEST = {"id": {"S": "3"}, "schema_version": {"N": "2"}}
+HOUSE = Table(
+    "house",
+    partition_key="id",
+    discriminator="kind",
+    indexes=[GlobalIndex("name-index", partition_key="name")],
+)
+
+
+class Cat(Model, table=HOUSE, schema_version=2):
+    id: PartitionKey[str]
+    name: Attr[str | None] = attr(default=None)
+
+    @upgrade(to=2)
+    @staticmethod
+    def named(item: StoredItem) -> None:
+        item["name"] = "Tom"
+
+
+class Dog(Model, table=HOUSE):
+    id: PartitionKey[str]
+    name: Attr[str | None] = attr(default=None)
+
+
+def not_upgraded(models, table, index, *items):
+    sample = BuildSample(table, table.index(index), versions_of({table.name: models})[table.name])
+    sample.take(items)
+    return sample.not_upgraded
+
+
+@pytest.mark.parametrize("index", ["city-index", "place-index"])
+def test_items_that_come_into_an_index_only_when_they_are_upgraded_are_told(index):
+    table = definition_of(Guest).require_table("tested")
+    told = not_upgraded([Guest], table, index, OLD_GUEST, BROKEN_GUEST, PRESENT_GUEST)
+    assert told is not None
+    assert told.startswith("1 of 3 items that were looked at are of an older version")
+    assert told.endswith("`dynamap upgrade Guest`")
+    assert not_upgraded([Guest], table, index, BROKEN_GUEST, PRESENT_GUEST) is None
+
+
+def test_such_items_are_a_hazard_of_the_index():
+    table = definition_of(Guest).require_table("tested")
+    found = described()
+    plan = plan_of([table], [read_description({"Table": {**ANSWER, "TableName": "guests"}}, NO_TTL)])
+    sample = BuildSample(table, table.index("city-index"), versions_of({"guests": [Guest]})["guests"])
+    sample.take([OLD_GUEST])
+    [hazard] = estimated(plan, {("guests", "city-index"): sample}, {"guests": found}, None).hazards
+    assert (hazard.code, hazard.index) == ("items-not-upgraded", "city-index")
+
+
+@pytest.mark.parametrize("models", [[HOUSE], [Cat, Dog], [Cat]])
+def test_of_a_shared_table_items_of_other_models_are_not_taken_for_older_ones(models):
+    items = [{"id": {"S": "1"}, "kind": {"S": "Cat"}}, {"id": {"S": "2"}, "kind": {"S": "Dog"}}, {"id": {"S": "3"}}]
+    told = not_upgraded(models, HOUSE.schema, "name-index", *items)
+    assert told is not None
+    assert told.startswith("1 of 3 items")
 
 
 @pytest.mark.parametrize(("count", "codes"), [(499_999, []), (500_000, ["backfill-cost"])])

@@ -7,7 +7,7 @@ import pytest
 
 from dynamap_async import KEYS_ONLY, Attr, GlobalIndex, Model, PartitionKey, Throughput, TimeToLive, attr, include
 from dynamap_async.models import definition_of
-from dynamap_async.tables.comparison import not_managed, steps_of
+from dynamap_async.tables.comparison import not_managed, seen_of, steps_of
 from dynamap_async.tables.requests import TableDescription, read_description
 
 
@@ -77,15 +77,11 @@ OFTEN = {
         described({"Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["at", "text"]}}),
         described({"WarmThroughput": {"ReadUnitsPerSecond": 99_999, "WriteUnitsPerSecond": 99_999}}),
         described(WarmThroughput={"ReadUnitsPerSecond": 99_999, "WriteUnitsPerSecond": 99_999, "Status": "UPDATING"}),
-        described(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 7}),
         described(ProvisionedThroughput={"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}),
         described(ItemCount=7, TableSizeBytes=700),
         described({"ItemCount": 7, "IndexSizeBytes": 700, "IndexArn": "arn:aws:dynamodb:x"}),
         described(SomethingNew={"Of": "next year"}),
         described({"SomethingNew": True}),
-        described(StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}),
-        described(DeletionProtectionEnabled=True, TableClassSummary={"TableClass": "STANDARD_INFREQUENT_ACCESS"}),
-        described(SSEDescription={"Status": "ENABLED", "SSEType": "KMS"}, Replicas=[{"RegionName": "eu-west-1"}]),
         described(LocalSecondaryIndexes=[]),
         described(LocalSecondaryIndexes=None),
         described(TableArn="arn:aws:dynamodb:eu-west-1:123456789012:table/tweets", TableId="4f6c-9b1e"),
@@ -95,18 +91,11 @@ OFTEN = {
         ),
         described(ProvisionedThroughput=OFTEN),
         described({"ProvisionedThroughput": OFTEN}),
-        described({"OnDemandThroughput": {"MaxReadRequestUnits": 50, "MaxWriteRequestUnits": -1}}),
         described(StreamSpecification={"StreamEnabled": False}),
         described(LatestStreamArn=STREAM, LatestStreamLabel="2026-03-01T00:00:00.000"),
         described(
             RestoreSummary={"SourceTableArn": "arn", "RestoreInProgress": False, "RestoreDateTime": 1772366400.0}
         ),
-        described(
-            ArchivalSummary=None, SSEDescription={"Status": "UPDATING", "SSEType": "KMS", "KMSMasterKeyArn": "arn"}
-        ),
-        described(GlobalTableVersion="2019.11.21", Replicas=[IN_IRELAND, {**IN_IRELAND, "RegionName": "us-east-1"}]),
-        described(GlobalTableWitnesses=[{"RegionName": "eu-west-2"}], MultiRegionConsistency="STRONG"),
-        described(GlobalTableSettingsReplicationMode="ENABLED"),
         described(Tags=[{"Key": "aws:cloudformation:stack-name", "Value": "shop"}, {"Key": "team", "Value": "shop"}]),
         described(TableClassSummary={"TableClass": "STANDARD", "LastUpdateDateTime": 1772366400.0}),
         described({"Backfilling": False}),
@@ -117,6 +106,54 @@ OFTEN = {
 def test_noise_is_no_difference(found):
     assert steps_of(definition_of(Tweet).require_table("compared"), found) == ()
     assert not_managed(definition_of(Tweet).require_table("compared"), found, delete_unknown_indexes=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            described(OnDemandThroughput={"MaxReadRequestUnits": -1, "MaxWriteRequestUnits": 7}),
+            "table, at most 7 write",
+        ),
+        (
+            described({"OnDemandThroughput": {"MaxReadRequestUnits": 50, "MaxWriteRequestUnits": -1}}),
+            "by_city, at most 50 read",
+        ),
+        (
+            described(StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}),
+            "its stream of keys",
+        ),
+        (described(DeletionProtectionEnabled=True), "its deletion protection"),
+        (
+            described(TableClassSummary={"TableClass": "STANDARD_INFREQUENT_ACCESS"}),
+            "its class infrequent-access",
+        ),
+        (described(SSEDescription={"Status": "ENABLED", "SSEType": "KMS"}), "its KMS key alias/aws/dynamodb"),
+        (
+            described(SSEDescription={"Status": "UPDATING", "SSEType": "KMS", "KMSMasterKeyArn": "arn"}),
+            "its KMS key arn",
+        ),
+        (described(GlobalTableWitnesses=[{"RegionName": "eu-west-2"}]), "a witness in eu-west-2"),
+        (described(MultiRegionConsistency="STRONG"), "strong consistency between its regions"),
+        (
+            described(GlobalTableSettingsReplicationMode="ENABLED"),
+            "settings that are replicated to other regions",
+        ),
+        (
+            described(GlobalTableVersion="2017.11.29"),
+            "its replicas, which are those of version 2017.11.29 of global tables",
+        ),
+        (
+            described(DisassociationProtectionEnabled=True),
+            "protection against being separated from its replicas",
+        ),
+        (described(VectorIndexes=[{"IndexName": "by_likeness"}]), "the vector index by_likeness"),
+    ],
+)
+def test_what_no_model_declares_is_no_difference_and_is_told(found, told):
+    schema = definition_of(Tweet).require_table("compared")
+    assert steps_of(schema, found) == ()
+    assert not_managed(schema, found, delete_unknown_indexes=False) == (f"tweets: {told}",)
 
 
 @pytest.mark.parametrize("autoscaled", [5, 40, 4000])
@@ -141,6 +178,14 @@ class TwoIndexes(Tweet, table="tweets"):
 
 def steps(model, found):
     return [(step.kind, step.index) for step in steps_of(definition_of(model).require_table("compared"), found)]
+
+
+def test_what_a_plan_saw_of_an_index_says_its_units_and_maxima_where_it_has_any():
+    assert seen_of(described())["index by_city"] == "global, city (S), INCLUDE at text"
+    bounded = described({"OnDemandThroughput": {"MaxReadRequestUnits": 50, "MaxWriteRequestUnits": -1}})
+    assert seen_of(bounded)["index by_city"] == "global, city (S), INCLUDE at text, at most 50 read"
+    units = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 7}
+    assert seen_of(described({"ProvisionedThroughput": units}))["index by_city"].endswith("text, 5 read, 7 write")
 
 
 def test_an_include_of_every_field_is_not_all():
@@ -180,6 +225,24 @@ def test_the_request_of_a_new_index_has_the_definitions_of_all_keys_and_no_other
             }
         ],
     }
+
+
+def test_the_request_of_a_new_index_keeps_the_definitions_that_vector_indexes_use():
+    names = ("id", "unused", "owner")
+    [step] = steps_of(
+        definition_of(Tweet).require_table("compared"),
+        described(
+            GlobalSecondaryIndexes=[],
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+            VectorIndexes=[
+                {
+                    "IndexName": "by_likeness",
+                    "SearchSchema": [{"AttributeName": "owner", "SearchSchemaElementType": "HASH"}],
+                }
+            ],
+        ),
+    )
+    assert {each["AttributeName"] for each in step.request["AttributeDefinitions"]} == {"id", "city", "owner"}
 
 
 def test_a_new_index_of_a_provisioned_table_has_units_and_is_made_once_they_are_there():

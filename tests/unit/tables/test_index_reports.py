@@ -91,7 +91,7 @@ async def test_check_ends_where_its_units_are_spent(session, put):
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("index", "units", "problem"),
-    [(Place, None, "is no index"), (Place.by_city, 0, "write a number of units above 0")],
+    [(Place, None, "is not an index"), (Place.by_city, 0, "give a number of units above 0")],
 )
 async def test_what_is_no_index_or_no_bound_is_refused(session, index, units, problem):
     with pytest.raises(OperationError, match=problem):

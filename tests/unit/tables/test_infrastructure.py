@@ -1,20 +1,25 @@
 """Declared tables as other tools write them."""
 
 import json
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from dynamap_async.schema import (
     KEYS_ONLY,
+    Encryption,
     IndexKind,
     IndexSchema,
     KeyAttribute,
     KeySchema,
     Projection,
+    Recovery,
     TableSchema,
+    TableSettings,
     Throughput,
 )
-from dynamap_async.tables import plan_of, read_description, to_cloudformation, to_description, to_terraform
+from dynamap_async.tables import plan_of, read_description, to_cdk, to_cloudformation, to_description, to_terraform
 from dynamap_async.tables.requests import create_request
 
 
@@ -42,6 +47,19 @@ FULL = TableSchema(
 )
 
 
+SET = TableSchema(
+    name="kept",
+    keys=key("id"),
+    settings=TableSettings(
+        stream="new",
+        recovery=Recovery(days=7),
+        deletion_protection=True,
+        encryption=Encryption(kms_key="arn:aws:kms:eu-west-1:0:key/a"),
+        tags={"team": 'sh"op'},
+    ),
+)
+
+
 @pytest.mark.parametrize("table", [SIMPLE, FULL], ids=["simple", "full"])
 def test_template_of_cloudformation_has_what_create_table_is_asked_for(table):
     [resource] = json.loads(to_cloudformation(table))["Resources"].values()
@@ -57,6 +75,88 @@ def test_resources_have_names_of_their_own():
     assert list(json.loads(to_cloudformation(*tables))["Resources"]) == ["AB", "AB2", "AB3", "9B"]
     named = [line for line in to_terraform(*tables).splitlines() if line.startswith("resource")]
     assert [line.split('"')[3] for line in named] == ["a-b", "a_b", "a_b_2", "table_9_b"]
+
+
+class Properties:
+    """Takes the place of every class of CDK's: keeps what it was given by name, with the letters of the names only."""
+
+    def __init__(self, *place, **given):
+        self.place, self.given = place, given
+        made.append(self) if place else None
+
+    def apply_removal_policy(self, policy):
+        self.policy = policy
+
+    def plain(self):
+        return {name.replace("_", ""): plain(value) for name, value in self.given.items()}
+
+
+made: list[Properties] = []
+
+
+def plain(value):
+    """Return properties with the letters of their names only."""
+    if isinstance(value, Properties):
+        return value.plain()
+    if isinstance(value, dict):
+        return {name.lower(): plain(each) for name, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+class CfnTable(Properties):
+    """The class of tables, with those of its properties."""
+
+
+for kind in (
+    *("KeySchema", "AttributeDefinition", "LocalSecondaryIndex", "GlobalSecondaryIndex", "Projection"),
+    *("ProvisionedThroughput", "TimeToLiveSpecification", "StreamSpecification", "SSESpecification"),
+    "PointInTimeRecoverySpecification",
+):
+    setattr(CfnTable, f"{kind}Property", Properties)
+
+
+def test_construct_of_cdk_has_the_properties_of_the_template(monkeypatch):
+    made.clear()
+    modules = {
+        "aws_cdk": {"RemovalPolicy": SimpleNamespace(RETAIN="retain"), "CfnTag": Properties},
+        "aws_cdk.aws_dynamodb": {"CfnTable": CfnTable},
+        "constructs": {"Construct": type("Construct", (), {"__init__": lambda self, scope, name: None})},
+    }
+    for name, held in modules.items():
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        vars(sys.modules[name]).update(held)
+    sys.modules["aws_cdk"].aws_dynamodb = sys.modules["aws_cdk.aws_dynamodb"]
+    namespace = {}
+    exec(to_cdk(SIMPLE, FULL, SET), namespace)
+    namespace["Tables"](None, "Tables")
+    template = json.loads(to_cloudformation(SIMPLE, FULL, SET))["Resources"]
+    assert [table.place[1] for table in made] == list(template)
+    assert [plain(table) for table in made] == [plain(each["Properties"]) for each in template.values()]
+    assert [table.policy for table in made] == ["retain"] * 3
+
+
+def test_text_of_cdk_is_formatted_as_people_format_it():
+    assert to_cdk(SIMPLE).splitlines()[8:] == [
+        "        table = dynamodb.CfnTable(",
+        "            self,",
+        '            "ShopVisits",',
+        '            table_name="shop-visits",',
+        "            key_schema=[",
+        "                dynamodb.CfnTable.KeySchemaProperty(",
+        '                    attribute_name="visit_id",',
+        '                    key_type="HASH",',
+        "                ),",
+        "            ],",
+        "            attribute_definitions=[",
+        "                dynamodb.CfnTable.AttributeDefinitionProperty(",
+        '                    attribute_name="visit_id",',
+        '                    attribute_type="S",',
+        "                ),",
+        "            ],",
+        '            billing_mode="PAY_PER_REQUEST",',
+        "        )",
+        "        table.apply_removal_policy(RemovalPolicy.RETAIN)",
+    ]
 
 
 def test_terraform_says_keys_indexes_throughput_and_time_to_live():

@@ -1,5 +1,7 @@
 """Plans as values: what is read back from their JSON."""
 
+import json
+
 import pytest
 
 from dynamap_async.errors import OperationError
@@ -22,3 +24,10 @@ def test_a_plan_is_read_back_as_it_was_written():
 def test_text_that_is_no_plan_is_refused_with_the_remedy(text):
     with pytest.raises(OperationError, match=r"not a plan that TablePlan.to_json\(\) .*session.tables.plan"):
         TablePlan.from_json(text)
+
+
+@pytest.mark.parametrize(("name", "value"), [("seen", 5), ("not_managed", "x"), ("steps", {}), ("checksums", [])])
+def test_member_that_was_changed_since_is_named(name, value):
+    plan = TablePlan(steps=(), seen={"tweets": {"key": "id S"}})
+    with pytest.raises(OperationError, match=rf"{name} (was changed after it was written|is no list); make"):
+        TablePlan.from_json(json.dumps({**json.loads(plan.to_json()), name: value}))

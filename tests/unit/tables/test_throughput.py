@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from dynamap_async import Throughput
-from dynamap_async.tables.requests import read_description, throughput_request
+from dynamap_async.tables.requests import read_description
+from dynamap_async.tables.throughput_changes import throughput_request
 
 LOW, HIGH = Throughput(read=5, write=1), Throughput(read=50, write=100)
 ON_DEMAND = {"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"}}

@@ -56,5 +56,5 @@ def test_the_native_engine_is_found_where_it_is_installed(nothing_installed, mon
 
 
 def test_a_port_and_models_reach_the_engine_that_is_found(nothing_installed):
-    with pytest.raises(ConfigurationError, match="is no port"):
+    with pytest.raises(ConfigurationError, match="is not a port"):
         find_engine(port=-1)

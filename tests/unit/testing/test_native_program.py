@@ -93,7 +93,7 @@ def test_program_that_the_environment_names_comes_first(registry, monkeypatch):
 
 def test_package_with_another_hash_is_refused_and_not_unpacked(registry, monkeypatch):
     monkeypatch.setattr(native_program, "HASHES", {"linux-x64": "expected=="})
-    with pytest.raises(ConfigurationError, match=r"is not the file .* expected== is expected; nothing was installed"):
+    with pytest.raises(ConfigurationError, match=r"is not the expected file: .* expected==. Nothing was installed"):
         install_program()
     assert find_program() is None
     assert not installed_program().parent.exists()
@@ -112,7 +112,7 @@ def test_platform_without_a_package_is_named_with_the_remedy(registry, monkeypat
 
 def test_registry_without_the_package_is_named_with_its_answer(registry, monkeypatch):
     monkeypatch.setattr(native_program, "VERSION", "9.9.9")
-    with pytest.raises(ConfigurationError, match=r"linux-x64-9\.9\.9\.tgz was answered with 404 Not Found"):
+    with pytest.raises(ConfigurationError, match=r"linux-x64-9\.9\.9\.tgz returned 404 Not Found"):
         install_program()
 
 

@@ -68,7 +68,7 @@ def test_line_of_json_that_is_wrong_is_named_by_its_number(tmp_path, line):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"Acount": []}', "Acount: there is no such model; there is Account"),
+        ('{"Acount": []}', "Acount: there is no such model; known models: Account"),
         (
             '{"Account": [{"owner": "ada"}, {"balance": 1}]}',
             "Account, item 2, owner: Field required in {'balance': 1}",

@@ -29,6 +29,7 @@ STEADY = Durations(
     backfill=300.0,
     delete_index=30.0,
     time_to_live=600.0,
+    replica=500.0,
     lag=0.0,
 )
 HOUR, DAY = 3600.0, 86_400.0
@@ -311,6 +312,87 @@ async def test_time_to_live_changes_once_an_hour_and_for_one_attribute(ask):
     await ask("UpdateTimeToLive", **off)
 
 
+MAXIMUM = {"OnDemandThroughput": {"MaxWriteRequestUnits": 5}}
+
+
+async def test_a_provisioned_table_has_no_maximum(ask):
+    words = "OnDemandThroughput can only be specified when BillingMode is PAY_PER_REQUEST"
+    with raising(RequestRejectedError, words):
+        await ask("CreateTable", **table_on(**PROVISIONED, **MAXIMUM))
+    await made(ask, index_on("city", ProvisionedThroughput=HIGH), **PROVISIONED)
+    with raising(RequestRejectedError, words):
+        await ask("UpdateTable", **MAXIMUM)
+    with raising(RequestRejectedError, words):
+        await ask("UpdateTable", GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": "by-city", **MAXIMUM}}])
+    with raising(RequestRejectedError, words):
+        await ask("UpdateTable", **building("user", "city", ProvisionedThroughput=HIGH, **MAXIMUM))
+    await ask("UpdateTable", BillingMode="PAY_PER_REQUEST", **MAXIMUM)
+
+
+def replica(action, region="us-east-1", **more):
+    return {"ReplicaUpdates": [{action: {"RegionName": region}}], **more}
+
+
+async def replicas(ask):
+    return (await ask("DescribeTable"))["Table"].get("Replicas")
+
+
+async def test_a_replica_is_made_and_deleted_while_nothing_else_can_be_changed(ask, slow):
+    await made(ask)
+    await ask("UpdateTable", **replica("Create"))
+    await asyncio.sleep(10)
+    assert await status(ask) == "ACTIVE"
+    assert await replicas(ask) == [{"RegionName": "us-east-1", "ReplicaStatus": "CREATING"}]
+    for body in (replica("Create", "us-west-2"), {"DeletionProtectionEnabled": True}, building("city")):
+        with raising(ResourceInUseError, "A replica is being changed"):
+            await ask("UpdateTable", **body)
+    with raising(ResourceInUseError, "A replica is being changed"):
+        await ask("DeleteTable")
+    await asyncio.sleep(500)
+    described = (await ask("DescribeTable"))["Table"]
+    assert described["Replicas"] == [{"RegionName": "us-east-1", "ReplicaStatus": "ACTIVE"}]
+    assert described["StreamSpecification"]["StreamViewType"] == "NEW_AND_OLD_IMAGES"
+    await ask("UpdateTable", **replica("Delete"))
+    await asyncio.sleep(500)
+    assert await replicas(ask) is None
+    told = [(entry.at, entry.before, entry.after) for entry in slow.log if entry.region == "us-east-1"]
+    assert told == [
+        (10.0, None, "CREATING"),
+        (510.0, "CREATING", "ACTIVE"),
+        (520.0, "ACTIVE", "DELETING"),
+        (1020.0, "DELETING", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (replica("Create"), "exists already"),
+        (replica("Delete", "us-west-2"), "was not found"),
+        (replica("Create", "eu-west-1"), "Create of a replica in eu-west-1"),
+        (replica("Update"), "Update of a replica"),
+        (
+            {"ReplicaUpdates": [*replica("Create", "a")["ReplicaUpdates"], *replica("Create", "b")["ReplicaUpdates"]]},
+            "One",
+        ),
+        (replica("Create", "us-west-2", MultiRegionConsistency="STRONG"), "with eventual consistency"),
+        ({"StreamSpecification": {"StreamEnabled": False}}, "cannot be changed while it has replicas"),
+    ],
+)
+async def test_a_change_that_replicas_do_not_allow_is_refused(ask, body, words):
+    await made(ask)
+    await ask("UpdateTable", **replica("Create"))
+    await asyncio.sleep(500)
+    with raising(RequestRejectedError, words):
+        await ask("UpdateTable", **body)
+
+
+async def test_replicas_need_a_stream_of_both_views(ask):
+    await made(ask, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    with raising(RequestRejectedError, "needs a stream of NEW_AND_OLD_IMAGES"):
+        await ask("UpdateTable", **replica("Create"))
+
+
 async def test_warm_throughput_only_rises(ask):
     await made(ask)
     with raising(RequestRejectedError, "decreasing WarmThroughput is not supported"):
@@ -554,7 +636,7 @@ def test_a_duration_that_makes_no_sense_is_refused(duration):
 
 async def test_real_sockets_and_a_virtual_clock_are_refused_together():
     connection = Connection(region="eu-west-1", endpoint_url="http://127.0.0.1:1")
-    with raising(ConfigurationError, "real sockets keep real time"):
+    with raising(ConfigurationError, "sockets run in real time"):
         await SlowTables().wrap(WireTransport(connection)).open()
 
 

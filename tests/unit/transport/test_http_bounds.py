@@ -59,7 +59,7 @@ async def test_a_larger_answer_is_refused_before_it_has_ended(server, connect, g
     server.then(answer_of(LIMIT + 1), chunked=chunked, missing_bytes=1)
     transport = await connect(config=config)
     async with asyncio.timeout(30):
-        with pytest.raises(DamagedResponseError, match="larger than 100,000 bytes") as raised:
+        with pytest.raises(DamagedResponseError, match="more than 100,000 bytes") as raised:
             await transport.send(get_item)
     assert (raised.value.outcome, raised.value.retryable) == (Outcome.UNKNOWN, False)
 
@@ -68,7 +68,7 @@ async def test_an_announced_size_is_refused_before_anything_is_read(server, conn
     server.then(b"{", missing_bytes=failures.ANSWER_BYTES)
     transport = await connect()
     async with asyncio.timeout(30):
-        with pytest.raises(DamagedResponseError, match="larger than 20,971,520 bytes"):
+        with pytest.raises(DamagedResponseError, match="more than 20,971,520 bytes"):
             await transport.send(get_item)
 
 
@@ -98,8 +98,9 @@ def session_at(server):
 
 async def test_a_mute_server_ends_with_the_time_of_the_attempt(server, session_at):
     server.then(silent=True)
-    async with session_at(retry=RetryPolicy(attempt_timeout_seconds=0.05, max_attempts=1)) as session:
-        with pytest.raises(RequestTimeoutError, match="the 0.05 s of one attempt") as raised:
+    # Half of the time may go into connecting, which a slow machine needs some of.
+    async with session_at(retry=RetryPolicy(attempt_timeout_seconds=0.8, max_attempts=1)) as session:
+        with pytest.raises(RequestTimeoutError, match="within 0.8 s, so it") as raised:
             await session.put(Tweet(id="a"))
     assert raised.value.outcome is Outcome.UNKNOWN
     assert len(server.requests) == 1

@@ -89,11 +89,18 @@ async def test_untrusted_certificate_was_not_sent(server, connect, get_item, ser
 
 
 @pytest_asyncio.fixture
-async def mute():
+async def accepted():
+    """Return the event of a connection that the mute server has accepted."""
+    return asyncio.Event()
+
+
+@pytest_asyncio.fixture
+async def mute(accepted):
     """A server that accepts connections and never says anything; its port."""
     ended = asyncio.Event()
 
     async def accept(reader, writer):
+        accepted.set()
         await ended.wait()
         writer.close()
         await writer.wait_closed()
@@ -114,11 +121,11 @@ async def test_a_handshake_that_takes_too_long_was_not_sent(connect, get_item, m
 
 
 @pytest.mark.asyncio
-async def test_a_request_that_is_cancelled_during_the_handshake_leaves_nothing(connect, get_item, mute):
+async def test_a_request_that_is_cancelled_during_the_handshake_leaves_nothing(connect, get_item, mute, accepted):
     transport = await connect(endpoint_url=f"https://localhost:{mute}")
     before = asyncio.all_tasks()
     task = asyncio.create_task(transport.send(get_item))
-    await asyncio.sleep(0.05)
+    await accepted.wait()
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()

@@ -76,8 +76,8 @@ def test_error_carries_every_fact():
 def test_message_names_operation_table_code_and_remedy():
     text = str(translated("ResourceNotFoundException", message="Requested resource not found."))
     assert text == (
-        "GetItem on table 'tweets': ResourceNotFoundException: Requested resource not found. Create the table or index "
-        "with `await session.tables.create(Model)`, or check region, endpoint and table_prefix."
+        "GetItem on table 'tweets': ResourceNotFoundException: Requested resource not found. Check region, "
+        "endpoint and table_prefix, or create the table or index with `await session.tables.ensure(Model)`."
     )
 
 
@@ -85,8 +85,31 @@ def test_message_without_a_table_or_a_text_is_a_sentence_too():
     assert str(translated("Odd", operation="ListTables", table="")) == "ListTables: Odd."
 
 
+def test_operation_that_an_engine_lacks_is_said_to_be_missing_there():
+    text = str(translated("UnknownOperationException", operation="CreateBackup"))
+    assert (
+        text
+        == "CreateBackup on table 'tweets': UnknownOperationException. This engine does not have it; DynamoDB does."
+    )
+
+
 def test_access_denied_names_the_permission():
     assert "dynamodb:PutItem" in str(translated("AccessDeniedException", operation="PutItem"))
+
+
+@pytest.mark.parametrize(
+    ("operation", "permission"),
+    [
+        ("TransactGetItems", "dynamodb:GetItem"),
+        ("TransactWriteItems", "ConditionCheckItem"),
+        ("ExecuteStatement", "dynamodb:PartiQLSelect"),
+        ("ExecuteTransaction", "PartiQLUpdate"),
+    ],
+)
+def test_access_denied_names_no_permission_that_iam_does_not_have(operation, permission):
+    text = str(translated("AccessDeniedException", operation=operation))
+    assert permission in text
+    assert f"dynamodb:{operation}" not in text
 
 
 @pytest.mark.parametrize("name", ["message", "Message"])

@@ -144,3 +144,14 @@ def test_an_urgent_one_does_not_take_along_whoever_waits_for_others_to_share_a_c
     urgent, admitted = asked(made, now)
     assert admitted == [urgent]
     assert made.admit(made.next_at(now)) == waiting
+
+
+def test_refusals_of_what_waited_for_another_place_count_from_the_first_one():
+    made = governor()
+    made.know("t", {("i", True): 10.0}, 0.0)
+    assert made.governs(["t"])
+    made.record_spent([], {TABLE: 1.0}, 1, 0.0)
+    tickets = [asked(made, 1.0)[0] for _ in range(5)]
+    for ticket in tickets:
+        made.refuse([ticket], [TABLE], 1, 1.005)
+    assert made.bucket(TABLE, 1.005).pace.rate == 100

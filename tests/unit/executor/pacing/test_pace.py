@@ -76,6 +76,36 @@ def test_a_limit_is_found_and_kept(limit):
     assert refused < 0.05 * served
 
 
+def test_a_rate_that_was_raised_too_far_is_taken_back_at_once_but_not_below_what_a_trial_has_kept():
+    pace = Pace()
+    limited(pace, 300.0, begin=0.0, seconds=5.0, asked=3_000.0)
+    kept = pace.rate
+    for tenth in range(10):
+        pace.waited(0.1, 5.0 + tenth / 10)
+    raised = pace.rate
+    assert raised > kept
+    pace.refused(1, 6.0, 6.0)
+    assert pace.rate < raised
+    for later in range(1, 30):
+        now = 6.0 + later / 20
+        pace.served(200.0, 200, now, now)
+        pace.refused(1, now, now)
+    assert pace.rate > 0.8 * 300
+
+
+def test_beside_more_urgent_requests_the_rate_is_raised_slowly_for_longer():
+    alone, shared = Pace(), Pace()
+    for pace in (alone, shared):
+        limited(pace, 300.0, begin=0.0, seconds=5.0, asked=3_000.0)
+        pace.refused(1, 5.0, 5.0)
+        for tenth in range(30):
+            if pace is shared:
+                pace.share(5.0 + tenth / 10)
+            pace.served(30.0, 30, 5.0 + tenth / 10, 5.0 + tenth / 10)
+            pace.waited(0.1, 5.0 + tenth / 10)
+    assert shared.rate < 1.2 * 300 < alone.rate
+
+
 def test_a_limit_that_was_halved_is_followed():
     pace = Pace()
     limited(pace, 1000.0, begin=0.0, seconds=5.0, asked=5000.0)
@@ -93,6 +123,30 @@ def test_what_was_sent_before_the_rate_was_lowered_says_nothing_new():
         pace.refused(1, 0.5, 5.0)
         pace.refused(1, None, 5.0)
     assert pace.rate == rate
+
+
+def test_an_outage_that_begins_in_a_round_in_which_something_was_served_does_not_lower_what_is_remembered():
+    pace = Pace()
+    limited(pace, 1_000.0, begin=0.0, seconds=5.0, asked=2_000.0)
+    drive(pace, 2_000, 0.0, begin=5.0, seconds=2.0)
+    pace.refused(1, 7.001, 7.001)
+    drive(pace, 5, 0.0, begin=7.001, seconds=0.005)
+    drive(pace, 600, 1.0, begin=7.01, seconds=0.6)
+    assert pace.out
+    assert pace.rate == pytest.approx(0.25 * 1_000, rel=0.15)
+
+
+@pytest.mark.parametrize("units", [10.0, 25.0])
+def test_a_gap_between_requests_of_many_units_is_not_taken_for_an_outage(units):
+    pace = Pace()
+    for number in range(40):
+        pace.served(units, 1, number / 5, number / 5)
+    pace.refused(1, 8.0, 8.0)
+    pace.served(units, 1, 8.01, 8.01)
+    for step in range(1, 7):
+        pace.refused(1, 8.01 + step / 20, 8.01 + step / 20)
+    assert pace.lowered
+    assert not pace.out
 
 
 def test_after_an_outage_the_rate_comes_back_within_a_second():
@@ -143,3 +197,42 @@ def test_without_a_limit_any_more_only_what_was_learned_holds():
     refused.know(None)
     assert pace.rate is None
     assert refused.rate == learned
+
+
+def beside_who_takes_nearly_all(pace, *, begin, seconds, asked, left=20):
+    """Let one of ``left`` attempts be served, whatever the rate; return for how long the pace stayed below a limit."""
+    now, lowered, number = begin, 0.0, 0
+    while now < begin + seconds:
+        step = 1 / min(asked, pace.rate or asked)
+        now, number = now + step, number + 1
+        pace.waited(step, now)
+        if number % left:
+            pace.refused(1, now, now)
+        else:
+            pace.served(1.0, 1, now, now)
+        lowered += step if pace.lowered else 0.0
+    return lowered
+
+
+@pytest.mark.parametrize("limit", [None, 25.0, 100.0])
+@pytest.mark.parametrize("left", [10, 20, 30])
+def test_where_as_much_is_refused_however_little_is_asked_for_the_pace_is_given_up_within_seconds(limit, left):
+    pace = Pace() if limit is None else known(limit)
+    beside_who_takes_nearly_all(pace, begin=0.0, seconds=8.0, asked=200.0, left=left)
+    assert not pace.lowered
+
+
+def test_a_slow_table_that_is_back_after_an_outage_is_not_taken_for_one_that_a_stranger_uses():
+    pace = Pace()
+    limited(pace, 20.0, begin=0.0, seconds=5.0, asked=100.0)
+    drive(pace, 40, 1.0, begin=5.0, seconds=2.0)
+    assert pace.out
+    limited(pace, 20.0, begin=7.0, seconds=5.0, asked=100.0)
+    assert pace.rate == pytest.approx(20.0, rel=0.5)
+
+
+def test_what_is_refused_for_another_reason_has_taken_none_of_a_known_limit():
+    pace = known(100.0)
+    beside_who_takes_nearly_all(pace, begin=0.0, seconds=8.0, asked=200.0)
+    assert pace.state(8.0) == "other reasons"
+    assert not pace.refused(1, 8.0, 8.0)

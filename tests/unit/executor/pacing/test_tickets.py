@@ -1,5 +1,7 @@
 """Who goes next: the more urgent first, of equals the earlier one, each with all of its units or with none."""
 
+import sys
+
 import pytest
 
 from dynamap_async import Priority
@@ -154,3 +156,42 @@ def test_when_it_says_so_somebody_goes(line, priority):
     while line.waiting:
         now = line.next_at(now)
         assert line.admit(now)
+
+
+def test_who_shares_no_call_waits_for_no_others(line):
+    table = bucket()
+    first, second = (ticket((table, 10.0)) for _ in range(2))
+    first.patient = second.patient = False
+    joined(line, first, second)
+    assert line.next_at(0.0) == pytest.approx(0.1)
+
+
+def test_whoever_comes_back_goes_before_all_that_came_later(line):
+    table = bucket(kept_seconds=1.0)
+    tickets = joined(line, *(ticket((table, 1.0)) for _ in range(60)))
+    again = [tickets[number] for number in (40, 3, 21, 22, 4)]
+    for each in again:
+        line.leave(each, 0.0)
+    joined(line, *again)
+    assert line.admit(1.0) == list(tickets)
+
+
+def test_of_thousands_that_come_back_none_looks_at_all_the_others(line):
+    table, number = bucket(), 1_000
+    tickets = joined(line, *(ticket((table, 1.0)) for _ in range(2 * number)))
+    for each in tickets[:number]:
+        line.leave(each, 0.0)
+    calls = 0
+
+    def count(_frame, event, _argument):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        joined(line, *tickets[:number])
+        for each in tickets[:number]:
+            line.leave(each, 0.0)
+    finally:
+        sys.setprofile(None)
+    assert calls < 60 * number

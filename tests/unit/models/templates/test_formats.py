@@ -108,9 +108,9 @@ def test_a_time_that_is_cut_off_is_read_as_the_first_of_those_that_are_written_s
 
 
 REFUSED = [
-    (int, "03d", 1000, "does not fit into the form '03d'; give the form a larger width"),
-    (int, "03d", -1, r"is negative.*put a \+ before it"),
-    (int, "+03d", -101, "larger width"),
+    (int, "03d", 1000, "does not fit into the form '03d'; make the form wider"),
+    (int, "03d", -1, r"is negative.*the form with"),
+    (int, "+03d", -101, "make the form wider"),
     (Decimal, "06.2f", Decimal("0.123"), "more than the 2 decimals"),
     (float, "ordered", float("inf"), "cannot be stored as a number"),
     (int, "", True, "int"),
@@ -137,8 +137,8 @@ def test_a_value_that_does_not_fit_is_refused_with_the_field(annotation, form, v
 WRONG = [
     (int, "6d", "form '6d'"),
     (int, "06.2f", "form '06.2f'"),
-    (int, "x", "take one such as 06d"),
-    (Decimal, "06d", r"take one such as 09\.2f"),
+    (int, "x", "use one such as 06d"),
+    (Decimal, "06d", r"use one such as 09.2f"),
     (Decimal, "03.2f", "no digit before the point"),
     (str, "06d", "upper, lower or none"),
     (datetime, "week", "take one of year"),
@@ -146,11 +146,11 @@ WRONG = [
     (time, "hour", "drop it"),
     (UUID, "hex", "upper, lower or none"),
     (Size, "03d", "upper, lower or none"),
-    (Mixed, "", "not all text, or all whole numbers"),
+    (Mixed, "", "all text nor all whole numbers"),
     (bytes, "", "is bytes, which has no text form"),
     (list[str], "", "no text form"),
     (int | str, "", "no text form"),
-    (timedelta, "", "take str, int"),
+    (timedelta, "", "use str, int"),
 ]
 
 

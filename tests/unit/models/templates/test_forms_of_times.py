@@ -144,11 +144,11 @@ def test_a_form_of_the_program_stands_in_the_key_as_the_field_is_stored():
 
 WRONG = [
     (datetime, "%Y-%q", r"'%q' in the pattern '%Y-%q' is not one of %Y"),
-    (datetime, "%Y%Y", "each part only once"),
-    (datetime, "%f%3f", "each part only once"),
+    (datetime, "%Y%Y", "each directive once"),
+    (datetime, "%f%3f", "each directive once"),
     (datetime, "%%", "needs a directive"),
     (datetime, "%Y-%", "'%' in the pattern"),
-    (date, "%H", "a date does not have all of that; take %Y%m%d"),
+    (date, "%H", "a date does not have all of that; use %Y%m%d"),
     (date, "%Y%3f", "a date does not have all of that"),
     (time, "%Y", "a time does not have all of that"),
     (datetime, "week", r"or write it out, such as %Y-%m-%dT%H:%M:%S"),

@@ -64,12 +64,12 @@ WRONG = [
     ("", "is empty"),
     ("a{", "single '{' at position 1; write {{"),
     ("a}b", "single '}'"),
-    ("{}", "names no field"),
-    ("{a b}", "names no field"),
-    ("{country}{region}", r"does not say where country ends.*\{country\}#"),
-    ("{country}{words:06d}", "does not say where country ends"),
+    ("{}", "is not a field"),
+    ("{a b}", "is not a field"),
+    ("{country}{region}", r"does not show where country ends.*\{country\}#"),
+    ("{country}{words:06d}", "does not show where country ends"),
     ("{country}#{country}", "names country twice"),
-    ("{words}0{country}", "could be a part of the number"),
+    ("{words}0{country}", "could be part of the number"),
     ("{words}-{country}", r"pad the number: \{words:06d\}"),
     ("{flag}!{country}", "whose value 'a!' contains it"),
 ]
@@ -100,7 +100,7 @@ def test_an_escaped_separator_comes_back_as_itself():
 
 
 def test_a_separator_that_escaped_text_is_made_of_is_refused():
-    with pytest.raises(PatternError, match="take another separator"):
+    with pytest.raises(PatternError, match="use another separator"):
         template("{country}%{region}", escape=True)
 
 

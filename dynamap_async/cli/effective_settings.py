@@ -1,24 +1,22 @@
-"""The command ``dynamap config``: what holds, and what says so."""
+"""The command ``dynamap config``: the settings of the commands, and where each comes from."""
 
 import json
-from typing import Annotated
-
-import typer
 
 from dynamap_async.cli.output import show, table_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, goes_to_tables
 
 
 @goes_to_tables(without=("quiet",))
 def config(
     place: Place,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Print what the commands take from options, variables and the configuration file, and which of them says so.
+    """Print the settings of the commands, and where each comes from.
 
-    Nothing is imported or sent, and no secret is printed.
+    A setting comes from an option, an environment variable or the configuration file. This imports none of your
+    modules, sends nothing and prints no secret.
     """
     lines = [("environment", place.environment.value or "none", place.environment.source)]
     lines.append(("models", ", ".join(place.models) or "none", place.models_source))

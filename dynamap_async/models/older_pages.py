@@ -1,0 +1,114 @@
+"""Pages of older items: decoded and upgraded in one step, without a wire form of all that no upgrade looks at.
+
+Upgrades name most of what they look at. So the attributes of these names are left as they are stored, while all others
+are decoded for their fields; the upgrades change what was left; and that is decoded then. Where an upgrade asks for
+more than it names, or anything is wrong, whole items are upgraded in wire form, which tells what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dynamap_async.codec import DECODE_ERRORS, STORED_NUMBER
+from dynamap_async.models.decoders import FieldDecoders
+from dynamap_async.models.fields import Absence, FieldPlan
+from dynamap_async.models.keys.shards import ShardedKeys
+from dynamap_async.models.upgrades import FIRST, LooksFurtherError, Upgrades
+from dynamap_async.wire import AttributeValue, WireItem
+
+_NULL: Final[AttributeValue] = {"NULL": True}
+
+_VERSION: Final = "\0version"
+"""Stands for a field's name where the values of an item hold the text of its version; no field has the name."""
+
+_LEFT: Final = "\0left "
+"""Stands before the stored name of an attribute where the values of an item hold it as it is stored."""
+
+
+class OlderPages:
+    """Decodes pages of one model that may hold older items."""
+
+    def __init__(
+        self, fields: Sequence[FieldPlan], shards: ShardedKeys, upgrades: Upgrades, *, told_by: str | None
+    ) -> None:
+        """Make the decoders.
+
+        Args:
+            fields: the fields.
+            shards: none.
+            upgrades: the versions of the items.
+            told_by: the stored name of the attribute that holds the kind of an item.
+        """
+        self._upgrades: Final = upgrades
+        self._names: frozenset[str] = upgrades.at_hand
+        self._left = [(_LEFT + name, name) for name in self._names]
+        self._upgraded = [field for field in fields if field.is_stored and field.stored in self._names]
+        others = [field for field in fields if field not in self._upgraded]
+        self._decoded = frozenset(field.stored for field in others if field.is_stored)
+        """The attributes that are decoded before the upgrades run."""
+        self._decoders = FieldDecoders(
+            others,
+            shards,
+            takes_extras=False,
+            told_by=told_by,
+            given={upgrades.attribute: (_VERSION, STORED_NUMBER), **{name: (mark, dict) for mark, name in self._left}},
+        )
+
+    def values(
+        self, items: Sequence[WireItem], present: FieldDecoders
+    ) -> tuple[list[dict[str, Any]], list[bool]] | None:
+        """Return of each item field name -> value, and whether it was an older one; None where that is not enough.
+
+        Args:
+            items: the page.
+            present: decodes items of the present version.
+        """
+        if not self._names:
+            return None
+        readable, unstored = self._upgrades.readable, str(FIRST)
+        older = [True] * len(items)
+        try:
+            page = self._decoders.values(items)
+            for position, values in enumerate(page):
+                version = values.pop(_VERSION, unstored)
+                if version in readable:
+                    older[position] = False
+                    continue
+                item = {name: values.pop(mark) for mark, name in self._left if mark in values}
+                upgraded = self._upgrades.upgraded_at_hand(item, self._names, version)
+                if upgraded is None:
+                    return None
+                self._decode(upgraded, values)
+            if False in older:
+                self._put_present(page, older, items, present)
+        except LooksFurtherError:
+            self._names = frozenset[str]()  # from now on, whole items are upgraded at once
+            return None
+        except DECODE_ERRORS:
+            return None
+        return page, older
+
+    def _decode(self, item: WireItem, values: dict[str, Any]) -> None:
+        """Decode what upgrades have left of an item for its fields.
+
+        Raises:
+            LooksFurtherError: they have set another field, by a name that does not stand in them.
+        """
+        if not self._decoded.isdisjoint(item):
+            raise LooksFurtherError
+        for field in self._upgraded:
+            stored = item.get(field.stored)
+            if stored is not None:
+                values[field.name] = field.of_null() if stored == _NULL else field.lax.decode(stored)
+            elif field.required and (field.absence is not Absence.ERROR or field.assigned is not None):
+                values[field.name] = field.of_absence()
+
+    @staticmethod
+    def _put_present(
+        page: list[dict[str, Any]], older: Sequence[bool], items: Sequence[WireItem], decoders: FieldDecoders
+    ) -> None:
+        """Put the values of items of the present version in their places."""
+        places = [place for place, is_older in enumerate(older) if not is_older]
+        for place, values in zip(places, decoders.values([items[place] for place in places]), strict=True):
+            page[place] = values

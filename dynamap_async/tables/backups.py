@@ -1,0 +1,319 @@
+"""``session.tables.backups``: backups of tables, and tables that are restored from them or from a moment of the past.
+
+Invariant: a restored table gets back what a restore leaves off, and a restore that was stopped is continued by the same
+call: the new table itself tells what it is made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from dynamap_async.dataclass import dataclass
+from dynamap_async.errors import OperationError, Outcome, ResourceInUseError, TransportError
+from dynamap_async.executor import Executor, gather_all
+from dynamap_async.models import KeyValue, Model, Table
+from dynamap_async.planning import Context
+from dynamap_async.request import Request
+from dynamap_async.schema import TableSchema
+from dynamap_async.tables.applying import Applying
+from dynamap_async.tables.asked_settings import full_description
+from dynamap_async.tables.comparison import plan_of
+from dynamap_async.tables.declared import merged_tables
+from dynamap_async.tables.descriptions import Descriptions
+from dynamap_async.tables.requests import TableDescription, table_request
+from dynamap_async.tables.setting_steps import asked_settings
+from dynamap_async.tables.table_plan import StepKind, TablePlan, TableStep
+from dynamap_async.transport import UNREADABLE, damaged
+
+_LEFT_OFF: Final[frozenset[StepKind]] = frozenset(
+    (
+        "set-time-to-live",
+        "set-stream",
+        "set-tags",
+        "set-point-in-time-recovery",
+        "set-deletion-protection",
+    )
+)
+"""The steps that give a restored table what DynamoDB leaves off.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A backup of a table, which is kept until it is deleted."""
+
+    arn: str
+    """Its Amazon Resource Name."""
+    name: str
+    """The name that it was given."""
+    table: str
+    """The full name of its table."""
+    status: str
+    """``CREATING``, ``AVAILABLE`` or ``DELETED``."""
+    kind: str
+    """``USER`` for one that was asked for, ``SYSTEM`` for that of a deleted table, ``AWS_BACKUP``."""
+    created_at: datetime
+    """When it was made: it holds the items of that moment."""
+    size_bytes: int | None
+    """Its size; None where DynamoDB does not tell it yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryWindow:
+    """From when to when a table can be restored as it was."""
+
+    days: int
+    """How many days back at most."""
+    earliest: datetime
+    """The earliest moment."""
+    latest: datetime
+    """The latest moment: about five minutes ago."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredTable:
+    """A table that was restored."""
+
+    table: str
+    """Its full name."""
+    settings: tuple[TableStep, ...]
+    """What a restore leaves off and the models declare, which was put back."""
+    items: int | None
+    """How many items it has; None if they were not to be counted."""
+    source_items: int | None
+    """How many items its source has now; None if they were not to be counted."""
+
+
+class Backups:
+    """The backups of a session's tables."""
+
+    def __init__(self, executor: Executor, context: Context) -> None:
+        """Join what requests need; sessions make these.
+
+        Args:
+            executor: sends requests.
+            context: what the session adds to each operation.
+        """
+        self._executor = executor
+        self._descriptions = Descriptions(executor)
+        self._names = context.tables
+
+    async def create(self, model: type[Model] | Table, name: str, /, *, period: KeyValue | None = None) -> Backup:
+        """Make a backup of the model's table; DynamoDB goes on with it by itself.
+
+        Args:
+            model: the model, or the shared table.
+            name: what the backup is called, 3 to 255 characters; several may have one name.
+            period: a value of the field that tells the period, for a model with one table per period.
+
+        Raises:
+            ResourceNotFoundError: the table does not exist.
+            RecoveryUnavailableError: the table is too new.
+            LimitExceededError: too many backups are made at once.
+
+        Cost: one CreateBackup; no capacity units. Backups are paid for by their size.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateBackup.html
+        """
+        table = self._schema(model, period).name
+        body = {"TableName": table, "BackupName": name}
+        request = Request(operation="CreateBackup", body=body, table=table, writes=True, resendable=False)
+        answer = await self._executor.send(request)
+        with _readable(request):
+            return _read_backup(answer["BackupDetails"], table)
+
+    async def of(self, model: type[Model] | Table, /, *, period: KeyValue | None = None) -> tuple[Backup, ...]:
+        """Return the backups of the model's table, the oldest first; also those of a table that was deleted.
+
+        Args:
+            model: the model, or the shared table.
+            period: as for ``create``.
+
+        Cost: one ListBackups for each 100 backups; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListBackups.html
+        """
+        table, found, after = self._schema(model, period).name, list[Backup](), dict[str, Any]()
+        while True:
+            body = {"TableName": table, "BackupType": "ALL", **after}
+            request = Request(operation="ListBackups", body=body, table=table)
+            page = await self._executor.send(request)
+            with _readable(request):
+                found += [_read_backup(each, table) for each in page.get("BackupSummaries") or ()]
+            last = page.get("LastEvaluatedBackupArn")
+            if last is None:
+                return tuple(sorted(found, key=lambda each: each.created_at))
+            after = {"ExclusiveStartBackupArn": last}
+
+    async def delete(self, backup: Backup, /) -> None:
+        """Delete a backup.
+
+        Args:
+            backup: it, as ``create`` and ``of`` give it.
+
+        Raises:
+            ResourceNotFoundError: it does not exist.
+            ResourceInUseError: it is being made, or restored from.
+
+        Cost: one DeleteBackup; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteBackup.html
+        """
+        body = {"BackupArn": backup.arn}
+        await self._executor.send(Request(operation="DeleteBackup", body=body, table=backup.table, writes=True))
+
+    async def recovery(self, model: type[Model] | Table, /, *, period: KeyValue | None = None) -> RecoveryWindow | None:
+        """Return from when to when the model's table can be restored; None where continuous backups are off.
+
+        Args:
+            model: the model, or the shared table.
+            period: as for ``create``.
+
+        Raises:
+            ResourceNotFoundError: the table does not exist.
+
+        Cost: one DescribeContinuousBackups; no capacity units.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeContinuousBackups.html
+        """
+        request = table_request("DescribeContinuousBackups", self._schema(model, period).name)
+        answer = await self._executor.send(request)
+        with _readable(request):
+            told: dict[str, Any] = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription") or {}
+            if told.get("PointInTimeRecoveryStatus") != "ENABLED":
+                return None
+            return RecoveryWindow(
+                days=told.get("RecoveryPeriodInDays", 35),
+                earliest=_moment(told["EarliestRestorableDateTime"]),
+                latest=_moment(told["LatestRestorableDateTime"]),
+            )
+
+    async def restore(
+        self,
+        model: type[Model] | Table,
+        /,
+        *,
+        to: str,
+        at: datetime | None = None,
+        backup: Backup | None = None,
+        count: bool = False,
+        timeout_seconds: float = 86_400.0,
+        period: KeyValue | None = None,
+    ) -> RestoredTable:
+        """Make a new table with the items that the model's table had, and wait until it can be used.
+
+        DynamoDB leaves off time to live, stream, tags, continuous backups and deletion protection: those that the model
+        declares are put back. Stopped, it goes on with the same table when it is called again.
+
+        Args:
+            model: the model, or the shared table.
+            to: the name of the new table, before the session's prefix.
+            at: the moment whose items it gets, with a time zone; None for the latest that there is.
+            backup: the backup whose items it gets, instead of those of a moment.
+            count: whether the items of both tables are counted, which reads both.
+            timeout_seconds: how long to wait. A restore takes minutes to hours; DynamoDB goes on after a timeout.
+            period: as for ``create``.
+
+        Raises:
+            OperationError: ``at`` has no time zone, or is given beside a backup.
+            ResourceInUseError: a table of the new name exists, and was not restored from the same.
+            ResourceNotFoundError: the table, or the backup, does not exist.
+            RecoveryUnavailableError: continuous backups are off.
+            RequestRejectedError: it cannot be restored as it was at that moment.
+            TableWaitTimeoutError: it was not ready in time.
+
+        Cost: one request, DescribeTable until it is done, and one request for each setting; no capacity units, but with
+            ``count`` half a read unit for each 4 KB of both tables. A restore is paid for by the size of the table.
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html
+        """
+        if at is not None and (backup is not None or at.tzinfo is None):
+            wrong = "and backup are given; give one of them" if backup is not None else "has no time zone; give it one"
+            raise OperationError(f"at={at!r} {wrong}")
+        source = self._schema(model, period)
+        target = source.named(self._names.full(to))
+        await self._begin(source.name, target.name, at, backup)
+        await self._descriptions.until_active(target.name, timeout_seconds)
+        steps = await self._complete(target, timeout_seconds)
+        counts: list[int | None] = [None, None]
+        if count:
+            counts = [*await gather_all([self._count(each) for each in (target.name, source.name)])]
+        return RestoredTable(table=target.name, settings=steps, items=counts[0], source_items=counts[1])
+
+    async def _begin(self, source: str, target: str, at: datetime | None, backup: Backup | None) -> None:
+        """Ask for the restore, unless the table is there that it makes."""
+        operation = "RestoreTableToPointInTime" if backup is None else "RestoreTableFromBackup"
+        body: dict[str, Any] = {"TargetTableName": target}
+        if backup is not None:
+            body["BackupArn"] = backup.arn
+        else:
+            body["SourceTableName"] = source
+            body |= {"UseLatestRestorableTime": True} if at is None else {"RestoreDateTime": at.timestamp()}
+        request = Request(operation=operation, body=body, table=target, writes=True, resendable=False)
+        try:
+            await self._executor.send(request)
+        except ResourceInUseError:
+            if not await self._is_of(target, source, at, backup):
+                raise
+        except TransportError as error:
+            if error.outcome is not Outcome.UNKNOWN:
+                raise
+
+    async def _is_of(self, target: str, source: str, at: datetime | None, backup: Backup | None) -> bool:
+        """Return whether a table is what the same restore has made, or makes."""
+        described = (await self._executor.send(table_request("DescribeTable", target)))["Table"]
+        made: Mapping[str, Any] = described.get("RestoreSummary") or {}
+        if backup is not None:
+            return made.get("SourceBackupArn") == backup.arn
+        of_source = str(made.get("SourceTableArn")).rpartition("table/")[2] == source and "SourceBackupArn" not in made
+        return of_source and (at is None or abs(float(made["RestoreDateTime"]) - at.timestamp()) < 1)
+
+    async def _complete(self, target: TableSchema, timeout_seconds: float) -> tuple[TableStep, ...]:
+        """Give a restored table what it lacks of what models declare."""
+
+        async def full(name: str) -> TableDescription | None:
+            return await full_description(self._executor, name, asked_settings(target.settings))
+
+        plan = plan_of([target], [await full(target.name)])
+        left_off = TablePlan(steps=tuple(step for step in plan.steps if step.kind in _LEFT_OFF), seen=plan.seen)
+        applying = Applying(self._executor, left_off, full, lambda _: None, wait_for_backfill=True)
+        return (await applying.run(timeout_seconds)).done
+
+    async def _count(self, table: str) -> int:
+        """Return how many items a table has."""
+        items, after = 0, dict[str, Any]()
+        while True:
+            body = {"TableName": table, "Select": "COUNT", **after}
+            page = await self._executor.send(Request(operation="Scan", body=body, table=table))
+            items += int(page["Count"])
+            last = page.get("LastEvaluatedKey") or None  # an empty one is the end as well
+            if last is None:
+                return items
+            after = {"ExclusiveStartKey": last}
+
+    def _schema(self, model: type[Model] | Table, period: KeyValue | None) -> TableSchema:
+        [schema] = merged_tables((model,), self._names, period)
+        return schema
+
+
+@contextmanager
+def _readable(request: Request) -> Generator[None]:
+    """Let an answer of another form than DynamoDB's be an error of its own."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise damaged(request, "the answer is not of the form that DynamoDB documents", foreign=True) from error
+
+
+def _read_backup(told: Mapping[str, Any], table: str) -> Backup:
+    return Backup(
+        arn=told["BackupArn"],
+        name=told["BackupName"],
+        table=told.get("TableName", table),
+        status=told["BackupStatus"],
+        kind=told["BackupType"],
+        created_at=_moment(told["BackupCreationDateTime"]),
+        size_bytes=told.get("BackupSizeBytes"),
+    )
+
+
+def _moment(seconds: float | str) -> datetime:
+    return datetime.fromtimestamp(float(seconds), UTC)

@@ -1,0 +1,62 @@
+"""Billing of tables that take their time: each setting is made, changed, and then no difference any more."""
+
+import pytest
+
+from dynamap_async import GlobalIndex, OnDemand, Session, Table, TableSettings, Throughput
+from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.testing.slow_tables import Durations, SlowTables
+
+ALLOWED = {"billing-switched", "throughput-lowered", "warm-throughput-cost"}
+PAIRS = [
+    (OnDemand(), OnDemand(max_read=50, max_write=20)),
+    (OnDemand(max_read=50, max_write=20), OnDemand(max_read=-1, max_write=40)),
+    (OnDemand(max_read=50), OnDemand(max_read=9, warm_read=13_000)),
+    (OnDemand(warm_read=13_000), OnDemand(warm_read=20_000, warm_write=5_000)),
+    (Throughput(read=5, write=9), OnDemand(max_read=7, warm_write=5_000)),
+    (OnDemand(max_read=7, warm_write=5_000), Throughput(read=5, write=9)),
+    (Throughput(read=5, write=9), Throughput(read=9, write=5)),
+]
+
+
+class Engine:
+    """Takes everything, and has no items."""
+
+    max_connections = 8
+
+    async def open(self): ...
+
+    async def close(self): ...
+
+    async def send(self, request):
+        if request.operation in ("DescribeTable", "GetItem"):
+            facts = {"operation": request.operation, "table": request.table, "status": 400}
+            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
+        return {"Items": [], "Count": 0, "ScannedCount": 0} if request.operation == "Scan" else {}
+
+
+def table(billing, **limits):
+    index = GlobalIndex("by-city", partition_key="city", **limits)
+    return Table("orders", partition_key="pk", indexes=[index], settings=TableSettings(billing=billing))
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+async def test_each_kind_of_billing_is_made_changed_and_then_no_difference(before, after):
+    async with Session(transport=SlowTables(durations=Durations(lag=2.0)).wrap(Engine())) as session:
+        for wanted, limits in ((before, {"max_write": 30}), (after, {"max_write": 10, "warm_read": 14_000})):
+            declared = table(wanted, **limits)
+            await session.tables.ensure(declared)
+            plan = await session.tables.plan(declared, sample_pages=0)
+            assert plan.is_empty is (wanted is before)
+            await session.tables.apply(plan, allow=ALLOWED)
+            await session.tables.verify(declared)
+
+
+async def test_a_warm_throughput_that_rose_by_itself_meanwhile_is_enough():
+    slow = SlowTables(durations=Durations(lag=0.0))
+    async with Session(transport=slow.wrap(Engine())) as session:
+        await session.tables.create(table(OnDemand()))
+        plan = await session.tables.plan(table(OnDemand(warm_read=13_000)), sample_pages=0)
+        higher = await session.tables.plan(table(OnDemand(warm_read=20_000)), sample_pages=0)
+        await session.tables.apply(higher, allow=ALLOWED)
+        done = await session.tables.apply(plan, allow=ALLOWED)
+        assert len(done.skipped) == 1

@@ -1,7 +1,6 @@
 """The checks of this project; a session is a promise. `nox` without arguments keeps them all, as CI does."""
 
 import atexit
-import functools
 import os
 import secrets
 import shutil
@@ -20,6 +19,8 @@ PROJECT = nox.project.load_toml("pyproject.toml")
 # CI has both; elsewhere an absent one is reported as skipped, and the Python that runs nox always takes part.
 PYTHONS = sorted({"3.11", "3.13", f"{sys.version_info.major}.{sys.version_info.minor}"})
 ON_CI = os.environ.get("CI") == "true"
+WHEELS: dict[tuple[Path, bool], Path] = {}
+"""What was built: (Python, whether it may find a compiler) -> the wheel."""
 
 
 def runs(python: str | Path) -> bool:
@@ -30,14 +31,20 @@ def runs(python: str | Path) -> bool:
         return False
 
 
+def temporary_folder(prefix: str) -> str:
+    """Make a folder that is removed when nox ends."""
+    folder = tempfile.mkdtemp(prefix=prefix)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def find_pythons_of_pyenv() -> None:
     """Put each of PYTHONS that only pyenv has on PATH.
 
     Only that one name is linked: pyenv's own folder on PATH would also change which Python `python3` is.
     """
     versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv", "versions")
-    folder = tempfile.mkdtemp(prefix="dynamap-pythons-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = temporary_folder("dynamap-pythons-")
     for version in PYTHONS:
         name = f"python{version}"
         installed = [] if runs(name) else filter(runs, sorted(versions.glob(f"{version}.*/bin/{name}")))
@@ -49,15 +56,20 @@ def find_pythons_of_pyenv() -> None:
 
 find_pythons_of_pyenv()
 
-# What reads or writes items: all else is the same without the native codec.
+# What reads or writes items: all else is the same without the native codec. Of the tests of concurrency these run over
+# connections; all others are given dicts, which the codec in Python reads in any case.
 PURE_TESTS = (
     *(f"tests/unit/{room}" for room in ("codec", "models", "native", "transport")),
     *("tests/property", "tests/contract", "tests/service"),
+    *(
+        f"tests/concurrency/test_{name}.py"
+        for name in ("batch_cancellation", "batch_failures", "coalescing", "transactions", "writes_in_flight")
+    ),
 )
-# Programs in processes of their own, and kinds of trouble: what they read and write takes the same way as elsewhere.
+# Programs in processes of their own, and tables: what they read and write takes the same way as elsewhere.
 PURE_LEAVES_OUT = tuple(
     f"--ignore=tests/service/test_{name}.py"
-    for name in ("awslambda", "chaos", "demo", "faults", "local_engine", "slow_tables", "table_plans", "update_faults")
+    for name in ("awslambda", "demo", "local_engine", "slow_tables", "table_plans")
 )
 ONE_ENGINE = ("-k", "not [moto")
 # Of the processes in which `dynamap demo` runs, these fall to the newest Python, and all others to the lowest versions:
@@ -65,8 +77,13 @@ ONE_ENGINE = ("-k", "not [moto")
 INTERRUPTS = ("-k", "not [moto and not (test_demo and not interrupt)")
 SHOWN = ("-k", "not [moto and not (test_demo and interrupt)")
 READS_SOURCES = ("distance", "documentation", "logging", "objects", "outside_changes", "parameters_documented", "words")
+# How much gets done before a simulated table, on a clock that jumps: minutes of it, and all that takes part has tests.
+SIMULATED = ("benchmarks/test_situations", "concurrency/test_harmless_pacing")
 # The same on any Python; test_chance.py runs pytest, a dozen times.
-OF_ANY_PYTHON = tuple(f"--ignore=tests/architecture/test_{name}.py" for name in ("chance", *READS_SOURCES))
+OF_ANY_PYTHON = tuple(
+    f"--ignore=tests/{name}.py"
+    for name in (*(f"architecture/test_{each}" for each in ("chance", *READS_SOURCES)), *SIMULATED)
+)
 BUILT_ON_OTHERS = (
     *("tests/unit", "tests/contract", "tests/service", "tests/property/test_codec_laws.py"),
     *("tests/property/test_model_laws.py", "tests/architecture/test_imports.py"),
@@ -86,18 +103,23 @@ asyncio.run(main())
 """
 
 
-@functools.cache
-def wheel_built_by(python: str, *, compiler: bool) -> Path:
-    """Build the wheel with a Python, once: with the native codec, if it may find a compiler."""
-    folder = tempfile.mkdtemp(prefix="dynamap-wheel-")
-    environment = {**os.environ, **({} if compiler else {"CC": "false"})}
-    nox.command.run([python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, "."], env=environment)
-    return next(Path(folder).glob("*.whl" if compiler else "*-none-any.whl"))
-
-
 def built_wheel(session: nox.Session, *, compiler: bool = True) -> Path:
-    """Build the wheel for a session: what is tested is what users install."""
-    return wheel_built_by(str(Path(session.bin, "python")), compiler=compiler)
+    """Return the wheel for a session: what is tested is what users install.
+
+    Each Python builds it once, whichever session comes first: with the native codec, if it may find a compiler.
+    """
+    python = Path(session.bin, "python")
+    built = (python.resolve(), compiler)  # a session's own leads to the one that it was made from
+    if built not in WHEELS:
+        folder = temporary_folder("dynamap-wheel-")
+        environment = {**os.environ, **({} if compiler else {"CC": "false"})}
+        # What a build says, pip passes on with -v only.
+        command = [str(python), "-m", "pip", "wheel", "-q" if compiler else "-v", "--no-deps", "-w", folder, "."]
+        said = nox.command.run(command, env=environment, silent=not compiler)
+        if not compiler and str(said).count("the native codec was not built") != 1:
+            session.error(f"a build without a compiler does not say so once: {said}")
+        WHEELS[built] = next(Path(folder).glob("*.whl" if compiler else "*-none-any.whl"))
+    return WHEELS[built]
 
 
 def group(name: str) -> list[str]:
@@ -105,15 +127,19 @@ def group(name: str) -> list[str]:
     return nox.project.dependency_groups(PROJECT, name)
 
 
+def install(session: nox.Session, *requirements: str) -> None:
+    """Install without compiling: what programs import, they compile themselves, and keep."""
+    session.install("--no-compile", *requirements)
+    # Containers often turn caches of compiled modules off: then each process would compile all of it anew, with the
+    # tests and every module that pytest rewrites.
+    session.env["PYTHONDONTWRITEBYTECODE"] = ""
+
+
 def install_tests(session: nox.Session, *, pins: Iterable[str] = (), compiler: bool = True) -> None:
-    """Install the wheel with the extras that tests need, and what runs them; they compile what they import."""
-    wheel = built_wheel(session, compiler=compiler)
-    session.install("--no-compile", f"{wheel}[cli,local]", *pins, *group("test"))
+    """Install the wheel with the extras that tests need, and what runs them."""
+    install(session, f"{built_wheel(session, compiler=compiler)}[cli,local]", *pins, *group("test"))
     # Without it, programs that tests start with `python -m` would find the checkout's package in the current folder.
     session.env["PYTHONSAFEPATH"] = "1"
-    # Containers often turn caches of compiled modules off: then each process compiles every test, and every module that
-    # pytest rewrites, anew.
-    session.env["PYTHONDONTWRITEBYTECODE"] = ""
 
 
 def run_pytest(session: nox.Session, *arguments: str) -> None:
@@ -138,7 +164,7 @@ def run_tests(
 @nox.session
 def lint(session: nox.Session) -> None:
     """The code follows the rules and the format of ruff, and no word is misspelt."""
-    session.install(*group("lint"))
+    install(session, *group("lint"))
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("codespell")
@@ -147,7 +173,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Both type checkers accept the package, and of tests/typing exactly what is right; every public name is typed."""
-    session.install(f"{built_wheel(session)}[cli,local]", *group("types"))
+    install(session, f"{built_wheel(session)}[cli,local]", *group("types"))
     session.run("mypy")
     session.run("pyright")
     session.run("pyright", "--verifytypes", "dynamap_async", "--ignoreexternal")
@@ -157,7 +183,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def layers(session: nox.Session) -> None:
     """Imports go downward only, and never in a circle."""
-    session.install(*group("layers"))
+    install(session, *group("layers"))
     session.run("lint-imports")
 
 
@@ -167,7 +193,7 @@ def tests(session: nox.Session) -> None:
 
     Debug mode reports calls from a wrong thread. Where another Python runs everything, what says as much on one as on
     two is left out there: the tests on moto, which are those on the native engine, three quarters of the laws'
-    examples, what reads sources, and what the demo shows.
+    examples, what reads sources, loads of simulated tables, and what the demo shows.
     """
     select: list[str] = []
     if session.python == PYTHONS[-1]:
@@ -182,9 +208,10 @@ def tests(session: nox.Session) -> None:
 def tests_minimum(session: nox.Session) -> None:
     """With the lowest versions that pyproject.toml allows pass the tests of what is built on other packages.
 
-    What is left out takes nothing from them: the executor's tests on a virtual clock, laws of plain values, docs, and
-    interrupts of the demo.
+    What is left out takes nothing from them: the executor's tests on a virtual clock, laws of plain values, docs,
+    interrupts of the demo, and three quarters of the laws' examples.
     """
+    session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
     extras = PROJECT["project"]["optional-dependencies"]
     tested = ("cli", "local", "otel")  # not fastapi: the test client of its lowest version warns with our anyio
     lowest = [*PROJECT["project"]["dependencies"], *(each for extra in tested for each in extras[extra])]
@@ -194,7 +221,7 @@ def tests_minimum(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def tests_pure(session: nox.Session) -> None:
-    """Without a compiler the wheel builds, for any Python, and what reads and writes items passes the same tests."""
+    """Without a compiler the wheel builds, for any Python, and says so; what reads and writes items passes the same."""
     session.env["DYNAMAP_NATIVE_CODEC"] = "0"
     session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "0.25")
     run_tests(session, select=[*PURE_TESTS, *PURE_LEAVES_OUT, *ONE_ENGINE], compiler=False)
@@ -203,7 +230,7 @@ def tests_pure(session: nox.Session) -> None:
 @nox.session
 def beside(session: nox.Session) -> None:
     """The wheel installs beside the newest aioboto3, which pins an old aiobotocore, and a session opens there."""
-    session.install(str(built_wheel(session)), "aioboto3")
+    install(session, str(built_wheel(session)), "aioboto3")
     session.run("python", "-m", "pip", "check")
     session.run("python", "-c", OPENS_A_SESSION, env={"PYTHONSAFEPATH": "1"})
 
@@ -211,7 +238,7 @@ def beside(session: nox.Session) -> None:
 @nox.session
 def build(session: nox.Session) -> None:
     """The sdist builds, a wheel builds from it, and the package index would accept both."""
-    session.install(*group("build"))
+    install(session, *group("build"))
     folder = session.create_tmp()
     for old in Path(folder).glob("dynamap_async-*"):
         old.unlink()
@@ -225,7 +252,7 @@ def site(session: nox.Session) -> None:
 
     Then axe-core looks at ten of its pages in Chromium; `-- FOLDER` keeps screenshots of them instead.
     """
-    session.install(str(built_wheel(session)), *group("site"))
+    install(session, str(built_wheel(session)), *group("site"))
     session.run("python", "docs/site/build.py", env={"PYTHONSAFEPATH": "1"})
     session.run("python", "docs/site/accessibility.py", *session.posargs, env={"PYTHONSAFEPATH": "1"})
 
@@ -260,9 +287,13 @@ def tests_seeds(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def tests_long(session: nox.Session) -> None:
-    """The executor keeps its promises in a hundred times as many random programs as `tests` tries; five minutes."""
+    """A hundred times as many random programs, templates and designs as `tests` tries break no promise; a half hour.
+
+    These are programs for the executor, 15,000 templates for the planner, and 3,600 designs to generate models from.
+    """
     session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "100")
-    session.posargs[:] = ["tests/property/test_executor_model.py"]
+    laws = ("executor_model", "narrowing_laws", "random_design_laws")
+    session.posargs[:] = [f"tests/property/test_{each}.py" for each in laws]
     run_tests(session)
 
 

@@ -85,10 +85,12 @@ class UpgradeReport:
     finished: bool
     """Whether the pass is at its end; otherwise ``checkpoint`` tells where it goes on."""
     seen: int
-    """How many items were read, those of the present version and of other models in the table included."""
+    """How many items were read, those of the present version and of other models in the table included. An item that
+    the pass moves to another key may be read there as well, and counts twice then; in ``by_version``, ``behind`` and
+    ``upgraded`` it counts once, because it is of the present version there."""
     table_items: int | None
     """How many items the table had when DynamoDB counted them last, which is up to six hours ago: what ``seen`` comes
-    to, about. None before the first page, and where the policy does not allow DescribeTable."""
+    to, about, where no item is moved. None before the first page, and where the policy does not allow DescribeTable."""
     by_version: Mapping[int, int]
     """Stored version -> how many items of it were met; 0 for what is no version. Present ones do not count."""
     upgraded: int

@@ -125,6 +125,7 @@ async def test_a_place_of_another_version_or_in_other_segments_counts_for_none(s
 
 async def test_places_are_stored_after_so_many_items_and_not_with_each_page(session, monkeypatch):
     monkeypatch.setattr(upgrade_place, "STORED_ITEMS", 16)
+    monkeypatch.setattr(upgrade_place, "STORED_SECONDS", float("inf"))
     await left_after(session, 2)  # ten items, and five that are read ahead
     assert await session.find(StoredPlace, PLACE) is None
     await left_after(session, 4)

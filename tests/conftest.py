@@ -13,7 +13,7 @@ import secrets
 import shlex
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from itertools import count
@@ -27,6 +27,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from dynamap_async import Session
+from dynamap_async.errors import ResourceNotFoundError
+from dynamap_async.request import Request
 from dynamap_async.testing import Engine, LocalEngine, NativeEngine, VirtualClockLoop
 
 NATIVE_ENGINE = "DYNAMAP_NATIVE_ENGINE"
@@ -157,6 +159,55 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def virtual_clock() -> type[VirtualClockLoop]:
     """Return what makes an event loop whose time jumps, for a test that runs loops of its own."""
     return VirtualClockLoop
+
+
+class NoTables:
+    """A transport that takes every request, and has no table and no item.
+
+    It stands behind simulated tables, which answer by themselves what is asked about a table that was made through
+    them. What they pass on is kept.
+    """
+
+    max_connections = 8
+
+    def __init__(self, *, names: Sequence[str] = ()) -> None:
+        self.names = names
+        """The tables that are listed, although there are none."""
+        self.received: list[Request] = []
+        """What was taken, without the questions that are refused."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def send(self, request: Request) -> dict[str, Any]:
+        if request.operation in ("DescribeTable", "GetItem"):
+            facts = {"operation": request.operation, "table": request.table, "status": 400}
+            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
+        self.received.append(request)
+        answers = {"Scan": {"Items": [], "Count": 0, "ScannedCount": 0}, "ListTables": {"TableNames": [*self.names]}}
+        return answers.get(request.operation, {})
+
+    @property
+    def operations(self) -> Counter[str]:
+        """Operation -> how often it was taken."""
+        return Counter(request.operation for request in self.received)
+
+    @property
+    def index_changes(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """Table, action and entry of each change of an index."""
+        return [
+            (request.table, action, entry)
+            for request in self.received
+            for change in request.body.get("GlobalSecondaryIndexUpdates", ())
+            for action, entry in change.items()
+        ]
+
+
+@pytest.fixture(scope="session")
+def no_tables() -> type[NoTables]:
+    """Return the class of a transport that takes everything and has nothing."""
+    return NoTables
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """No library at all: bodies that were made beforehand are sent, and orjson parses the answers. How, the floors say."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,7 @@ _RENDERED = {
 }
 
 
-class Prepared(Subject):
+class Prepared(Subject, ABC):
     """All that a floor does but sending."""
 
     returns = "parsed JSON"
@@ -72,9 +73,9 @@ class Prepared(Subject):
         )
         self._models = [PlainPost(**plain(name)) for name in names[:PAGE]]
 
+    @abstractmethod
     async def _send(self, operation: str, body: bytes) -> Any:
         """Send a body and return the answer, parsed."""
-        raise NotImplementedError
 
     async def get(self, key: int) -> object:
         """Send GetItem."""

@@ -247,6 +247,30 @@ class Line:
         await self._transport.close()
 
 
+@contextlib.asynccontextmanager
+async def counted_turns():
+    """Give a list that gets an entry whenever the loop gives another task its turn while the block runs."""
+    turns = []
+
+    async def other():
+        while True:
+            await asyncio.sleep(0)
+            turns.append(len(turns))
+
+    task = asyncio.create_task(other())
+    try:
+        yield turns
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+@pytest.fixture
+def turns_of_others():
+    """Return a function whose block counts the turns of another task."""
+    return counted_turns
+
+
 @pytest.fixture
 def line_over():
     """Return a function: a transport -> the line that leads to it."""

@@ -3,7 +3,6 @@
 import pytest
 
 from dynamap_async import GlobalIndex, OnDemand, Session, Table, TableSettings, Throughput
-from dynamap_async.errors import ResourceNotFoundError
 from dynamap_async.testing.slow_tables import Durations, SlowTables
 
 ALLOWED = {"billing-switched", "throughput-lowered", "warm-throughput-cost"}
@@ -18,30 +17,14 @@ PAIRS = [
 ]
 
 
-class Engine:
-    """Takes everything, and has no items."""
-
-    max_connections = 8
-
-    async def open(self): ...
-
-    async def close(self): ...
-
-    async def send(self, request):
-        if request.operation in ("DescribeTable", "GetItem"):
-            facts = {"operation": request.operation, "table": request.table, "status": 400}
-            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
-        return {"Items": [], "Count": 0, "ScannedCount": 0} if request.operation == "Scan" else {}
-
-
 def table(billing, **limits):
     index = GlobalIndex("by-city", partition_key="city", **limits)
     return Table("orders", partition_key="pk", indexes=[index], settings=TableSettings(billing=billing))
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
-async def test_each_kind_of_billing_is_made_changed_and_then_no_difference(before, after):
-    async with Session(transport=SlowTables(durations=Durations(lag=2.0)).wrap(Engine())) as session:
+async def test_each_kind_of_billing_is_made_changed_and_then_no_difference(no_tables, before, after):
+    async with Session(transport=SlowTables(durations=Durations(lag=2.0)).wrap(no_tables())) as session:
         for wanted, limits in ((before, {"max_write": 30}), (after, {"max_write": 10, "warm_read": 14_000})):
             declared = table(wanted, **limits)
             await session.tables.ensure(declared)
@@ -51,9 +34,9 @@ async def test_each_kind_of_billing_is_made_changed_and_then_no_difference(befor
             await session.tables.verify(declared)
 
 
-async def test_a_warm_throughput_that_rose_by_itself_meanwhile_is_enough():
+async def test_a_warm_throughput_that_rose_by_itself_meanwhile_is_enough(no_tables):
     slow = SlowTables(durations=Durations(lag=0.0))
-    async with Session(transport=slow.wrap(Engine())) as session:
+    async with Session(transport=slow.wrap(no_tables())) as session:
         await session.tables.create(table(OnDemand()))
         plan = await session.tables.plan(table(OnDemand(warm_read=13_000)), sample_pages=0)
         higher = await session.tables.plan(table(OnDemand(warm_read=20_000)), sample_pages=0)

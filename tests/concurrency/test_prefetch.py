@@ -337,22 +337,13 @@ async def test_the_page_ahead_is_fetched_without_the_callers_context(transport, 
     assert seen == ["of the first waiter", None, None]
 
 
-async def test_a_large_page_is_decoded_with_pauses(transport, table, open_session, readings, monkeypatch):
+async def test_a_large_page_is_decoded_with_pauses(
+    transport, table, open_session, readings, turns_of_others, monkeypatch
+):
     """A clock that moves 0.9 ms with each look at it: every third slice of 32 items is over 2 ms."""
     ticks = iter(range(10**6))
     monkeypatch.setattr("dynamap_async.turns.time.perf_counter", lambda: next(ticks) * 0.0009)
     transport.otherwise = table(9600, page=10**6)
-    turns = 0
-
-    async def count_turns():
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    async with open_session() as session:
-        counting = asyncio.create_task(count_turns())
+    async with open_session() as session, turns_of_others() as turns:
         assert len(await readings(session)) == 9600
-        counting.cancel()
-        await asyncio.wait((counting,))
-    assert turns >= 300 / 3
+    assert len(turns) >= 300 / 3

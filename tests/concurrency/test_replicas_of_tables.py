@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from dynamap_async import Model, PartitionKey, Session, TableSettings
-from dynamap_async.errors import PlanHazardError, PlanOutOfDateError, ResourceNotFoundError, TableMismatchError
+from dynamap_async.errors import PlanHazardError, PlanOutOfDateError, TableMismatchError
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
 from dynamap_async.testing.slow_tables import Durations, SlowTables
@@ -29,31 +29,15 @@ class Alone(Model, table="orders", settings=TableSettings(replicas=[], stream="o
     id: PartitionKey[str]
 
 
-class Engine:
-    """Takes everything."""
-
-    max_connections = 8
-
-    async def open(self): ...
-
-    async def close(self): ...
-
-    async def send(self, request):
-        if request.operation in ("DescribeTable", "GetItem"):
-            facts = {"operation": request.operation, "table": request.table, "status": 400}
-            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
-        return {}
-
-
 @pytest.fixture
 def slow():
     return SlowTables(clock=FrozenClock(NOON), durations=LATE)
 
 
 @pytest.fixture
-def opened(slow):
+def opened(slow, no_tables):
     def make(faults=None):
-        transport = slow.wrap(Engine())
+        transport = slow.wrap(no_tables())
         return Session(transport=transport if faults is None else faults.wrap(transport))
 
     return make

@@ -1,6 +1,5 @@
 """The session's calls for tables, on tables that take their time and are late to say so."""
 
-from collections import Counter
 from datetime import datetime
 
 import anyio
@@ -55,34 +54,14 @@ class Tweet(Model, table="tweets"):
     by_text = GlobalIndex(partition_key="text", projection=KEYS_ONLY)
 
 
-class Engine:
-    """Takes everything, and remembers it."""
-
-    max_connections = 8
-
-    def __init__(self):
-        self.received = Counter()
-
-    async def open(self): ...
-
-    async def close(self): ...
-
-    async def send(self, request):
-        if request.operation in ("DescribeTable", "GetItem"):
-            facts = {"operation": request.operation, "table": request.table, "status": 400}
-            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
-        self.received[request.operation] += 1
-        return {}
-
-
 @pytest.fixture
 def slow():
     return SlowTables(clock=FrozenClock(NOON), durations=LATE)
 
 
 @pytest.fixture
-def engine():
-    return Engine()
+def engine(no_tables):
+    return no_tables()
 
 
 @pytest.fixture
@@ -134,10 +113,10 @@ async def test_ensure_adds_what_is_missing_one_index_at_a_time(opened, slow):
 async def test_ensure_changes_nothing_where_nothing_is_missing(opened, engine):
     async with opened() as session:
         await session.tables.ensure(Tweet)
-        before, requests = Counter(engine.received), session.statistics().requests
+        before, requests = engine.operations, session.statistics().requests
         await session.tables.ensure(Tweet)
         assert session.statistics().requests - requests == 2
-    assert engine.received == before
+    assert engine.operations == before
 
 
 async def test_many_boots_at_once_make_everything_once(opened, slow, engine):
@@ -151,7 +130,7 @@ async def test_many_boots_at_once_make_everything_once(opened, slow, engine):
 
     assert await gather_all([boot() for _ in range(4)]) == [True] * 4
     assert states(slow, "by_city") == states(slow, "by_text") == BUILT
-    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+    assert engine.operations == {"CreateTable": 1, "UpdateTable": 2}
 
 
 @pytest.mark.parametrize("how", ["create", "ensure"])
@@ -163,7 +142,7 @@ async def test_many_boots_at_once_create_one_table(opened, slow, engine, how):
             return (await session.tables.describe(Tweet)).is_active
 
     assert await gather_all([boot() for _ in range(4)]) == [True] * 4
-    assert engine.received == {"CreateTable": 1}
+    assert engine.operations == {"CreateTable": 1}
 
 
 async def test_create_without_if_missing_refuses_a_table_that_exists(opened):
@@ -178,7 +157,7 @@ async def test_create_if_missing_makes_no_index_on_a_table_that_exists(opened, e
     async with opened() as session:
         await session.tables.create(Bare)
         await session.tables.create(Tweet, if_missing=True)
-    assert engine.received == {"CreateTable": 1}
+    assert engine.operations == {"CreateTable": 1}
 
 
 async def test_a_table_that_is_being_deleted_is_made_again_once_it_is_gone(opened, slow):
@@ -198,7 +177,7 @@ async def test_a_lost_answer_is_resolved_by_describing(opened, slow, engine, ope
         await session.tables.ensure(Bare)
         await session.tables.ensure(Tweet, timeout_seconds=3600)
     assert faults.unused == ()
-    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+    assert engine.operations == {"CreateTable": 1, "UpdateTable": 2}
     assert (faults.requests["CreateTable"], faults.requests["UpdateTable"]) == (1, 2)
 
 
@@ -208,7 +187,7 @@ async def test_a_request_that_did_not_arrive_is_sent_again(opened, engine):
     async with opened(faults) as session:
         await session.tables.ensure(Bare)
         await session.tables.ensure(Tweet, timeout_seconds=3600)
-    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+    assert engine.operations == {"CreateTable": 1, "UpdateTable": 2}
 
 
 @pytest.mark.parametrize("nth", range(1, 26))
@@ -226,7 +205,7 @@ async def test_an_ensure_that_is_killed_anywhere_is_continued_and_builds_nothing
     async with opened() as session:
         await session.tables.ensure(Tweet, timeout_seconds=3600)
         assert (await session.tables.describe(Tweet)).is_active
-    assert engine.received == {"CreateTable": 1, "UpdateTable": 2}
+    assert engine.operations == {"CreateTable": 1, "UpdateTable": 2}
     assert states(slow, "by_city") == states(slow, "by_text") == BUILT
 
 
@@ -237,7 +216,7 @@ async def test_ensure_that_takes_too_long_says_so_and_leaves_it_to_the_next(open
             await session.tables.ensure(Tweet, timeout_seconds=30)
         assert (caught.value.table, caught.value.status) == ("tweets", "ACTIVE")
         await session.tables.ensure(Tweet, timeout_seconds=3600)
-    assert engine.received["UpdateTable"] == 2
+    assert engine.operations["UpdateTable"] == 2
 
 
 class OtherKey(Model, table="tweets"):
@@ -286,7 +265,7 @@ async def test_ensure_refuses_a_table_that_could_never_become_as_declared(opened
             await session.tables.ensure(wanted)
     found = [(each.index, each.what, each.declared, each.found) for each in caught.value.differences]
     assert found == differences
-    assert engine.received == {"CreateTable": 1}
+    assert engine.operations == {"CreateTable": 1}
 
 
 async def test_time_to_live_on_another_attribute_is_refused(opened):

@@ -28,7 +28,6 @@ from dynamap_async.errors import (
     OperationError,
     PlanHazardError,
     PlanOutOfDateError,
-    ResourceNotFoundError,
     SessionStateError,
     TableMismatchError,
     TableWaitTimeoutError,
@@ -74,38 +73,14 @@ class Tweet(Model, table="tweets"):
     by_text = GlobalIndex(partition_key="text", projection=include("city", "at"))
 
 
-class Engine:
-    """Takes everything, and remembers which indexes it was asked for."""
-
-    max_connections = 8
-
-    def __init__(self):
-        self.built = Counter()
-
-    async def open(self): ...
-
-    async def close(self): ...
-
-    async def send(self, request):
-        if request.operation in ("DescribeTable", "GetItem"):
-            facts = {"operation": request.operation, "table": request.table, "status": 400}
-            raise ResourceNotFoundError("no", service_code="ResourceNotFoundException", **facts)
-        if request.operation == "Scan":
-            return {"Items": [], "Count": 0, "ScannedCount": 0}
-        for each in request.body.get("GlobalSecondaryIndexUpdates", ()):
-            [(action, entry)] = each.items()
-            self.built[f"{action} {request.table} {entry['IndexName']}"] += 1
-        return {}
-
-
 @pytest.fixture
 def slow():
     return SlowTables(clock=FrozenClock(NOON), durations=LATE)
 
 
 @pytest.fixture
-def engine():
-    return Engine()
+def engine(no_tables):
+    return no_tables()
 
 
 @pytest.fixture
@@ -115,6 +90,11 @@ def opened(slow, engine):
         return Session(transport=transport if faults is None else faults.wrap(transport))
 
     return make
+
+
+def built_by(engine):
+    """Return change of an index -> how often it was asked for."""
+    return Counter(f"{action} {table} {entry['IndexName']}" for table, action, entry in engine.index_changes)
 
 
 def kinds(plan):
@@ -148,7 +128,7 @@ async def test_a_plan_of_a_changed_table_is_applied_and_then_empty(opened, slow,
         ]
         await session.tables.apply(plan, allow=ALL_ALLOWED)
         assert (await session.tables.plan(Tweet, delete_unknown_indexes=True)).is_empty
-    assert engine.built == DONE | {"Delete tweets by_user": 1}
+    assert built_by(engine) == DONE | {"Delete tweets by_user": 1}
     building = [entry.index for entry in slow.log if entry.index and entry.before in (None, "BACKFILLING")]
     assert building == ["by_user", "by_city", "by_city", "by_text", "by_text"]
 
@@ -186,9 +166,9 @@ async def test_expand_takes_nothing_away_and_contract_does_the_rest(opened, engi
         await session.tables.create(Old)
         plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
         await session.tables.apply(plan.expand, allow={"ttl-deletes-now"})
-        assert engine.built == DONE
+        assert built_by(engine) == DONE
         await session.tables.apply(plan.contract, allow={"index-deleted"})
-        assert engine.built == DONE | {"Delete tweets by_user": 1}
+        assert built_by(engine) == DONE | {"Delete tweets by_user": 1}
 
 
 async def test_hazards_are_allowed_by_name_or_nothing_is_done(opened, slow):
@@ -219,11 +199,11 @@ async def test_a_plan_that_is_out_of_date_says_what_differs_and_does_nothing(ope
         await session.tables.create(Bare)
         plan = await session.tables.plan(Tweet)
         await session.tables.apply(plan, allow=ALL_ALLOWED)
-        built = Counter(engine.built)
+        built = built_by(engine)
         with pytest.raises(PlanOutOfDateError, match="index by_city was absent, and is global, city") as caught:
             await session.tables.apply(plan, allow=ALL_ALLOWED)
         assert {each.what for each in caught.value.differences} == {"index by_city", "index by_text", "time to live"}
-        assert engine.built == built
+        assert built_by(engine) == built
 
 
 class OtherKey(Model, table="tweets"):
@@ -353,7 +333,7 @@ async def test_an_apply_that_is_killed_anywhere_is_continued_by_a_new_plan(opene
         plan = await session.tables.plan(Tweet, delete_unknown_indexes=True)
         await session.tables.apply(plan, allow=ALL_ALLOWED)
         await session.tables.verify(Tweet, extra_indexes="fail")
-    assert engine.built == DONE | {"Delete tweets by_user": 1}
+    assert built_by(engine) == DONE | {"Delete tweets by_user": 1}
 
 
 async def test_an_index_that_is_being_built_is_awaited(opened, engine):
@@ -366,7 +346,7 @@ async def test_an_index_that_is_being_built_is_awaited(opened, engine):
         with pytest.raises(TableMismatchError):
             await session.tables.verify(Tweet)
         await session.tables.apply(plan, allow=ALL_ALLOWED)
-    assert engine.built == DONE
+    assert built_by(engine) == DONE
 
 
 async def test_apply_ends_when_the_index_can_be_read(opened, slow):
@@ -390,7 +370,7 @@ async def test_an_index_that_is_being_deleted_is_as_good_as_gone(opened, engine)
         await anyio.sleep(30)  # meanwhile it is gone, which is no change for the plan
         await session.tables.apply(plan)
         await session.tables.verify(Old)
-    assert engine.built == {"Delete tweets by_user": 1, "Create tweets by_user": 1}
+    assert built_by(engine) == {"Delete tweets by_user": 1, "Create tweets by_user": 1}
 
 
 async def test_verify_may_take_an_index_that_is_built_for_one_that_is_there(opened):
@@ -450,7 +430,7 @@ async def test_two_who_apply_at_once_build_everything_once(opened, engine):
             await session.tables.apply(plan, allow=ALL_ALLOWED)
 
     await gather_all([deploy(), deploy()])
-    assert engine.built == DONE
+    assert built_by(engine) == DONE
 
 
 @pytest.mark.parametrize("nth", [1, 2])
@@ -461,7 +441,7 @@ async def test_a_lost_answer_is_resolved_by_describing(opened, engine, nth):
         await session.tables.create(Bare)
         await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
     assert faults.unused == ()
-    assert engine.built == DONE
+    assert built_by(engine) == DONE
     assert faults.requests["UpdateTable"] == 2
 
 
@@ -478,7 +458,7 @@ async def test_tables_are_changed_side_by_side_and_indexes_one_after_the_other(o
         began = slow.now()
         await session.tables.apply(plan)
         took = slow.now() - began
-    assert sum(engine.built.values()) == len(engine.built) == 9
+    assert sum(built_by(engine).values()) == len(built_by(engine)) == 9
     assert took < 1.2 * 3 * 60
     for name in ("one", "two", "three"):
         built = [entry.index for entry in slow.log if entry.table == name and entry.index and entry.before is None]
@@ -537,7 +517,7 @@ async def test_steps_can_be_iterated_over_as_they_are_done(opened, engine):
     assert states(events)[:3] == [(name, "planned") for name in names]
     assert states(events)[3:] == [(name, state) for name in names for state in ("waiting", "sent", "done")]
     assert {event.step.index for event in events if event.state == "progress"} == {"by_city", "by_text", None}
-    assert engine.built == DONE
+    assert built_by(engine) == DONE
 
 
 async def test_awaited_it_tells_what_was_done(opened):
@@ -572,10 +552,10 @@ async def test_leaving_the_loop_stops_it_and_a_new_plan_goes_on(opened, engine):
         await asyncio.sleep(1)
         assert asyncio.all_tasks() == {asyncio.current_task()}
         await asyncio.sleep(1000)
-        assert engine.built == {"Create tweets by_city": 1}
+        assert built_by(engine) == {"Create tweets by_city": 1}
         await session.tables.apply(await session.tables.plan(Tweet), allow=ALL_ALLOWED)
         await session.tables.verify(Tweet)
-    assert engine.built == DONE
+    assert built_by(engine) == DONE
 
 
 async def test_end_of_its_block_stops_it_at_once(opened):
@@ -649,7 +629,7 @@ async def test_last_index_is_not_waited_for_where_that_is_allowed(opened, engine
         more = await session.tables.plan(Other, delete_unknown_indexes=True)
         with pytest.raises(OperationError, match=r"apply plan\.expand without waiting"):
             await session.tables.apply(more, allow=early, wait_for_backfill=False)
-    assert engine.built == DONE
+    assert built_by(engine) == DONE
 
 
 class Other(Model, table="tweets"):
@@ -686,7 +666,7 @@ async def test_an_index_is_replaced_by_another_and_then_deleted(opened, engine):
         await session.tables.apply(plan.contract, allow={"index-replaced"})
         await session.tables.verify(Successor, extra_indexes="fail")
         assert (await session.tables.plan(Successor)).is_empty
-    assert engine.built == {"Create tweets by_user-v2": 1, "Delete tweets by_user": 1}
+    assert built_by(engine) == {"Create tweets by_user-v2": 1, "Delete tweets by_user": 1}
 
 
 async def test_an_index_is_replaced_in_one_go_and_never_missing(opened, slow):
@@ -765,17 +745,8 @@ class IndexedReading(Model, table="readings_{month}"):
     by_sensor = GlobalIndex(partition_key="sensor")
 
 
-class Names(Engine):
-    """Knows the names of all tables, too."""
-
-    async def send(self, request):
-        if request.operation == "ListTables":
-            return {"TableNames": ["readings_1", "readings_2", "readings_of_others", "tweets", "x-readings_3"]}
-        return await super().send(request)
-
-
-async def test_tables_of_all_periods_are_planned_and_verified_together(slow):
-    engine = Names()
+async def test_tables_of_all_periods_are_planned_and_verified_together(slow, no_tables):
+    engine = no_tables(names=["readings_1", "readings_2", "readings_of_others", "tweets", "x-readings_3"])
     async with Session(transport=slow.wrap(engine)) as session:
         for month in (1, 2):
             await session.tables.create(Reading, period=month)
@@ -793,7 +764,7 @@ async def test_tables_of_all_periods_are_planned_and_verified_together(slow):
             await session.tables.plan(IndexedReading, all_periods=True, period=1)
         with pytest.raises(OperationError, match="no model has one table per period"):
             await session.tables.plan(Bare, all_periods=True)
-    assert engine.built == {"Create readings_1 by_sensor": 1, "Create readings_2 by_sensor": 1}
+    assert built_by(engine) == {"Create readings_1 by_sensor": 1, "Create readings_2 by_sensor": 1}
 
 
 async def test_a_policy_that_allows_no_scan_leaves_the_estimate_out(opened):

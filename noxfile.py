@@ -289,11 +289,12 @@ def tests_seeds(session: nox.Session) -> None:
 def tests_long(session: nox.Session) -> None:
     """A hundred times as many random programs, templates and designs as `tests` tries break no promise; a half hour.
 
-    These are programs for the executor, 15,000 templates for the planner, and 3,600 designs to generate models from.
+    These are programs for the executor, 20,000 templates for the planner, 3,600 designs to generate models from, and
+    400 samples of a table with a rare kind.
     """
     session.env["DYNAMAP_EXAMPLES"] = os.environ.get("DYNAMAP_EXAMPLES", "100")
-    laws = ("executor_model", "narrowing_laws", "random_design_laws")
-    session.posargs[:] = [f"tests/property/test_{each}.py" for each in laws]
+    laws = [f"property/test_{each}" for each in ("executor_model", "narrowing_laws", "random_design_laws")]
+    session.posargs[:] = [f"tests/{each}.py" for each in (*laws, "unit/generate/test_sampling")]
     run_tests(session)
 
 

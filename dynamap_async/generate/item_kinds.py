@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from dynamap_async.dataclass import dataclass
 from dynamap_async.generate.names import words_of
 from dynamap_async.generate.sample import Sample
+from dynamap_async.models.templates import after_all
 from dynamap_async.schema import KeySchema
 from dynamap_async.wire import WireItem
 
@@ -120,6 +121,18 @@ def text_of(item: WireItem, attribute: str) -> str | None:
     """
     value = item.get(attribute)
     return None if value is None else value.get("S")
+
+
+def behind_word_of(text: str) -> str | None:
+    """Return the first text behind all that begin with the same word; None for a text that begins with a value.
+
+    Args:
+        text: that of a sort key.
+    """
+    word = _begin(text)
+    if word:
+        return after_all(word)
+    return f"{text}\0" if _WORD.fullmatch(text) else None
 
 
 # Markers

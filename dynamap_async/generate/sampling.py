@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamap_async.config import Priority
-from dynamap_async.errors import OperationError, ServiceError
+from dynamap_async.errors import AccessDeniedError, OperationError, ServiceError
 from dynamap_async.generate.design import Design, design_of
-from dynamap_async.generate.item_kinds import FoundKind, find_kinds
+from dynamap_async.generate.item_kinds import FoundKind, behind_word_of, find_kinds, text_of
 from dynamap_async.generate.key_patterns import ENOUGH_ITEMS, ENOUGH_PARTITIONS
 from dynamap_async.generate.sample import Sample
 from dynamap_async.operations import SingleRequest
@@ -34,7 +34,12 @@ _SEGMENTS: Final = 4_096
 """Into how many segments a table is parted at most, and one of which nobody says how many items it has. Engines that
 part them by fewer places leave most of more segments empty."""
 _FOR_RARE_KINDS: Final = 10
-"""One of so many items is read to see more of rare kinds."""
+"""One of so many items is read to see more of rare kinds, and half of these behind the first page of partitions."""
+_LARGE_PARTITIONS: Final = 25
+"""In how many partitions that are larger than a page more is read."""
+_WORDS_OF_A_PARTITION: Final = 8
+"""Behind how many words more is read there at most."""
+_ITEMS_OF_A_WORD: Final = 5
 _PAGES_OF_A_KIND: Final = 8
 _DENSER: Final = 4
 """How much more of a rare kind an index has to hold than the table, so that it is read for it."""
@@ -104,6 +109,7 @@ async def take_sample(
     sample: int = SAMPLE,
     max_read_units: float = READ_UNITS,
     chance: random.Random | None = None,
+    watch: Callable[[int, float], None] | None = None,
 ) -> Sample:
     """Return items from random places of a table. It is read as work that can wait, one page after the other.
 
@@ -113,6 +119,7 @@ async def take_sample(
         sample: how many items to read, from 1 up.
         max_read_units: how many read units to spend, more than 0; the last page may exceed it.
         chance: chooses the places.
+        watch: is called after each page with the items and read units so far.
 
     Raises:
         OperationError: a number is too small, or the table is the library's own.
@@ -125,7 +132,7 @@ async def take_sample(
         )
     async with session.scope("sample", priority=Priority.BACKGROUND):
         described = await _described(session, table)
-        pages = _SamplePages(session, table, described, sample, max_read_units)
+        pages = _SamplePages(session, table, described, sample, max_read_units, watch)
         if described.item_count <= sample:  # also where nobody counted: a small table is read whole
             await pages.read_from_the_beginning()
         if not pages.complete:
@@ -195,15 +202,24 @@ class _SamplePages:
     """The pages that are read, until there are enough items or enough units were spent."""
 
     def __init__(
-        self, session: Session, table: str, described: TableDescription, sample: int, max_read_units: float
+        self,
+        session: Session,
+        table: str,
+        described: TableDescription,
+        sample: int,
+        max_read_units: float,
+        watch: Callable[[int, float], None] | None,
     ) -> None:
         self._session = session
         self._table = table
         self._described = described
         self._sample = sample
         self._left = max_read_units
+        self._watch = watch
         self._largest = 0.0
         self._places: Iterator[int] | None = None
+        self._large: list[WireItem] = []
+        """The last item of each page that ended within the partition that it began with."""
         self.items: dict[str, WireItem] = {}
         self.read_units = 0.0
         self.complete = False
@@ -213,8 +229,10 @@ class _SamplePages:
         return len(self.items) >= self._sample or self._left <= 0 or self._left < self._largest
 
     async def read_in_parts(self, chance: random.Random) -> None:
-        """Read most of the items at random places, then more of the kinds that were seen rarely, then the rest."""
-        await self._read_from_random_places(chance, self._sample - self._sample // _FOR_RARE_KINDS)
+        """Read most of the items at random places, then more of what was seen rarely or not, then the rest."""
+        rare = self._sample // _FOR_RARE_KINDS
+        await self._read_from_random_places(chance, self._sample - rare)
+        await self._read_on_in_large_partitions(chance, self._sample - rare // 2)
         if not self._is_enough:
             await self._read_rare_kinds(chance)
         await self._read_from_random_places(chance, self._sample)
@@ -223,8 +241,8 @@ class _SamplePages:
         """Read page after page, to the end of a small table."""
         start: dict[str, Any] = {}
         while not self._is_enough:
-            last = await self._read(Limit=min(self._sample, 1_000), **start)
-            if last is None:
+            last = (await self._read(Limit=min(self._sample, 1_000), **start)).get("LastEvaluatedKey")
+            if not last:
                 self.complete = True
                 return
             if self._described.item_count == 0 and len(self.items) >= _PAGE:
@@ -241,7 +259,41 @@ class _SamplePages:
             segment = next(self._places, None)
             if segment is None:
                 return
-            await self._read(Limit=_PAGE, Segment=segment, TotalSegments=total)
+            page = await self._read(Limit=_PAGE, Segment=segment, TotalSegments=total)
+            partitions = [item[self._described.schema.keys.names[0]] for item in page["Items"]]
+            if page.get("LastEvaluatedKey") and partitions and partitions[0] == partitions[-1]:
+                self._large.append(page["Items"][-1])
+
+    async def _read_on_in_large_partitions(self, chance: random.Random, until: int) -> None:
+        """Read a few items of each word that sort keys begin with behind the first page of large partitions.
+
+        Segments begin where partitions do: of one that is larger than a page, only its first items are read there, and
+        a kind that sorts behind them would never be seen. Reading goes on behind all keys of the last item's word.
+        """
+        if [key.type for key in self._described.schema.keys.sort] != ["S"]:
+            return
+        with suppress(AccessDeniedError):  # a policy may allow scans alone
+            for item in chance.sample(self._large, min(len(self._large), _LARGE_PARTITIONS)):
+                await self._read_on_behind(item, until)
+
+    async def _read_on_behind(self, item: WireItem, until: int) -> None:
+        """Read a few items of each word in the partition of an item, as long as there are not so many items."""
+        partition, sort = self._described.schema.keys.names
+        last = item
+        for _ in range(_WORDS_OF_A_PARTITION):
+            behind = behind_word_of(text_of(last, sort) or "")
+            if behind is None or self._is_enough or len(self.items) >= until:
+                return
+            page = await self._read(
+                "Query",
+                KeyConditionExpression="#p = :p AND #s >= :s",
+                ExpressionAttributeNames={"#p": partition, "#s": sort},
+                ExpressionAttributeValues={":p": item[partition], ":s": {"S": behind}},
+                Limit=_ITEMS_OF_A_WORD,
+            )
+            if not page["Items"]:
+                return
+            last = page["Items"][-1]
 
     async def _read_rare_kinds(self, chance: random.Random) -> None:
         """Read pages of an index for each kind that was seen rarely, where the index holds more of it."""
@@ -266,9 +318,10 @@ class _SamplePages:
         best = max(whole, key=share, default=None)
         return best if best is not None and share(best) * len(items) >= _DENSER * len(kind.items) else None
 
-    async def _read(self, **body: Any) -> Any:
-        """Read a page, and return the key to go on after."""
-        answer = await self._session.execute(TableRequest("Scan", self._table, ReturnConsumedCapacity="TOTAL", **body))
+    async def _read(self, operation: str = "Scan", /, **body: Any) -> Body:
+        """Read a page, keep its items, and return it."""
+        request = TableRequest(operation, self._table, ReturnConsumedCapacity="TOTAL", **body)
+        answer = await self._session.execute(request)
         units = float(answer.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)) or 0.5
         self.read_units += units
         self._left -= units
@@ -278,7 +331,9 @@ class _SamplePages:
             if len(self.items) < self._sample:
                 plain: WireItem = {**item}
                 self.items[identity_of(self._table, keys.key_of(plain))] = plain
-        return answer.get("LastEvaluatedKey")
+        if self._watch is not None:
+            self._watch(len(self.items), self.read_units)
+        return answer
 
 
 def _segments_of(count: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dynamap_async.generate import Sample, design_of
-from dynamap_async.generate.item_kinds import find_kinds
+from dynamap_async.generate.item_kinds import behind_word_of, find_kinds
 from dynamap_async.schema import IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema
 
 SCHEMA = TableSchema(name="things", keys=KeySchema((KeyAttribute("pk", "S"),), (KeyAttribute("sk", "S"),)))
@@ -189,6 +189,22 @@ def test_ids_that_begin_with_a_v_are_no_versions(kinds):
     )
     assert [(each.name, each.words) for each in found.kinds] == [("LIKE#", {"sk": "LIKE#"}), ("META", {"sk": "META"})]
     assert kinds(*(item("u", f"v{n}", a="1") for n in range(9))).kinds[0].words == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "behind"),
+    [
+        ("ORDER#17", "ORDER$"),
+        ("#ORDER#17", "#ORDER$"),
+        ("profile-x", "profile."),
+        ("v12#LOG", "w"),
+        ("PROFILE", "PROFILE\0"),
+        ("2024-03-09T11:00", None),
+        ("", None),
+    ],
+)
+def test_text_behind_a_word_is_behind_all_that_begin_with_it(text, behind):
+    assert behind_word_of(text) == behind
 
 
 def test_names_in_one_partition_tell_no_kinds(kinds):

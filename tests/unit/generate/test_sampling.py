@@ -1,18 +1,21 @@
 """Sampling of a large table: rare kinds are found, and more is read of them where an index holds many."""
 
+import os
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from dynamap_async import Session
-from dynamap_async.errors import OperationError
+from dynamap_async.errors import AccessDeniedError, OperationError
 from dynamap_async.generate import design_of, take_sample
 from dynamap_async.generate.item_kinds import find_kinds
 
 pytestmark = pytest.mark.asyncio
 
 COUNT = 1_000_000
+SEEDS = max(4, int(4 * float(os.environ.get("DYNAMAP_EXAMPLES", "1"))))
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 INDEX = {
     "IndexName": "alerts",
@@ -33,7 +36,7 @@ class LargeTable:
     def __init__(self, every: int, name: str = "log") -> None:
         self.every = every
         self.name = name
-        self.scans = 0
+        self.requests: Counter[str] = Counter()
 
     async def open(self) -> None:
         pass
@@ -41,7 +44,12 @@ class LargeTable:
     async def close(self) -> None:
         pass
 
+    @property
+    def scans(self) -> int:
+        return self.requests["Scan"]
+
     async def send(self, request: Any) -> Any:
+        self.requests[request.operation] += 1
         match request.operation:
             case "DescribeTable":
                 return {"Table": self.described()}
@@ -75,7 +83,6 @@ class LargeTable:
         }
 
     def page(self, body: dict[str, Any]) -> dict[str, Any]:
-        self.scans += 1
         total, segment, limit = body["TotalSegments"], body["Segment"], body["Limit"]
         step = self.every if body.get("IndexName") else 1
         count = COUNT // step
@@ -102,7 +109,92 @@ async def counts(table: LargeTable, seed: int, **bounds: Any) -> dict[str | None
     return {kind.kind: len(kind.items) for kind in find_kinds(sample).kinds}
 
 
-@pytest.mark.parametrize("seed", range(4))
+PARTITION = [*(f"EVENT#{n:03d}" for n in range(200)), *(f"NOTE#{n:02d}" for n in range(49)), "PROFILE"]
+"""The sort keys of a large partition, in their order."""
+
+
+class LargePartitions(LargeTable):
+    """Answers as a table of 4,000 such partitions does, in the order of their hashes."""
+
+    def __init__(self, *, is_queried: bool = True) -> None:
+        super().__init__(every=0)
+        self.is_queried = is_queried
+
+    async def send(self, request: Any) -> Any:
+        if request.operation != "Query":
+            return await super().send(request)
+        self.requests["Query"] += 1
+        if not self.is_queried:
+            facts = {"operation": "Query", "table": self.name, "status": 400}
+            raise AccessDeniedError("no", service_code="AccessDeniedException", **facts)
+        assert request.body["KeyConditionExpression"] == "#p = :p AND #s >= :s"
+        assert request.body["ExpressionAttributeNames"] == {"#p": "pk", "#s": "sk"}
+        values = request.body["ExpressionAttributeValues"]
+        keys = [sk for sk in PARTITION if sk.encode() >= values[":s"]["S"].encode()]
+        return self.answer([(values[":p"]["S"], sk) for sk in keys], request.body["Limit"])
+
+    def page(self, body: dict[str, Any]) -> dict[str, Any]:
+        total, segment = body["TotalSegments"], body["Segment"]
+        partitions = range(4_000 * segment // total, 4_000 * (segment + 1) // total)
+        return self.answer([(f"U#{each}", sk) for each in partitions for sk in PARTITION], body["Limit"])
+
+    def answer(self, keys: list[tuple[str, str]], limit: int) -> dict[str, Any]:
+        items = [{"pk": {"S": pk}, "sk": {"S": sk}, sk.split("#")[0]: {"S": "x"}} for pk, sk in keys[:limit]]
+        consumed = {"TableName": self.name, "CapacityUnits": 0.5}
+        answer = {"Items": items, "Count": len(items), "ScannedCount": len(items), "ConsumedCapacity": consumed}
+        more = len(keys) > limit
+        return {**answer, "LastEvaluatedKey": {name: items[-1][name] for name in ("pk", "sk")}} if more else answer
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_kinds_that_sort_behind_a_page_of_each_partition_are_found(seed):
+    table = LargePartitions()
+    found = await counts(table, seed)
+    assert found.keys() == {"EVENT#", "NOTE#", "PROFILE"}
+    assert found["PROFILE"] >= 20
+    assert sum(found.values()) == 5_000
+    assert table.requests["Query"] <= 3 * 25
+
+
+async def test_policy_that_allows_scans_alone_leaves_the_sample_whole():
+    table = LargePartitions(is_queried=False)
+    found = await counts(table, 1)
+    assert sum(found.values()) == 5_000
+    assert table.requests["Query"] == 1
+
+
+@pytest.mark.parametrize("bound", [20, 56.5, 60])
+async def test_read_units_bound_what_is_read_of_large_partitions_too(bound):
+    table = LargePartitions()
+    await counts(table, 1, max_read_units=bound)
+    assert (table.scans + table.requests["Query"]) / 2 == bound
+
+
+async def test_caller_is_told_after_each_page_how_far_it_is():
+    told: list[tuple[int, float]] = []
+    table = LargeTable(every=200)
+    await counts(table, 1, sample=100, watch=lambda items, read_units: told.append((items, read_units)))
+    assert told == [(40, 0.5), (80, 1.0), (100, 1.5)]
+
+
+class OneItem(LargeTable):
+    """Answers as a table of one item does; some engines give an empty position at the end."""
+
+    def described(self) -> dict[str, Any]:
+        return {**super().described(), "ItemCount": 1}
+
+    def page(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"Items": [self.item(1)], "Count": 1, "ScannedCount": 1, "LastEvaluatedKey": {}}
+
+
+async def test_empty_position_is_the_end_of_a_small_table():
+    table = OneItem(every=200)
+    async with Session(transport=table) as session:
+        sample = await take_sample(session, "log")
+    assert (len(sample.items), sample.complete, table.scans) == (1, True, 1)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
 async def test_kind_of_half_a_percent_is_found(seed):
     table = LargeTable(every=200)
     found = await counts(table, seed)

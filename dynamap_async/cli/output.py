@@ -11,6 +11,8 @@ import typer
 _GAP: Final = "  "
 _CONTINUED: Final = " " * 10
 """How a line of changes begins that goes on with the one above."""
+_ON_TERMINAL_SECONDS: Final = 1.0
+_ON_PIPE_SECONDS: Final = 10.0
 _COLOURS: Final = {"+": "green", "-": "red", "~": "yellow", "!": "red", "h": "yellow"}
 """First character of a line -> its colour, where lines tell of changes."""
 
@@ -45,15 +47,11 @@ def tell(text: str) -> None:
 
 
 class TimedLines:
-    """Lines on standard error that say how far something is, some seconds apart."""
+    """Lines on standard error that say how far something is: one a second on a terminal, and one each 10 elsewhere."""
 
-    def __init__(self, seconds: float = 1.0) -> None:
-        """Begin now.
-
-        Args:
-            seconds: how long to print nothing after a line.
-        """
-        self._seconds = seconds
+    def __init__(self) -> None:
+        """Begin now."""
+        self._seconds = _ON_TERMINAL_SECONDS if sys.stderr.isatty() else _ON_PIPE_SECONDS
         self._told = time.monotonic()
 
     def tell(self, text: object) -> None:

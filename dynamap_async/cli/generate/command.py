@@ -4,14 +4,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeAlias
 
 import typer
 
 from dynamap_async.cli.endings import Status
 from dynamap_async.cli.help import Command, group
 from dynamap_async.cli.loop import run
-from dynamap_async.cli.output import number_of, tell, units_of
+from dynamap_async.cli.output import TimedLines, number_of, tell, units_of
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import goes_to_tables
 
@@ -28,9 +28,19 @@ def _generate() -> None:
 
 
 _Sample: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="How many items to read.")]
-_Units: TypeAlias = Annotated[
-    float, typer.Option(metavar="UNITS", min=1, help="Stop after this many read units; the last page may exceed it.")
-]
+_UNITS_OF_MODELS: Final = 500
+_UNITS_OF_CHECKS: Final = 1000
+
+
+def _units(default: int) -> Any:
+    """Return the option that bounds the read units."""
+    text = (
+        "Stop after this many read units; the last page may exceed it. "
+        f"Default: {default}, or what the configuration says if that is less."
+    )
+    return typer.Option(metavar="UNITS", min=1, help=text)
+
+
 _NoValues: TypeAlias = Annotated[
     bool, typer.Option("--no-values", help="Print no values of items, and only the shape of keys.")
 ]
@@ -49,7 +59,7 @@ def models(
         ),
     ] = None,
     sample: _Sample = 5000,
-    max_read_units: _Units = 500,
+    max_read_units: Annotated[float | None, _units(_UNITS_OF_MODELS)] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the module to this file, not to the output.")
     ] = None,
@@ -87,7 +97,8 @@ def models(
         found = _in_workbench(from_workbench, table)
     else:
         # The table is named as DynamoDB knows it, with whatever prefix it has.
-        found = run(_sample(place.session(full_names=True), table, sample, max_read_units))
+        most = _most(place, max_read_units, _UNITS_OF_MODELS)
+        found = run(_sample(place.session(full_names=True), table, sample, most))
     if module is not None:
         from dynamap_async.generate import check_items, models_in
 
@@ -120,7 +131,7 @@ def check_items(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model's name.")],
     sample: _Sample = 10_000,
-    max_read_units: _Units = 1000,
+    max_read_units: Annotated[float | None, _units(_UNITS_OF_CHECKS)] = None,
     no_values: _NoValues = False,
 ) -> None:
     """Report the stored items that do not fit a model.
@@ -136,17 +147,27 @@ def check_items(
     found = load_catalog(place.models or ("models.py",), place.folder).find(model)
     if isinstance(found, Table):
         _refuse("MODEL", f"{model} is a table; name one of its models")
-    taken = run(_sample(place.session(), schema_of(found).name, sample, max_read_units))
+    most = _most(place, max_read_units, _UNITS_OF_CHECKS)
+    taken = run(_sample(place.session(), schema_of(found).name, sample, most))
     _report(differences_of([found], taken.items), taken, no_values=no_values)
+
+
+def _most(place: Place, given: float | None, default: float) -> float:
+    """Return how many read units a sample may take."""
+    return min(default, place.max_read_units or default) if given is None else given
 
 
 async def _sample(unopened: "Session", table: str, sample: int, max_read_units: float) -> "Sample":
     from dynamap_async.generate import take_sample
 
-    most = units_of(max_read_units, "read")
+    most, lines = units_of(max_read_units, "read"), TimedLines()
     tell(f"Reading up to {number_of(sample, 'item')} of {table}, for at most {most}.")
+
+    def watch(items: int, read_units: float) -> None:
+        lines.tell(f"{number_of(items, 'item')} read for {units_of(read_units, 'read')}")
+
     async with unopened as session:
-        return await take_sample(session, table, sample=sample, max_read_units=max_read_units)
+        return await take_sample(session, table, sample=sample, max_read_units=max_read_units, watch=watch)
 
 
 def _in_workbench(file: Path, table: str) -> "Sample":

@@ -1,8 +1,7 @@
 """The command ``dynamap truncate``: all items of one table deleted."""
 
 import json
-import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +16,6 @@ from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Period, Yes,
 if TYPE_CHECKING:
     from dynamap_async.cli.tables.chosen import Chosen
     from dynamap_async.tables import Truncation
-
-_ON_TERMINAL_SECONDS: Final = 1.0
-_ON_PIPE_SECONDS: Final = 10.0
 
 
 @goes_to_tables(interrupted="Interrupted: what is deleted stays so. Run it again, and it goes on with the rest.")
@@ -81,7 +77,7 @@ async def _delete_all(place: Place, chosen: "Chosen", *, force: bool, max_write_
     from dynamap_async.config import Priority
     from dynamap_async.errors import CapacityBudgetExceededError
 
-    deleted, lines = 0, TimedLines(_ON_TERMINAL_SECONDS if sys.stderr.isatty() else _ON_PIPE_SECONDS)
+    deleted, lines = 0, TimedLines()
 
     def watch(items: int) -> None:
         nonlocal deleted

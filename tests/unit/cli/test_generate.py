@@ -138,6 +138,29 @@ def test_prefix_of_the_configuration_is_part_of_the_table_and_not_of_the_models(
         assert "30 items read" in result.stderr
 
 
+def test_progress_is_told_beside_the_result(ask, table, monkeypatch):
+    monkeypatch.setattr("dynamap_async.cli.output._ON_PIPE_SECONDS", -1.0)
+    result = ask("generate", "models", "--table", table)
+    assert result.stderr.splitlines()[1].startswith("30 items read for ")
+    assert "items read" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("configured", "options", "most"),
+    [(2, (), "2 read units"), (2, ("--max-read-units", 7), "7 read units"), (9_000, (), "{default} read units")],
+)
+def test_configuration_bounds_the_read_units_unless_an_option_does(ask, table, project, configured, options, most):
+    out = project / "shop.py"
+    ask("generate", "models", "--table", table, "--out", out)
+    (project / "dynamap.toml").write_text(f'models = ["shop.py"]\nmax_read_units = {configured}\n', "utf-8")
+    model = out.read_text("utf-8").partition("class ")[2].partition("(")[0]
+    commands = [(500, ("generate", "models", "--table", table)), (1_000, ("check-items", model))]
+    for default, command in commands:
+        result = ask(*command, *options)
+        assert result.exit_code == 0, result.output
+        assert f"for at most {most.format(default=f'{default:,}')}." in result.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "problem"),
     [

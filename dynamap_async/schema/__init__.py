@@ -5,7 +5,7 @@ from __future__ import annotations
 from dynamap_async.config import Throughput
 from dynamap_async.schema.indexes import ALL, KEYS_ONLY, IndexKind, IndexSchema, Projection, include
 from dynamap_async.schema.keys import KeyAttribute, KeySchema
-from dynamap_async.schema.on_demand import NO_MAXIMUM, OnDemand
+from dynamap_async.schema.on_demand import NEW_WARM, NO_MAXIMUM, OnDemand
 from dynamap_async.schema.table import TableSchema
 from dynamap_async.schema.table_settings import (
     STREAM_VIEWS,
@@ -22,6 +22,7 @@ from dynamap_async.schema.table_settings import (
 __all__ = [
     "ALL",
     "KEYS_ONLY",
+    "NEW_WARM",
     "NO_MAXIMUM",
     "STREAM_VIEWS",
     "TABLE_CLASSES",

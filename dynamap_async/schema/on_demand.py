@@ -10,9 +10,11 @@ from dynamap_async.limits import WARM_READ_UNITS, WARM_WRITE_UNITS
 NO_MAXIMUM: Final = -1
 """What the API says for no maximum."""
 
+NEW_WARM: Final = {"ReadUnitsPerSecond": WARM_READ_UNITS, "WriteUnitsPerSecond": WARM_WRITE_UNITS}
+"""The warm throughput of a new table, in wire form."""
+
 _MAXIMA: Final = {"MaxReadRequestUnits": "max_read", "MaxWriteRequestUnits": "max_write"}
 _WARM: Final = {"ReadUnitsPerSecond": "warm_read", "WriteUnitsPerSecond": "warm_write"}
-_FIRST: Final = {"ReadUnitsPerSecond": WARM_READ_UNITS, "WriteUnitsPerSecond": WARM_WRITE_UNITS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class OnDemand:
     @property
     def warm(self) -> dict[str, int]:
         """The declared warm throughput over that which every new table has, in wire form."""
-        return {member: units for member, units in self._declared(_WARM).items() if units > _FIRST[member]}
+        return {member: units for member, units in self._declared(_WARM).items() if units > NEW_WARM[member]}
 
     def to_wire(self) -> dict[str, dict[str, int]]:
         """Return the members of CreateTable, or of an index there; that there is no maximum, their absence says."""

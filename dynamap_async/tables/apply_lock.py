@@ -17,7 +17,7 @@ from dynamap_async.executor import Executor
 from dynamap_async.leases import Lease
 from dynamap_async.operations import own_table
 from dynamap_async.planning import Context
-from dynamap_async.tables.applying import AppliedPlan
+from dynamap_async.tables.applying import AppliedPlan, check_nothing
 from dynamap_async.tables.missing_tables import make_missing
 from dynamap_async.tables.requests import create_request
 from dynamap_async.tables.table_plan import TablePlan
@@ -54,7 +54,7 @@ async def apply_locked(
         # The lock is kept in that table: what makes it comes before the lock, and all else after.
         own = own_table(context.tables)
         making = tuple(step for step in plan.steps if step.table == own.name)
-        first = await run(replace(plan, steps=making), _check_nothing)
+        first = await run(replace(plan, steps=making), check_nothing)
         rest = replace(plan, steps=tuple(step for step in plan.steps if step not in making))
         wanted = [(own, create_request(own, throughput=None, tags={}))]
         await make_missing(executor, wanted, timeout_seconds, with_indexes=False)
@@ -88,7 +88,7 @@ async def _locked(
             if required:
                 raise
             logger.debug("plans are applied without a lock: %s", error)
-            check = _check_nothing
+            check = check_nothing
         # Not while an error is handled: it would be told as the context of whatever goes wrong with the plan.
         yield check
 
@@ -96,7 +96,3 @@ async def _locked(
 def _tell_waiting(holder: str) -> None:
     # A warning, since nothing else would say for what may be hours why nothing happens.
     logger.warning("%s changes tables: waiting until that has ended", holder)
-
-
-def _check_nothing() -> None:
-    """Raise nothing: there is no lock."""

@@ -126,6 +126,10 @@ def _early_hazards(plan: TablePlan) -> list[Hazard]:
     ]
 
 
+def check_nothing() -> None:
+    """Raise nothing before a change: no lock is held that could be lost."""
+
+
 class Applying:
     """One plan that is carried out."""
 
@@ -137,7 +141,7 @@ class Applying:
         watch: Watch,
         *,
         wait_for_backfill: bool,
-        check: Callable[[], None] = lambda: None,
+        check: Callable[[], None],
     ) -> None:
         """Prepare it; nothing is sent yet.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import anyio
 
@@ -18,13 +18,15 @@ from dynamap_async.errors import (
 from dynamap_async.executor import Executor
 from dynamap_async.request import Request
 from dynamap_async.schema import Recovery, TableSchema
-from dynamap_async.tables.requests import TableDescription, description_of, table_request
+from dynamap_async.tables.requests import TableDescription, description_of, is_unknown_operation, table_request
 from dynamap_async.tables.setting_requests import is_own_tag, read_recovery, recovery_request
 from dynamap_async.tables.time_to_live import describe_time_to_live
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
 _PAUSE_SECONDS: Final = 2.0
+
+T = TypeVar("T")
 
 
 async def with_asked_settings(executor: Executor, found: TableDescription, names: Collection[str]) -> TableDescription:
@@ -56,10 +58,7 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
         answer = await executor.send(request)
         if description_of(request, answer).status == "DELETING":
             return None
-        try:
-            ttl = await describe_time_to_live(executor, name)
-        except AccessDeniedError:
-            ttl = None  # what nobody may know is not compared
+        ttl = await _unless_denied(describe_time_to_live(executor, name))  # what nobody may know is not compared
         return await with_asked_settings(executor, description_of(request, answer, ttl), settings)
     except ResourceNotFoundError:
         return None
@@ -67,14 +66,8 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
 
 async def describe_recovery(executor: Executor, table: str) -> Recovery | Literal[False] | None:
     """Return what DynamoDB says of the continuous backups of a table; None where nobody knows."""
-    try:
-        return read_recovery(await executor.send(table_request("DescribeContinuousBackups", table)))
-    except AccessDeniedError:
-        return None
-    except RequestRejectedError as error:
-        if _is_unknown(error):
-            return None
-        raise
+    answer = await _unless_denied(executor.send(table_request("DescribeContinuousBackups", table)))
+    return None if answer is None else read_recovery(answer)
 
 
 async def describe_tags(executor: Executor, table: str, arn: str) -> dict[str, str] | None:
@@ -85,14 +78,7 @@ async def describe_tags(executor: Executor, table: str, arn: str) -> dict[str, s
         table: the full table name.
         arn: its Amazon Resource Name.
     """
-    try:
-        return await list_tags(executor, table, arn)
-    except AccessDeniedError:
-        return None
-    except RequestRejectedError as error:
-        if _is_unknown(error):
-            return None
-        raise
+    return await _unless_denied(list_tags(executor, table, arn))
 
 
 async def list_tags(executor: Executor, table: str, arn: str) -> dict[str, str]:
@@ -134,7 +120,7 @@ async def begin_recovery(executor: Executor, schema: TableSchema, timeout_second
             if anyio.current_time() + _PAUSE_SECONDS > until:
                 raise
         except RequestRejectedError as error:
-            if not _is_unknown(error):
+            if not is_unknown_operation(error):
                 raise
             logger.warning("the engine has no continuous backups: %s cannot be restored as it was", schema.name)
             return
@@ -149,5 +135,13 @@ async def ensure_recovery(executor: Executor, schema: TableSchema, timeout_secon
         await begin_recovery(executor, schema, timeout_seconds)
 
 
-def _is_unknown(error: RequestRejectedError) -> bool:
-    return error.service_code == "UnknownOperationException"
+async def _unless_denied(asked: Awaitable[T]) -> T | None:
+    """Return what is asked; None where the policy does not allow it, or the engine does not know the operation."""
+    try:
+        return await asked
+    except AccessDeniedError:
+        return None
+    except RequestRejectedError as error:
+        if is_unknown_operation(error):
+            return None
+        raise

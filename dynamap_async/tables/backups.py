@@ -18,7 +18,7 @@ from dynamap_async.models import KeyValue, Model, Table
 from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
-from dynamap_async.tables.applying import Applying
+from dynamap_async.tables.applying import Applying, check_nothing
 from dynamap_async.tables.asked_settings import full_description
 from dynamap_async.tables.comparison import plan_of
 from dynamap_async.tables.declared import merged_tables
@@ -274,7 +274,7 @@ class Backups:
 
         plan = plan_of([target], [await full(target.name)])
         left_off = TablePlan(steps=tuple(step for step in plan.steps if step.kind in _LEFT_OFF), seen=plan.seen)
-        applying = Applying(self._executor, left_off, full, lambda _: None, wait_for_backfill=True)
+        applying = Applying(self._executor, left_off, full, lambda _: None, wait_for_backfill=True, check=check_nothing)
         return (await applying.run(timeout_seconds)).done
 
     async def _count(self, table: str) -> int:

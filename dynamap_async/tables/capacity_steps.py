@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from dynamap_async.limits import WARM_READ_UNITS, WARM_WRITE_UNITS
-from dynamap_async.schema import NO_MAXIMUM, OnDemand, TableSchema, Throughput
+from dynamap_async.schema import NEW_WARM, NO_MAXIMUM, OnDemand, TableSchema, Throughput
 from dynamap_async.tables.requests import TableDescription
 from dynamap_async.tables.setting_requests import update_table_request
-from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TableStep
+from dynamap_async.tables.table_plan import Hazard, TableStep, request_step
 
 _DECREASES_AT_ONCE: Final = 4
 """How often a throughput may be lowered before DynamoDB asks for an hour between.
@@ -35,7 +34,6 @@ _NAMES: Final = {
     "ReadUnitsPerSecond": "read",
     "WriteUnitsPerSecond": "write",
 }
-_FIRST: Final = {"ReadUnitsPerSecond": WARM_READ_UNITS, "WriteUnitsPerSecond": WARM_WRITE_UNITS}
 
 
 class CapacityChanges:
@@ -69,9 +67,10 @@ class CapacityChanges:
             message = "the billing mode changes once in 24 hours, and each request is paid for from then on"
         else:
             return []
-        hazard = _hazard("billing-switched", declared.name, None, message)
-        before = billed(found.schema.throughput)
-        return [self._step("update-billing", body, before, billed(declared.throughput), (hazard,))]
+        hazards = (Hazard(code="billing-switched", table=declared.name, message=message),)
+        request = update_table_request(declared.name, body)
+        before, after = billed(found.schema.throughput), billed(declared.throughput)
+        return [request_step("update-billing", request, before=before, after=after, hazards=hazards)]
 
     def raised(self) -> list[TableStep]:
         """Return the steps that raise what is to be raised."""
@@ -93,7 +92,7 @@ class CapacityChanges:
         wanted, now = self._provisioned()
         lower = {where: each for where, each in wanted.items() if any(each[name] < now[where][name] for name in each)}
         message = "requests over the units are throttled, and DynamoDB lowers a throughput 4 to 27 times a day"
-        hazards = [_hazard("throughput-lowered", self._declared.name, None, message)]
+        hazards = [Hazard(code="throughput-lowered", table=self._declared.name, message=message)]
         for where in lower:
             count = self._found.decreases_today.get(where, 0)
             if count >= _DECREASES_AT_ONCE:
@@ -101,12 +100,13 @@ class CapacityChanges:
                     f"it was lowered {count} times today, so DynamoDB may refuse for an hour, and after 27 times until "
                     "the next day (UTC); it is tried again meanwhile"
                 )
-                hazards.append(_hazard("decrease-quota", self._declared.name, where, message))
+                hazards.append(Hazard(code="decrease-quota", table=self._declared.name, index=where, message=message))
         steps = self._steps(_PROVISIONED, lower, now, hazards, adds=False)
         wanted, now = self._maxima()
         lower = _chosen(wanted, now, lambda one, other: _height(one) < _height(other))
+        message = "requests over the maximum are throttled"
         hazards = [
-            _hazard("throughput-lowered", self._declared.name, where, "requests over the maximum are throttled")
+            Hazard(code="throughput-lowered", table=self._declared.name, index=where, message=message)
             for where in lower
         ]
         return steps + self._steps(_MAXIMA, lower, now, hazards, adds=False)
@@ -148,12 +148,12 @@ class CapacityChanges:
         """Return a warm throughput as it is once the table is on-demand, which gives it no less than a new one has."""
         if self._found.billing == "on-demand":
             return units
-        return {name: max(count, _FIRST[name]) for name, count in units.items()}
+        return {name: max(count, NEW_WARM[name]) for name, count in units.items()}
 
     def _warm_hazard(self, where: _Where, units: _Units, now: _Units) -> Hazard:
         more = " and ".join(f"{count - now[name]:,} {_NAMES[name]}" for name, count in units.items())
         message = f"{more} units a second more are paid for once, and a warm throughput never falls"
-        return _hazard("warm-throughput-cost", self._declared.name, where, message)
+        return Hazard(code="warm-throughput-cost", table=self._declared.name, index=where, message=message)
 
     def _steps(
         self,
@@ -168,30 +168,9 @@ class CapacityChanges:
         if not changed:
             return []
         there = {where: {name: now[where][name] for name in units} for where, units in changed.items()}
-        before, after = _listed(member, there), _listed(member, changed)
-        return [self._step("update-throughput", _body(member, changed), before, after, tuple(hazards or ()), adds=adds)]
-
-    def _step(
-        self,
-        kind: StepKind,
-        body: dict[str, Any],
-        before: str,
-        after: str,
-        hazards: tuple[Hazard, ...],
-        *,
-        adds: bool = True,
-    ) -> TableStep:
-        request = update_table_request(self._declared.name, body)
-        return TableStep(
-            kind=kind,
-            table=request.table,
-            before=before,
-            after=after,
-            operation=request.operation,
-            request=request.body,
-            hazards=hazards,
-            adds=adds,
-        )
+        request = update_table_request(self._declared.name, _body(member, changed))
+        before, after, own = _listed(member, there), _listed(member, changed), tuple(hazards or ())
+        return [request_step("update-throughput", request, before=before, after=after, hazards=own, adds=adds)]
 
 
 def capacity_is_reached(body: Mapping[str, Any], found: TableDescription) -> bool:
@@ -241,9 +220,9 @@ def warm_hazards(declared: TableSchema) -> tuple[Hazard, ...]:
     found: list[Hazard] = []
     for where, each in limits.items():
         if each is not None and each.warm:
-            more = " and ".join(f"{count - _FIRST[name]:,} {_NAMES[name]}" for name, count in each.warm.items())
+            more = " and ".join(f"{count - NEW_WARM[name]:,} {_NAMES[name]}" for name, count in each.warm.items())
             message = f"{more} units a second more than the first are paid for once, and a warm throughput never falls"
-            found.append(_hazard("warm-throughput-cost", declared.name, where, message))
+            found.append(Hazard(code="warm-throughput-cost", table=declared.name, index=where, message=message))
     return tuple(found)
 
 
@@ -328,7 +307,3 @@ def _told(member: str, units: _Units) -> str:
 
 def _named(where: _Where) -> str:
     return where or "table"
-
-
-def _hazard(code: HazardCode, table: str, index: str | None, message: str) -> Hazard:
-    return Hazard(code=code, table=table, index=index, message=message)

@@ -33,7 +33,7 @@ from dynamap_async.tables.setting_steps import (
     undeclared_settings,
     unknown_settings,
 )
-from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep
+from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep, request_step
 
 TTL_ON: Final = ("ENABLED", "ENABLING")
 """The statuses of time to live that is on, or will be."""
@@ -252,7 +252,7 @@ def _creation(declared: TableSchema) -> tuple[TableStep, ...]:
     names = ", ".join(index.name for index in declared.indexes)
     after = f"{_key(declared)}, {billed(declared.throughput)}" + (f", with {names}" if names else "")
     hazards = () if declared.throughput is not None else warm_hazards(declared)
-    made = _step("create-table", declared.name, before="none", after=after, request=request, hazards=hazards)
+    made = request_step("create-table", request, before="none", after=after, hazards=hazards)
     # Nothing can have expired in a table that is new.
     expiry = (replace(step, hazards=()) for step in _time_to_live(declared, None))
     return (made, *expiry, *creation_steps(declared), *replicas_added(declared, None))
@@ -287,19 +287,24 @@ def _index_creations(declared: TableSchema, there: TableSchema, found: TableDesc
     for index in declared.global_indexes:
         if index.name in found.index_statuses and index.name in {each.name for each in there.indexes}:
             if found.index_statuses[index.name] == "CREATING":
-                steps.append(_step("await-index", table, index=index.name, before="being built", after="ready"))
+                before, after = "being built", "ready"
+                steps.append(
+                    TableStep(
+                        kind="await-index", table=table, index=index.name, before=before, after=after, operation=""
+                    )
+                )
             continue
         hazards: tuple[Hazard, ...] = ()
         units = index.throughput or provisioned
         if provisioned is not None and units is not None and units.write < provisioned.write:
             message = f"writes to {table} are throttled where {index.name} has no units left for them"
-            hazards = (_hazard("index-throttles-writes", table, index.name, message),)
+            hazards = (Hazard(code="index-throttles-writes", table=table, index=index.name, message=message),)
         elif provisioned is None:
             hazards = warm_hazards(replace(declared, settings=TableSettings(), indexes=(index,)))
         request = create_index_request(current, index, found.vector_keys)
         after = f"{_key(index)}, {_projected(index)}"
         steps.append(
-            _step("create-index", table, index=index.name, before="none", after=after, request=request, hazards=hazards)
+            request_step("create-index", request, index=index.name, before="none", after=after, hazards=hazards)
         )
         current = replace(current, indexes=(*current.indexes, index))
     return steps
@@ -315,14 +320,13 @@ def _index_deletion(table: str, index: IndexSchema, successor: str | None = None
     else:
         code = "index-replaced"
         message = f"{successor} takes its place, and queries of older code that name {index.name} fail from then on"
-    step = _step(
+    step = request_step(
         "delete-index",
-        table,
+        request,
         index=index.name,
         before=f"{_key(index)}, {_projected(index)}",
         after="none" if successor is None else f"replaced by {successor}",
-        request=request,
-        hazards=(_hazard(code, table, index.name, message),),
+        hazards=(Hazard(code=code, table=table, index=index.name, message=message),),
         adds=False,
     )
     return replace(step, waits_for=successor)
@@ -340,41 +344,13 @@ def _time_to_live(declared: TableSchema, active: str | None) -> list[TableStep]:
         code, before = "ttl-attribute-changed", f"time to live on {active}"
         message = f"it takes two changes, an hour apart; items whose {wanted} is past are deleted from then on"
         request = ttl_request(table, active, enabled=False)
-        steps.append(_step("set-time-to-live", table, before=before, after="time to live off", request=request))
+        steps.append(request_step("set-time-to-live", request, before=before, after="time to live off"))
         before = "time to live off"
     request = ttl_request(table, wanted, enabled=True)
-    hazards = (_hazard(code, table, None, message),)
+    hazards = (Hazard(code=code, table=table, message=message),)
     after = f"time to live on {wanted}"
-    steps.append(_step("set-time-to-live", table, before=before, after=after, request=request, hazards=hazards))
+    steps.append(request_step("set-time-to-live", request, before=before, after=after, hazards=hazards))
     return steps
-
-
-def _step(
-    kind: StepKind,
-    table: str,
-    *,
-    index: str | None = None,
-    before: str,
-    after: str,
-    request: Request | None = None,
-    hazards: tuple[Hazard, ...] = (),
-    adds: bool = True,
-) -> TableStep:
-    return TableStep(
-        kind=kind,
-        table=table,
-        index=index,
-        before=before,
-        after=after,
-        operation="" if request is None else request.operation,
-        request={} if request is None else request.body,
-        hazards=hazards,
-        adds=adds,
-    )
-
-
-def _hazard(code: HazardCode, table: str, index: str | None, message: str) -> Hazard:
-    return Hazard(code=code, table=table, index=index, message=message)
 
 
 def _changed(declared: IndexSchema, found: IndexSchema | None) -> tuple[str, str, str]:

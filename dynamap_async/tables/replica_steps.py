@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema
 from dynamap_async.tables.requests import TableDescription
 from dynamap_async.tables.setting_requests import update_table_request
-from dynamap_async.tables.table_plan import Hazard, TableStep
+from dynamap_async.tables.table_plan import Hazard, TableStep, request_step
 
 _ON_ITS_WAY: Final = ("CREATING", "CREATION_FAILED", "DELETING")
 """The statuses of a replica that is not there yet, or no longer."""
@@ -36,9 +37,9 @@ def replicas_added(declared: TableSchema, found: TableDescription | None) -> lis
     adds = stream in (None, "off", _VIEW)
     late = [each for each in _wanted(declared) if there.get(each, "CREATING") in _ON_ITS_WAY]
     return [
-        _step(
-            declared.name,
-            {"Create": {"RegionName": region}},
+        request_step(
+            "set-replicas",
+            _request(declared.name, "Create", region),
             before=f"replica in {region} {there[region]}" if region in there else f"no replica in {region}",
             after=f"replica in {region}",
             adds=adds,
@@ -54,16 +55,15 @@ def replicas_removed(declared: TableSchema, found: TableDescription) -> list[Tab
     wanted = _wanted(declared)
     gone = [each.region for each in found.replicas if each.region not in wanted and each.status != "DELETING"]
     return [
-        _step(
-            declared.name,
-            {"Delete": {"RegionName": region}},
+        request_step(
+            "set-replicas",
+            _request(declared.name, "Delete", region),
             before=f"replica in {region}",
             after=f"no replica in {region}",
             hazards=(
                 Hazard(
                     code="replica-removed",
                     table=declared.name,
-                    index=None,
                     message=f"the copy in {region} is deleted with its items, and programs there find no table",
                 ),
             ),
@@ -121,23 +121,6 @@ def _wanted(declared: TableSchema) -> list[str]:
     return sorted({*(declared.settings.replicas or ())})
 
 
-def _step(
-    table: str,
-    update: Mapping[str, Any],
-    *,
-    before: str,
-    after: str,
-    hazards: tuple[Hazard, ...] = (),
-    adds: bool,
-) -> TableStep:
-    request = update_table_request(table, {"ReplicaUpdates": [update]})
-    return TableStep(
-        kind="set-replicas",
-        table=table,
-        before=before,
-        after=after,
-        operation=request.operation,
-        request=request.body,
-        hazards=hazards,
-        adds=adds,
-    )
+def _request(table: str, action: str, region: str) -> Request:
+    """Return the request that adds a replica in a region (``Create``), or removes it (``Delete``)."""
+    return update_table_request(table, {"ReplicaUpdates": [{action: {"RegionName": region}}]})

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ModelDefinitionError, OperationError
+from dynamap_async.errors import ModelDefinitionError, OperationError, RequestRejectedError
 from dynamap_async.limits import TAGS_PER_TABLE
 from dynamap_async.request import Request
 from dynamap_async.schema import (
@@ -284,6 +284,11 @@ def is_made(request: Request, answer: Body) -> bool:
     """Return whether CreateTable's answer says that the table can be used at once, as that of local engines does."""
     table = answer.get("TableDescription")
     return table is not None and description_of(request, {"Table": table}).is_active
+
+
+def is_unknown_operation(error: RequestRejectedError) -> bool:
+    """Return whether a request was refused because an engine does not know its operation."""
+    return error.service_code == "UnknownOperationException"
 
 
 def merged(schemas: list[TableSchema]) -> TableSchema:

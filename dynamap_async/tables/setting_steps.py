@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from dynamap_async.request import Request
 from dynamap_async.schema import Encryption, Recovery, TableSchema, TableSettings
 from dynamap_async.tables.replica_steps import replica_is_reached
 from dynamap_async.tables.requests import TableDescription
@@ -19,7 +18,7 @@ from dynamap_async.tables.setting_requests import (
     untag_request,
     update_request,
 )
-from dynamap_async.tables.table_plan import Hazard, HazardCode, StepKind, TablePlan, TableStep
+from dynamap_async.tables.table_plan import Hazard, StepKind, TablePlan, TableStep, request_step
 
 SETTING_KINDS: Final[Mapping[StepKind, str]] = {
     "set-stream": "stream",
@@ -60,7 +59,8 @@ def protections_on(declared: TableSchema, found: TableDescription) -> list[Table
     steps: list[TableStep] = []
     if wanted.deletion_protection and not now.deletion_protection:
         request = update_request(table, "DeletionProtectionEnabled", True)
-        steps.append(_step("set-deletion-protection", request, "protection off", "protection on"))
+        before, after = "protection off", "protection on"
+        steps.append(request_step("set-deletion-protection", request, before=before, after=after))
     if wanted.recovery and now.recovery is not None and _reaches_further(wanted.recovery, now.recovery):
         steps.append(_recovery_step(table, now, wanted.recovery))
     return steps
@@ -74,10 +74,12 @@ def other_settings(declared: TableSchema, found: TableDescription) -> list[Table
         request = update_request(table, "TableClass", class_to_wire(wanted.table_class))
         message = "storage and requests cost otherwise from then on, and the class changes twice in 30 days"
         before, after = f"class {now.table_class}", f"class {wanted.table_class}"
-        steps.append(_step("set-table-class", request, before, after, ("class-changed", message)))
+        hazards = (Hazard(code="class-changed", table=table, message=message),)
+        steps.append(request_step("set-table-class", request, before=before, after=after, hazards=hazards))
     if wanted.encryption is not None and _differs(wanted.encryption, now.encryption):
         request = update_request(table, "SSESpecification", encryption_to_wire(wanted.encryption))
-        steps.append(_step("set-encryption", request, _encrypted(now.encryption), _encrypted(wanted.encryption)))
+        before, after = _encrypted(now.encryption), _encrypted(wanted.encryption)
+        steps.append(request_step("set-encryption", request, before=before, after=after))
     return [*steps, *_stream(wanted, now, table), *_tags(wanted, now, table, found.arn)]
 
 
@@ -91,12 +93,12 @@ def protections_off(declared: TableSchema, found: TableDescription) -> list[Tabl
         request = update_request(table, "DeletionProtectionEnabled", False)
         message = "from then on anybody who may delete the table can"
         steps.append(
-            _step(
+            request_step(
                 "set-deletion-protection",
                 request,
-                "protection on",
-                "protection off",
-                ("protection-off", message),
+                before="protection on",
+                after="protection off",
+                hazards=(Hazard(code="protection-off", table=table, message=message),),
                 adds=False,
             )
         )
@@ -193,13 +195,15 @@ def _stream(wanted: TableSettings, now: TableSettings, table: str) -> list[Table
         # A view never changes: the stream goes, and a new one comes, under another ARN.
         message = "its consumers, such as Lambda functions, have to read the old stream to its end, and follow another"
         request = update_request(table, "StreamSpecification", stream_to_wire("off"))
-        hazard: tuple[HazardCode, str] = ("stream-replaced", message)
+        hazards = (Hazard(code="stream-replaced", table=table, message=message),)
         before = f"stream of {now.stream or 'an unknown view'}"
-        steps.append(_step("set-stream", request, before, "stream off", hazard, adds=False))
+        steps.append(
+            request_step("set-stream", request, before=before, after="stream off", hazards=hazards, adds=False)
+        )
     if wanted.stream != "off":
         request = update_request(table, "StreamSpecification", stream_to_wire(wanted.stream))
-        adds = now.stream == "off"
-        steps.append(_step("set-stream", request, "stream off", f"stream of {wanted.stream}", adds=adds))
+        after, adds = f"stream of {wanted.stream}", now.stream == "off"
+        steps.append(request_step("set-stream", request, before="stream off", after=after, adds=adds))
     return steps
 
 
@@ -211,23 +215,34 @@ def _tags(wanted: TableSettings, now: TableSettings, table: str, arn: str) -> li
     late = {name: value for name, value in wanted.tags.items() if there.get(name) != value}
     if late:
         before = {name: there[name] for name in late if name in there}
-        steps.append(_step("set-tags", tag_request(table, arn, late), _tagged(before), _tagged(late)))
+        request = tag_request(table, arn, late)
+        steps.append(request_step("set-tags", request, before=_tagged(before), after=_tagged(late)))
     extra = sorted(there.keys() - wanted.tags.keys())
     if extra:
         message = "costs may be told apart, and access be granted, by them"
         before = {name: there[name] for name in extra}
         request = untag_request(table, arn, extra)
-        steps.append(_step("set-tags", request, _tagged(before), "no such tags", ("tags-removed", message), adds=False))
+        hazards = (Hazard(code="tags-removed", table=table, message=message),)
+        after = "no such tags"
+        steps.append(
+            request_step("set-tags", request, before=_tagged(before), after=after, hazards=hazards, adds=False)
+        )
     return steps
 
 
 def _recovery_step(table: str, now: TableSettings, wanted: Recovery | Literal[False]) -> TableStep:
     request = recovery_request(table, wanted)
-    hazard: tuple[HazardCode, str] | None = None
+    hazards: tuple[Hazard, ...] = ()
     if now.recovery and _reaches_further(now.recovery, wanted):
-        hazard = ("recovery-off", "what could be restored from before is lost at once")
-    return _step(
-        "set-point-in-time-recovery", request, _recoverable(now.recovery), _recoverable(wanted), hazard, adds=not hazard
+        message = "what could be restored from before is lost at once"
+        hazards = (Hazard(code="recovery-off", table=table, message=message),)
+    return request_step(
+        "set-point-in-time-recovery",
+        request,
+        before=_recoverable(now.recovery),
+        after=_recoverable(wanted),
+        hazards=hazards,
+        adds=not hazards,
     )
 
 
@@ -254,26 +269,3 @@ def _recoverable(recovery: Recovery | Literal[False] | None) -> str:
 
 def _tagged(tags: Mapping[str, str]) -> str:
     return f"tags {', '.join(f'{name}={tags[name]}' for name in sorted(tags))}" if tags else "no such tags"
-
-
-def _step(
-    kind: StepKind,
-    request: Request,
-    before: str,
-    after: str,
-    hazard: tuple[HazardCode, str] | None = None,
-    *,
-    adds: bool = True,
-) -> TableStep:
-    table = request.table
-    hazards = () if hazard is None else (Hazard(code=hazard[0], table=table, index=None, message=hazard[1]),)
-    return TableStep(
-        kind=kind,
-        table=table,
-        before=before,
-        after=after,
-        operation=request.operation,
-        request=request.body,
-        hazards=hazards,
-        adds=adds,
-    )

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, cast
 
 from dynamap_async.dataclass import dataclass
 from dynamap_async.errors import OperationError
+from dynamap_async.request import Request
 from dynamap_async.tables.estimates import BuildEstimate
 
 StepKind: TypeAlias = Literal[
@@ -72,7 +73,7 @@ class Hazard:
     """What kind of hazard it is, to be named in ``apply(plan, allow={...})``."""
     table: str
     """The full table name."""
-    index: str | None
+    index: str | None = None
     """The index, if it is about one."""
     message: str
     """What it means, as a sentence."""
@@ -202,6 +203,40 @@ class TablePlan:
         lines = lines or ["nothing to change"]
         lines += [f"not managed: {each}" for each in self.not_managed]
         return "\n".join(line for each in lines for line in _wrapped(each))
+
+
+def request_step(
+    kind: StepKind,
+    request: Request,
+    *,
+    before: str,
+    after: str,
+    index: str | None = None,
+    hazards: tuple[Hazard, ...] = (),
+    adds: bool = True,
+) -> TableStep:
+    """Return the step that sends a request.
+
+    Args:
+        kind: what it does.
+        request: what is sent; it names the table.
+        before: what is there, as text.
+        after: what is to be there, as text.
+        index: the index, if it is about one.
+        hazards: what could go wrong.
+        adds: whether it takes nothing away from programs that run already.
+    """
+    return TableStep(
+        kind=kind,
+        table=request.table,
+        index=index,
+        before=before,
+        after=after,
+        operation=request.operation,
+        request=request.body,
+        hazards=hazards,
+        adds=adds,
+    )
 
 
 def _wrapped(line: str) -> Iterable[str]:

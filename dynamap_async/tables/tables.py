@@ -19,7 +19,7 @@ from dynamap_async.planning import Context
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
 from dynamap_async.tables.apply_lock import apply_locked
-from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_plan
+from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_nothing, check_plan
 from dynamap_async.tables.asked_settings import begin_recovery, full_description, list_tags
 from dynamap_async.tables.backups import Backups
 from dynamap_async.tables.build_samples import estimated
@@ -276,12 +276,12 @@ class Tables:
         async def carry_out(tell: Watch) -> AppliedPlan:
             check_plan(plan, allow, wait_for_backfill=wait_for_backfill)
 
-            async def run(part: TablePlan, check: Callable[[], None] = lambda: None) -> AppliedPlan:
+            async def run(part: TablePlan, check: Callable[[], None]) -> AppliedPlan:
                 applying = Applying(self._executor, part, full, tell, wait_for_backfill=wait_for_backfill, check=check)
                 return await applying.run(timeout_seconds)
 
             if lock is False or (plan.is_empty and not lock):
-                return await run(plan)
+                return await run(plan, check_nothing)
             return await apply_locked(
                 self._executor, self._context, plan, run, required=bool(lock), timeout_seconds=timeout_seconds
             )

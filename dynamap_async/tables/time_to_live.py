@@ -8,7 +8,7 @@ from typing import Final
 from dynamap_async.errors import OperationError, RequestRejectedError
 from dynamap_async.executor import Executor
 from dynamap_async.schema import TableSchema
-from dynamap_async.tables.requests import table_request, ttl_request
+from dynamap_async.tables.requests import is_unknown_operation, table_request, ttl_request
 from dynamap_async.wire import Body
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
@@ -21,7 +21,7 @@ async def describe_time_to_live(executor: Executor, table: str) -> Body | None:
     try:
         return await executor.send(table_request("DescribeTimeToLive", table))
     except RequestRejectedError as error:
-        if _is_unknown(error):
+        if is_unknown_operation(error):
             return None
         raise
 
@@ -33,7 +33,7 @@ async def begin_time_to_live(executor: Executor, schema: TableSchema) -> None:
     try:
         await executor.send(ttl_request(schema.name, schema.ttl_attribute, enabled=True))
     except RequestRejectedError as error:
-        if not _is_unknown(error):
+        if not is_unknown_operation(error):
             raise
         _warn_of_engine(schema)
 
@@ -50,7 +50,7 @@ async def ensure_time_to_live(executor: Executor, schema: TableSchema) -> None:
     try:
         await update_time_to_live(executor, schema, enabled=True)
     except RequestRejectedError as error:
-        if not _is_unknown(error):
+        if not is_unknown_operation(error):
             raise
         _warn_of_engine(schema)
 
@@ -91,10 +91,6 @@ async def _active(executor: Executor, table: str) -> str | None:
     described = await describe_time_to_live(executor, table) or {}
     found: dict[str, str] = described.get("TimeToLiveDescription") or {}
     return found.get("AttributeName") if found.get("TimeToLiveStatus") in _ON else None
-
-
-def _is_unknown(error: RequestRejectedError) -> bool:
-    return error.service_code == "UnknownOperationException"
 
 
 def _warn_of_engine(schema: TableSchema) -> None:

@@ -80,6 +80,7 @@ class Executor:
             holds=self._admission.holds,
             delivers=self._admission.delivers,
         )
+        self._jitter: Final = jitter
         self._slots: Final = Slots()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -203,6 +204,13 @@ class Executor:
     def skipped(self, table: str, index: str | None, items: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Tell observers of items that a read left out; see ``Ledger.skipped``."""
         self.ledger.skipped(table, index, items)
+
+    def pause(self, seconds: float) -> float:
+        """Draw how long to wait instead of so many seconds: half of them, or up to all of them.
+
+        Processes that began to wait at the same time then do not go on at the same time.
+        """
+        return seconds * (1 + self._jitter()) / 2
 
     def statistics(self) -> Statistics:
         """Return what was done until now; when it is closed, too."""

@@ -126,7 +126,7 @@ async def begin_recovery(executor: Executor, schema: TableSchema, timeout_second
             return
         else:
             return
-        await anyio.sleep(_PAUSE_SECONDS)
+        await anyio.sleep(executor.pause(_PAUSE_SECONDS))
 
 
 async def ensure_recovery(executor: Executor, schema: TableSchema, timeout_seconds: float) -> None:

@@ -49,6 +49,8 @@ class Descriptions:
     ) -> None:
         """Ask for a table again and again, ever more seldom, until it is as wanted.
 
+        The pauses are drawn, so that many processes which wait for one table do not all ask at the same moment.
+
         Args:
             name: the full table name.
             reached: tells whether it is; None is no table, or one that is not known yet: descriptions are late.
@@ -67,7 +69,7 @@ class Descriptions:
                 status = None if description is None else description.status
                 if await reached(description):
                     return
-                await anyio.sleep(delay)
+                await anyio.sleep(self._executor.pause(delay))
                 delay = min(delay * 2, longest_poll_seconds)
         raise TableWaitTimeoutError(
             f"the table {name} was not {what} within {timeout_seconds:g} s (last status: {status}); wait longer with "

@@ -24,6 +24,7 @@ from dynamap_async.errors import (
     ThrottledError,
     TransactionCanceledError,
 )
+from dynamap_async.executor import Executor
 from dynamap_async.executor.retry import Retries
 from dynamap_async.request import Request
 from dynamap_async.testing.faults.exchange import read_request, reset, write_answer
@@ -94,8 +95,9 @@ class ScriptedTransport:
 
 @pytest.fixture
 def no_jitter(monkeypatch):
-    """Make every backoff as long as its upper bound."""
+    """Make every backoff, and every pause while a table is waited for, as long as its upper bound."""
     monkeypatch.setattr(Retries, "delay", lambda self, attempts: self.policy.longest_delay(attempts))
+    monkeypatch.setattr(Executor, "pause", lambda self, seconds: seconds)
 
 
 class Reading(Model, table="readings"):

@@ -1,6 +1,8 @@
 """Waiting for a table: until it and its indexes can be used, or until the deadline, without haste."""
 
 import asyncio
+import random
+from collections import Counter
 from datetime import datetime
 
 import anyio
@@ -8,6 +10,7 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive, attr
 from dynamap_async.errors import RequestRejectedError, ResourceInUseError, ResourceNotFoundError, TableWaitTimeoutError
+from dynamap_async.executor import gather_all
 
 
 class Note(Model, table="notes"):
@@ -42,7 +45,7 @@ def operations(transport):
     return [request.operation for request in transport.requests]
 
 
-async def test_creating_waits_for_the_table_and_its_indexes(transport, open_session):
+async def test_creating_waits_for_the_table_and_its_indexes(transport, open_session, no_jitter):
     transport.script(
         {},
         refused(ResourceNotFoundError),
@@ -64,12 +67,39 @@ async def test_a_table_that_is_active_at_once_is_not_waited_for(transport, open_
     assert operations(transport) == ["CreateTable", *["DescribeTable"] * looks]
 
 
-async def test_the_pauses_between_looks_grow_to_five_seconds(transport, open_session):
+async def test_the_pauses_between_looks_grow_to_five_seconds(transport, open_session, no_jitter):
     transport.script({}, *[described("CREATING")] * 12, described("ACTIVE"))
     async with open_session() as session:
         await session.tables.create(Note)
     assert max(transport.waits) == 5
     assert transport.waits == sorted(transport.waits)
+
+
+async def test_the_pauses_between_looks_are_drawn_from_half_of_them_to_all_of_them(transport, open_session):
+    random.seed(7)
+    transport.script({}, *[described("CREATING")] * 12, described("ACTIVE"))
+    async with open_session() as session:
+        await session.tables.create(Note)
+    longest = [min(0.02 * 2**n, 5.0) for n in range(12)]
+    drawn = [wait / most for wait, most in zip(transport.waits[1:], longest, strict=True)]
+    assert all(0.5 <= each <= 1 for each in drawn), drawn
+    assert max(drawn) - min(drawn) > 0.1
+
+
+async def test_many_processes_that_wait_for_one_table_do_not_ask_together(transport, open_session):
+    random.seed(7)
+    transport.otherwise = described("CREATING")
+
+    async def boot():
+        async with open_session() as session:
+            with pytest.raises(TableWaitTimeoutError):
+                await session.tables.create(Note, if_missing=True, timeout_seconds=60)
+
+    await gather_all([boot() for _ in range(100)])
+    late = [at for at in transport.times if at >= transport.times[0] + 30]
+    at_once = Counter(int(at * 10) for at in late)  # in each tenth of a second
+    assert len(late) > 600
+    assert max(at_once.values()) < 20
 
 
 async def test_creating_gives_up_at_its_deadline(transport, open_session):

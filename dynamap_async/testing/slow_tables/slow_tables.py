@@ -53,7 +53,8 @@ class SlowTables:
         engine: the running engine; None where only ``wrap`` is used.
         clock: the time of day to begin with, which a test may also move on by hand (``clock.advance(3600)``); it needs
             a ``VirtualClockLoop``.
-        seed: decides what is drawn; the same requests at the same times then have the same log.
+        seed: decides what is drawn; the same requests at the same times then have the same log. How long a session
+            waits before it looks again is drawn from Python's ``random``: for two equal runs, seed that as well.
         durations: how long each change takes.
 
     Raises:

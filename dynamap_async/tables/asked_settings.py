@@ -1,11 +1,11 @@
-"""What DescribeTable does not tell of tables: time to live, continuous backups and tags."""
+"""What DescribeTable does not tell of tables: time to live, continuous backups, tags, and what is attached to them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import anyio
 
@@ -14,8 +14,9 @@ from dynamap_async.errors import (
     RecoveryUnavailableError,
     RequestRejectedError,
     ResourceNotFoundError,
+    ServiceError,
 )
-from dynamap_async.executor import Executor
+from dynamap_async.executor import Executor, gather_all
 from dynamap_async.request import Request
 from dynamap_async.schema import Recovery, TableSchema
 from dynamap_async.tables.requests import TableDescription, description_of, is_unknown_operation, table_request
@@ -24,7 +25,14 @@ from dynamap_async.tables.time_to_live import describe_time_to_live
 
 logger: logging.Logger = logging.getLogger("dynamap_async")
 
+ATTACHED: Final = "attached"
+"""The name of what is attached to a table and no model can declare, as ``full_description`` is asked for it."""
+
 _PAUSE_SECONDS: Final = 2.0
+_STREAMING: Final = ("ENABLING", "ACTIVE", "UPDATING")
+"""The statuses of a Kinesis stream that gets the changes of a table, or will."""
+_WATCHED: Final = ("ENABLING", "ENABLED")
+"""The statuses of Contributor Insights that are on, or will be."""
 
 T = TypeVar("T")
 
@@ -35,14 +43,16 @@ async def with_asked_settings(executor: Executor, found: TableDescription, names
     Args:
         executor: sends the requests.
         found: what DescribeTable told.
-        names: ``recovery``, ``tags``, both or none.
+        names: ``recovery``, ``tags``, ``ATTACHED``, some of them or none.
     """
-    table, told = found.schema.name, dict[str, Any]()
+    table, told, others = found.schema.name, dict[str, Any](), found.others
     if "recovery" in names:
         told["recovery"] = await describe_recovery(executor, table)
     if "tags" in names:
         told["tags"] = await describe_tags(executor, table, found.arn)
-    return replace(found, settings=replace(found.settings, **told)) if told else found
+    if ATTACHED in names:
+        others += await describe_attached(executor, table, found.arn)
+    return replace(found, settings=replace(found.settings, **told), others=others)
 
 
 async def full_description(executor: Executor, name: str, settings: Collection[str]) -> TableDescription | None:
@@ -51,7 +61,7 @@ async def full_description(executor: Executor, name: str, settings: Collection[s
     Args:
         executor: sends the requests.
         name: the full table name.
-        settings: ``recovery`` and ``tags`` where they are asked for too.
+        settings: ``recovery``, ``tags`` and ``ATTACHED`` where they are asked for too.
     """
     request = table_request("DescribeTable", name)
     try:
@@ -87,15 +97,80 @@ async def list_tags(executor: Executor, table: str, arn: str) -> dict[str, str]:
     Raises:
         AccessDeniedError: the policy does not allow to ask.
     """
-    tags: dict[str, str] = {}
-    after: str | None = None
+    request = Request(operation="ListTagsOfResource", body={"ResourceArn": arn}, table=table)
+    listed = await _listed(executor, request, "Tags")
+    return {each["Key"]: each["Value"] for each in listed if is_own_tag(each["Key"])}
+
+
+async def _listed(executor: Executor, request: Request, member: str) -> list[dict[str, str]]:
+    """Return what a request lists, on all its pages.
+
+    Args:
+        executor: sends the requests.
+        request: that of the first page.
+        member: the member of the answer that holds the list.
+    """
+    listed: list[dict[str, str]] = []
     while True:
-        body = {"ResourceArn": arn} if after is None else {"ResourceArn": arn, "NextToken": after}
-        page = await executor.send(Request(operation="ListTagsOfResource", body=body, table=table, resendable=True))
-        tags |= {each["Key"]: each["Value"] for each in page.get("Tags") or () if is_own_tag(each["Key"])}
-        after = page.get("NextToken")
-        if after is None:
-            return tags
+        page = await executor.send(request)
+        listed += page.get(member) or ()
+        if page.get("NextToken") is None:
+            return listed
+        request = replace(request, body={**request.body, "NextToken": page["NextToken"]})
+
+
+async def describe_attached(executor: Executor, table: str, arn: str) -> tuple[str, ...]:
+    """Return the resource policy, the Kinesis streams and the Contributor Insights of a table, each in a few words.
+
+    What nobody knows is told as unknown. An engine that does not know such an operation has none of it.
+
+    Args:
+        executor: sends the requests.
+        table: the full table name.
+        arn: its Amazon Resource Name.
+    """
+    found = await gather_all([_attached(ask, executor, table, arn) for ask in _ATTACHED.values()])
+    unknown = [name for name, texts in zip(_ATTACHED, found, strict=True) if texts is None]
+    told = [text for texts in found for text in texts or ()]
+    if unknown:
+        told.append(f"{', '.join(unknown)}: unknown, for the policy does not allow to ask, or there was no answer")
+    return tuple(told)
+
+
+async def _attached(ask: _Ask, executor: Executor, table: str, arn: str) -> list[str] | None:
+    """Return what a question about a table finds; None where nobody knows: no plan fails for want of that."""
+    try:
+        return await ask(executor, table, arn)
+    except ResourceNotFoundError:  # there is no policy
+        return []
+    except ServiceError as error:
+        return [] if is_unknown_operation(error) else None
+
+
+async def _policy(executor: Executor, table: str, arn: str) -> list[str]:
+    answer = await executor.send(Request(operation="GetResourcePolicy", body={"ResourceArn": arn}, table=table))
+    return ["its resource policy"] if answer.get("Policy") else []
+
+
+async def _kinesis_streams(executor: Executor, table: str, _: str) -> list[str]:
+    answer = await executor.send(table_request("DescribeKinesisStreamingDestination", table))
+    listed: list[dict[str, str]] = answer.get("KinesisDataStreamDestinations") or []
+    return [f"its Kinesis stream {each['StreamArn']}" for each in listed if each.get("DestinationStatus") in _STREAMING]
+
+
+async def _insights(executor: Executor, table: str, _: str) -> list[str]:
+    listed = await _listed(executor, table_request("ListContributorInsights", table), "ContributorInsightsSummaries")
+    on = [each.get("IndexName") for each in listed if each.get("ContributorInsightsStatus") in _WATCHED]
+    return ["its Contributor Insights" if index is None else f"the Contributor Insights of {index}" for index in on]
+
+
+_Ask: TypeAlias = Callable[[Executor, str, str], Awaitable[list[str]]]
+_ATTACHED: Final[Mapping[str, _Ask]] = {
+    "its resource policy": _policy,
+    "its Kinesis streams": _kinesis_streams,
+    "its Contributor Insights": _insights,
+}
+"""What can be attached to a table -> what asks for it: one request, of Contributor Insights one for each page."""
 
 
 async def begin_recovery(executor: Executor, schema: TableSchema, timeout_seconds: float) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.errors import ModelDefinitionError, OperationError, RequestRejectedError
+from dynamap_async.errors import ModelDefinitionError, OperationError, ServiceError
 from dynamap_async.limits import TAGS_PER_TABLE
 from dynamap_async.request import Request
 from dynamap_async.schema import (
@@ -286,7 +286,7 @@ def is_made(request: Request, answer: Body) -> bool:
     return table is not None and description_of(request, {"Table": table}).is_active
 
 
-def is_unknown_operation(error: RequestRejectedError) -> bool:
+def is_unknown_operation(error: ServiceError) -> bool:
     """Return whether a request was refused because an engine does not know its operation."""
     return error.service_code == "UnknownOperationException"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
@@ -20,7 +20,7 @@ from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
 from dynamap_async.tables.apply_lock import apply_locked
 from dynamap_async.tables.applying import AppliedPlan, Applying, Watch, check_nothing, check_plan
-from dynamap_async.tables.asked_settings import begin_recovery, full_description, list_tags
+from dynamap_async.tables.asked_settings import ATTACHED, begin_recovery, full_description, list_tags
 from dynamap_async.tables.backups import Backups
 from dynamap_async.tables.build_samples import estimated
 from dynamap_async.tables.comparison import difference_of, plan_of
@@ -197,20 +197,16 @@ class Tables:
             OperationError: what is given is no model; a period is missing, or none is known; the number of pages is not
                 one from 0 on.
 
-        Cost: one DescribeTable and one DescribeTimeToLive per table, and where indexes are missing ``sample_pages``
-            Scans, each of at most 128 read units; for all periods ListTables as well.
+        Cost: five requests per table: DescribeTable, DescribeTimeToLive, GetResourcePolicy, ListContributorInsights and
+            DescribeKinesisStreamingDestination, one more each for recovery and tags where models declare them, and
+            where indexes are missing ``sample_pages`` Scans, each of at most 128 read units; for all periods
+            ListTables as well.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
         """
         if not isinstance(sample_pages, int) or sample_pages < 0:
             raise OperationError(f"sample_pages={sample_pages!r}: give a number of pages, 0 or more")
-        if not all_periods:
-            schemas = all_tables(models, self._names, period)
-        elif period is None:
-            schemas = tables_of_all_periods(models, await self.names(), self._names)
-        else:
-            raise OperationError(f"period={period!r} and all_periods=True exclude each other; give one of them")
-        asked = {schema.name: asked_settings(schema.settings) for schema in schemas}
-        found = await gather_all([full_description(self._executor, name, names) for name, names in asked.items()])
+        schemas = await self._declared(models, period, all_periods=all_periods)
+        found = await self._found(schemas, ATTACHED)
         plan = plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
         if not sample_pages:
             return plan
@@ -298,7 +294,7 @@ class Tables:
     ) -> None:
         """Check that tables are what models declare; nothing is changed.
 
-        For the start of a service, and for CI. It compares what ``plan`` compares.
+        For the start of a service, and for CI. It compares what ``plan`` compares, and asks for nothing else.
 
         Args:
             models: models with a table, or tables; models that share one count as one.
@@ -317,13 +313,8 @@ class Tables:
         """
         if extra_indexes not in ("report", "ignore", "fail"):
             raise OperationError(f'extra_indexes={extra_indexes!r} is neither "report" nor "ignore" nor "fail"')
-        plan = await self.plan(
-            *models,
-            delete_unknown_indexes=extra_indexes != "ignore",
-            sample_pages=0,
-            period=period,
-            all_periods=all_periods,
-        )
+        schemas = await self._declared(models, period, all_periods=all_periods)
+        plan = plan_of(schemas, await self._found(schemas), delete_unknown_indexes=extra_indexes != "ignore")
         steps = _counted(plan, extra_indexes, need_active=need_active)
         if steps:
             remedy = "`print(await session.tables.plan(...))` shows what would change"
@@ -679,6 +670,21 @@ class Tables:
         """
         check_models(models)
         return owners_of(models, await self.names(prefix=prefix), self._names)
+
+    async def _declared(
+        self, models: tuple[type[Model] | Table, ...], period: KeyValue | None, *, all_periods: bool
+    ) -> tuple[TableSchema, ...]:
+        """Return the tables that are compared with models."""
+        if not all_periods:
+            return all_tables(models, self._names, period)
+        if period is not None:
+            raise OperationError(f"period={period!r} and all_periods=True exclude each other; give one of them")
+        return tables_of_all_periods(models, await self.names(), self._names)
+
+    async def _found(self, schemas: Sequence[TableSchema], *more: str) -> list[TableDescription | None]:
+        """Return each of some tables as it is, with the settings that models declare, and more that is asked for."""
+        asked = {schema.name: (*asked_settings(schema.settings), *more) for schema in schemas}
+        return await gather_all([full_description(self._executor, name, names) for name, names in asked.items()])
 
     def _wanted(
         self,

@@ -23,6 +23,8 @@ _LOGGER: logging.Logger = logging.getLogger("dynamap_async")
 _NEEDED = ("moto", "flask", "flask_cors", "werkzeug")
 _SERVED = frozenset({"dynamodb", "dynamodbstreams"})
 _REGION_OF_SIGNATURE = re.compile(r"(?<=/)[^/,]+(?=/\w+/aws4_request)")
+_NO_SUCH_OPERATION = "action has not been implemented"
+"""How moto's error ends about an operation that it does not have."""
 _REGION = "eu-west-1"
 _CLIENT_TIMEOUT_SECONDS = 5.0
 _SHUTDOWN_POLL_SECONDS = 0.02
@@ -177,9 +179,12 @@ def _in_account(
                 return list(application(environ, start_response))
             except Exception as error:
                 _LOGGER.debug("the embedded engine failed", exc_info=True)
-                body = {"__type": "InternalServerError", "message": f"moto failed: {type(error).__name__}: {error}"}
+                status, code = "500 Internal Server Error", "InternalServerError"
+                if isinstance(error, NotImplementedError) and str(error).endswith(_NO_SUCH_OPERATION):
+                    status, code = "400 Bad Request", "UnknownOperationException"
+                body = {"__type": code, "message": f"moto failed: {type(error).__name__}: {error}"}
                 headers = [("Content-Type", "application/x-amz-json-1.0")]
-                start_response("500 Internal Server Error", headers, sys.exc_info())
+                start_response(status, headers, sys.exc_info())
                 return [json.dumps(body).encode()]
 
     return call

@@ -69,6 +69,7 @@ ERRORS: Final[Mapping[str, type[ServiceError]]] = {
     "ResourceNotFoundException": ResourceNotFoundError,
     "ResourceNotFound": ResourceNotFoundError,
     "BackupNotFoundException": ResourceNotFoundError,
+    "PolicyNotFoundException": ResourceNotFoundError,
     "TableNotFoundException": ResourceNotFoundError,
     "ResourceInUseException": ResourceInUseError,
     "BackupInUseException": ResourceInUseError,

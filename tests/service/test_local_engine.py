@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from dynamap_async import Attr, Model, PartitionKey, Session
 from dynamap_async.errors import ConfigurationError, OperationError
@@ -222,6 +223,23 @@ def test_a_failure_of_the_embedded_engine_is_told_in_the_error_and_not_logged(ca
         with closing(client), pytest.raises(client.exceptions.InternalServerError, match="moto failed: AttributeError"):
             client.update_item(TableName="notes", Key={"id": {"S": "a"}})
     assert (capfd.readouterr(), [each.name for each in caplog.records if "dynamap" not in each.name]) == (("", ""), [])
+
+
+def test_an_operation_that_the_embedded_engine_does_not_have_is_unknown_to_it():
+    with LocalEngine(models=[Note]) as engine:
+        client = boto3.client(
+            "dynamodb",
+            endpoint_url=engine.endpoint_url,
+            region_name="eu-west-1",
+            aws_access_key_id="any",
+            aws_secret_access_key="any",
+        )
+        with closing(client), pytest.raises(ClientError, match="list_contributor_insights") as caught:
+            client.list_contributor_insights(TableName="notes")
+    answer = caught.value.response
+    assert answer["Error"]["Code"] == "UnknownOperationException"
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 400
+    assert answer["ResponseMetadata"]["RetryAttempts"] == 0
 
 
 @pytest.mark.parametrize("package", ["moto", "flask", "flask_cors"])

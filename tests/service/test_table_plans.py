@@ -8,8 +8,10 @@ import pytest
 
 from dynamap_async import Attr, GlobalIndex, Model, PartitionKey, TimeToLive, attr
 from dynamap_async.capacity import page_charge
-from dynamap_async.testing import FrozenClock, NativeEngine
+from dynamap_async.request import Request
+from dynamap_async.testing import FrozenClock, LocalEngine, NativeEngine
 from dynamap_async.testing.slow_tables import SlowTables
+from dynamap_async.testing.slow_tables.slow_tables import EngineTransport
 
 
 class Visit(Model, table="plan-visits"):
@@ -57,6 +59,32 @@ async def change(make, killed_after_seconds=None):
 @pytest.mark.asyncio
 async def test_on_an_engine_as_it_is(engine):
     await change(engine.session)
+
+
+@pytest.mark.asyncio
+async def test_what_an_engine_does_not_have_is_asked_for_once_and_not_listed(engine):
+    async with engine.session() as session:
+        await session.tables.create(Visit)
+        before = session.statistics().requests
+        plan = await session.tables.plan(Visit)
+        assert session.statistics().requests - before == 5
+    assert [told for told in plan.not_managed if "Kinesis" in told or "Insights" in told or "policy" in told] == []
+
+
+@pytest.mark.asyncio
+async def test_a_resource_policy_of_moto_is_listed(running):
+    engine = running(LocalEngine)
+    policy = EngineTransport(engine.endpoint_url)
+    async with engine.session() as session:
+        await session.tables.create(Visit)
+        body = {"ResourceArn": (await session.tables.describe(Visit)).arn, "Policy": "{}"}
+        await policy.open()
+        try:
+            await policy.send(Request(operation="PutResourcePolicy", body=body, table="plan-visits", writes=True))
+        finally:
+            await policy.close()
+        assert "plan-visits: its resource policy" in (await session.tables.plan(Visit)).not_managed
+    engine.reset()
 
 
 @pytest.mark.virtual_clock

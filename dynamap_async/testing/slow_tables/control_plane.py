@@ -101,6 +101,14 @@ class ControlPlane:
             "TagResource": self._tag,
             "UntagResource": self._untag,
             "ListTagsOfResource": self._tags,
+            "PutResourcePolicy": self._put_policy,
+            "GetResourcePolicy": self._get_policy,
+            "DeleteResourcePolicy": self._delete_policy,
+            "EnableKinesisStreamingDestination": self._enable_kinesis_stream,
+            "DisableKinesisStreamingDestination": self._disable_kinesis_stream,
+            "DescribeKinesisStreamingDestination": self._describe_kinesis_streams,
+            "UpdateContributorInsights": self._update_insights,
+            "ListContributorInsights": self._list_insights,
         }
 
     def catch_up(self, now: float) -> None:
@@ -308,7 +316,7 @@ class ControlPlane:
     async def _delete_index(self, table: SlowTable, name: str, ask: Ask) -> None:
         index = table.indexes.get(name)
         if index is None:
-            raise refusals.RefusedChange("ResourceNotFoundException", f"Requested resource not found: Index: {name}")
+            raise refusals.index_not_found(name)
         if index.state == "CREATING":
             raise refusals.index_in_use(table.name, name)
         if any(
@@ -522,6 +530,55 @@ class ControlPlane:
         table = await self._table(_name_in(body["ResourceArn"]), ask)
         return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
+    async def _put_policy(self, body: Body, ask: Ask) -> Body:
+        table = await self._steady(_name_in(body["ResourceArn"]), ask)
+        table.set_policy(body["Policy"])
+        return {"RevisionId": "1"}
+
+    async def _get_policy(self, body: Body, ask: Ask) -> Body:
+        table = await self._table(_name_in(body["ResourceArn"]), ask)
+        if table.policy is None:
+            raise refusals.no_policy(body["ResourceArn"])
+        return {"Policy": table.policy, "RevisionId": "1"}
+
+    async def _delete_policy(self, body: Body, ask: Ask) -> Body:
+        table = await self._steady(_name_in(body["ResourceArn"]), ask)
+        table.set_policy(None)
+        return {}
+
+    async def _enable_kinesis_stream(self, body: Body, ask: Ask) -> Body:
+        return await self._change_kinesis_stream(body, ask, "DISABLED", "ENABLING", "ACTIVE")
+
+    async def _disable_kinesis_stream(self, body: Body, ask: Ask) -> Body:
+        return await self._change_kinesis_stream(body, ask, "ACTIVE", "DISABLING", "DISABLED")
+
+    async def _change_kinesis_stream(self, body: Body, ask: Ask, wanted: str, during: str, after: str) -> Body:
+        table, stream = await self._steady(body["TableName"], ask), str(body["StreamArn"])
+        status = table.kinesis_streams.get(stream, "DISABLED")
+        if status != wanted:
+            raise refusals.kinesis_stream_refused(table.name, status)
+        table.set_kinesis_stream(stream, during)
+        self._later("attachment", table, lambda: table.set_kinesis_stream(stream, after))
+        return {"TableName": table.name, "StreamArn": stream, "DestinationStatus": during}
+
+    async def _describe_kinesis_streams(self, body: Body, ask: Ask) -> Body:
+        table = await self._table(body["TableName"], ask)
+        listed = [{"StreamArn": arn, "DestinationStatus": each} for arn, each in table.kinesis_streams.items()]
+        return {"TableName": table.name, "KinesisDataStreamDestinations": listed}
+
+    async def _update_insights(self, body: Body, ask: Ask) -> Body:
+        table, index = await self._steady(body["TableName"], ask), body.get("IndexName", "")
+        if index and index not in table.indexes:
+            raise refusals.index_not_found(index)
+        on = body["ContributorInsightsAction"] == "ENABLE"
+        table.set_insights(index, "ENABLING" if on else "DISABLING")
+        self._later("attachment", table, lambda: table.set_insights(index, "ENABLED" if on else "DISABLED"))
+        return _insights_of(table, index)
+
+    async def _list_insights(self, body: Body, ask: Ask) -> Body:
+        table = await self._table(body["TableName"], ask)
+        return {"ContributorInsightsSummaries": [_insights_of(table, index) for index in table.insights]}
+
     def _check_operations(self) -> None:
         statuses = [table.status for table in self._tables.values()]
         statuses += [index.status for table in self._tables.values() for index in table.indexes.values()]
@@ -620,6 +677,12 @@ def _check_billing(parts: Sequence[Body], *, on_demand: bool) -> None:
 def _kind_of(update: Body) -> str:
     """Return the kind of change that is asked for of an index."""
     return "warm throughput" if "WarmThroughput" in update else "throughput"
+
+
+def _insights_of(table: SlowTable, index: str) -> Body:
+    """Return what is told of Contributor Insights of an index, or of the table."""
+    named = {"IndexName": index} if index else {}
+    return {"TableName": table.name, **named, "ContributorInsightsStatus": table.insights[index]}
 
 
 def _without_units(described: Body) -> Body:

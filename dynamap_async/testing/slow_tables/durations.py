@@ -38,6 +38,8 @@ class Durations:
     """How long time to live is ENABLING or DISABLING."""
     replica: Duration = (120.0, 1800.0)
     """How long a replica is CREATING or DELETING."""
+    attachment: Duration = (5.0, 60.0)
+    """How long a Kinesis stream, or Contributor Insights, is ENABLING or DISABLING."""
     lag: Duration = (0.1, 1.5)
     """For how long after a change descriptions show what was before: a new table is not found."""
 

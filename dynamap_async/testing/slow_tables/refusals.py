@@ -103,6 +103,27 @@ def nothing_asked() -> RefusedChange:
     )
 
 
+def index_not_found(index: str) -> RefusedChange:
+    """Return the refusal of a request about an index that is not there."""
+    return RefusedChange("ResourceNotFoundException", f"Requested resource not found: Index: {index}")
+
+
+def no_policy(arn: str) -> RefusedChange:
+    """Return the refusal to tell a resource policy where there is none.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetResourcePolicy.html
+    """
+    return RefusedChange("PolicyNotFoundException", f"Resource-based policy not found for the provided ARN: {arn}")
+
+
+def kinesis_stream_refused(table: str, status: str) -> RefusedChange:
+    """Return the refusal to enable, or to disable, a Kinesis stream that is not in a state for it.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_EnableKinesisStreamingDestination.html
+    """
+    return invalid(f"Table is not in a valid state: the Kinesis streaming destination of {table} is {status}")
+
+
 def too_many_indexes(most: int) -> RefusedChange:
     """Return the refusal of more global indexes than a table may have.
 

@@ -42,9 +42,10 @@ class SlowTables:
     Requests for items pass as they are, but for those of tables and indexes that are not ready; what an index leaves
     out when it is filled is hidden from reads of it.
 
-    Settings that engines lack (billing, streams, protection, class, encryption, tags, recovery, time to live, replicas)
-    are kept here: a replica has a status and no items. It has no backups, no restores, no strong consistency between
-    regions, and does not delete expired items; what is not named in the log of changes passes to the engine.
+    Settings that engines lack (billing, streams, protection, class, encryption, tags, recovery, time to live, replicas,
+    resource policies, Kinesis streams, Contributor Insights) are kept here: a replica has a status and no items. It has
+    no backups, no restores, no strong consistency between regions, and does not delete expired items; what is not named
+    in the log of changes passes to the engine.
 
     On a ``VirtualClockLoop`` waiting takes no time: an index that is built for an hour is there in milliseconds. On any
     other loop it takes the time that it says.

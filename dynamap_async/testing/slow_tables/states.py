@@ -187,6 +187,12 @@ class SlowTable:
     time_to_live: SlowTimeToLive = field(default_factory=SlowTimeToLive)
     replicas: dict[str, str] = field(default_factory=dict[str, str])
     """Region -> the status of the copy there."""
+    policy: str | None = None
+    """Its resource policy."""
+    kinesis_streams: dict[str, str] = field(default_factory=dict[str, str])
+    """Name of a Kinesis stream -> the status of what it gets."""
+    insights: dict[str, str] = field(default_factory=dict[str, str])
+    """Name of an index, or nothing for the table -> the status of its Contributor Insights."""
     shown_before: Body | None = None
     """What descriptions show until ``shown_until``; None for a table that is not found yet."""
     shown_until: float = 0.0
@@ -263,6 +269,18 @@ class SlowTable:
         self.replicas = {name: each for name, each in self.replicas.items() if name != region}
         if status is not None:
             self.replicas[region] = status
+
+    def set_policy(self, policy: str | None) -> None:
+        """Have this resource policy, or none."""
+        self.policy = policy
+
+    def set_kinesis_stream(self, stream: str, status: str) -> None:
+        """Give what a Kinesis stream gets another status."""
+        self.kinesis_streams[stream] = status
+
+    def set_insights(self, index: str, status: str) -> None:
+        """Give Contributor Insights of an index, or of the table, another status."""
+        self.insights[index] = status
 
     @property
     def is_replicating(self) -> bool:

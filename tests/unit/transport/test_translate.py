@@ -36,6 +36,9 @@ OPERATIONS = [
     "UpdateTimeToLive",
     "DescribeTimeToLive",
     "TagResource",
+    "GetResourcePolicy",
+    "ListContributorInsights",
+    "DescribeKinesisStreamingDestination",
 ]
 UNMODELLED = [
     "ValidationException",

@@ -9,7 +9,7 @@ from dynamap_async.errors import OperationError
 from dynamap_async.models import Definition, KeyValue, Model, Table, definition_of
 from dynamap_async.operations import needs_own_table, own_table
 from dynamap_async.operations.upgrade_record import with_versions
-from dynamap_async.planning import TableNames
+from dynamap_async.planning import TableNames, subclass_definitions
 from dynamap_async.planning import table_names as names_of_tables
 from dynamap_async.schema import TableSchema
 from dynamap_async.tables.periods import check_period, table_in
@@ -128,8 +128,18 @@ def versions_of(
 
 
 def _versions_of(given: Iterable[type[Model] | Table]) -> tuple[Definition[Any], ...]:
-    own = [model for each in given for model in (each.models.values() if isinstance(each, Table) else (each,))]
-    return tuple(dict.fromkeys(found for model in own for found in with_versions(model)))
+    return tuple(dict.fromkeys(found for model in _models_of(given) for found in with_versions(model)))
+
+
+def models_with_unique_values(given: Iterable[type[Model] | Table]) -> tuple[str, ...]:
+    """Return the names of those of some models, and of a table's, whose writes are transactions: of unique values."""
+    own = [definition_of(model) for model in _models_of(given)]
+    several = [each for definition in own for each in (definition, *subclass_definitions(definition))]
+    return tuple(dict.fromkeys(each.model.__name__ for each in several if each.uniques))
+
+
+def _models_of(given: Iterable[type[Model] | Table]) -> list[type[Model]]:
+    return [model for each in given for model in (each.models.values() if isinstance(each, Table) else (each,))]
 
 
 def check_models(given: tuple[object, ...]) -> None:

@@ -20,6 +20,9 @@ from dynamap_async.tables.table_plan import Hazard, TableStep, request_step
 _ON_ITS_WAY: Final = ("CREATING", "CREATION_FAILED", "DELETING")
 """The statuses of a replica that is not there yet, or no longer."""
 _VIEW: Final = "new-and-old"
+_STRONG: Final = "a table with strong consistency between regions (MRSC)"
+"""What DynamoDB makes of an empty table only, once and for all; no model declares it.
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/V2globaltables_HowItWorks.html"""
 
 
 def replicas_added(declared: TableSchema, found: TableDescription | None) -> list[TableStep]:
@@ -81,19 +84,20 @@ def blocked_by_replicas(declared: TableSchema, found: TableDescription) -> list[
     if found.is_strong:
         regions = ", ".join(there)
         if declared.ttl_attribute not in (None, found.schema.ttl_attribute):
-            blocked.append(("no time to live", f"time to live on {declared.ttl_attribute}"))
+            reason = f"{_STRONG} has none: take the TimeToLive out of the models"
+            blocked.append(("no time to live", f"time to live on {declared.ttl_attribute}; {reason}"))
         if wanted.replicas is not None and stay != there:
-            blocked.append((f"replicas in {regions}", f"replicas in {', '.join(stay) or 'no region'}"))
-        reason = "a table with strong consistency between regions never gets that: take it out of the models"
+            reason = (
+                f"{_STRONG} has the regions that it got while it was empty: declare replicas={there}, or leave them "
+                "out, or copy the items into a new table"
+            )
+            blocked.append((f"replicas in {regions}", f"replicas in {', '.join(stay) or 'no region'}; {reason}"))
     else:
         view = wanted.stream or found.settings.stream
         if stay and view not in (None, _VIEW) and (wanted.stream is not None or view != "off"):
-            blocked.append((f"replicas in {', '.join(stay)}", f"stream of {view}"))
-        reason = f'replicas need a stream of {_VIEW}: declare stream="{_VIEW}"'
-    return [
-        TableStep(kind="blocked", table=declared.name, before=before, after=f"{after}; {reason}")
-        for before, after in blocked
-    ]
+            after = f'stream of {view}; replicas need a stream of {_VIEW}: declare stream="{_VIEW}"'
+            blocked.append((f"replicas in {', '.join(stay)}", after))
+    return [TableStep(kind="blocked", table=declared.name, before=before, after=after) for before, after in blocked]
 
 
 def other_regions(declared: TableSchema, found: TableDescription) -> list[str]:

@@ -15,7 +15,7 @@ from dynamap_async.errors import (
 from dynamap_async.executor import Executor, gather_all
 from dynamap_async.models import Index, KeyValue, Model, Table
 from dynamap_async.operations import own_table
-from dynamap_async.planning import Context
+from dynamap_async.planning import Context, TableNames
 from dynamap_async.request import Request
 from dynamap_async.schema import TableSchema, Throughput, check_tag_names, check_tags
 from dynamap_async.tables.apply_lock import apply_locked
@@ -28,6 +28,7 @@ from dynamap_async.tables.declared import (
     all_tables,
     check_models,
     merged_tables,
+    models_with_unique_values,
     needs_library_table,
     owners_of,
     schema_of,
@@ -115,7 +116,7 @@ class Tables:
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
         """
         wanted = self._wanted(models, throughput, tags, period)
-        own = self._own_table(models, tags)
+        own = _own_table(models, self._names, tags)
         if not wait:
             _check_not_waiting([schema for schema, _ in wanted])
         if if_missing and wait:
@@ -165,7 +166,7 @@ class Tables:
             is ready. Adding an index takes write units of that index for each item.
         Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
         """
-        wanted = [*self._wanted(models, throughput, tags, period), *self._own_table(models, tags)]
+        wanted = [*self._wanted(models, throughput, tags, period), *_own_table(models, self._names, tags)]
         await make_missing(self._executor, wanted, timeout_seconds, with_indexes=True)
 
     async def plan(
@@ -205,8 +206,7 @@ class Tables:
         """
         if not isinstance(sample_pages, int) or sample_pages < 0:
             raise OperationError(f"sample_pages={sample_pages!r}: give a number of pages, 0 or more")
-        schemas = await self._declared(models, period, all_periods=all_periods)
-        found = await self._found(schemas, ATTACHED)
+        schemas, found = await self._compared(models, period, ATTACHED, all_periods=all_periods)
         plan = plan_of(schemas, found, delete_unknown_indexes=delete_unknown_indexes)
         if not sample_pages:
             return plan
@@ -313,8 +313,8 @@ class Tables:
         """
         if extra_indexes not in ("report", "ignore", "fail"):
             raise OperationError(f'extra_indexes={extra_indexes!r} is neither "report" nor "ignore" nor "fail"')
-        schemas = await self._declared(models, period, all_periods=all_periods)
-        plan = plan_of(schemas, await self._found(schemas), delete_unknown_indexes=extra_indexes != "ignore")
+        schemas, found = await self._compared(models, period, all_periods=all_periods)
+        plan = plan_of(schemas, found, delete_unknown_indexes=extra_indexes != "ignore")
         steps = _counted(plan, extra_indexes, need_active=need_active)
         if steps:
             remedy = "`print(await session.tables.plan(...))` shows what would change"
@@ -671,20 +671,21 @@ class Tables:
         check_models(models)
         return owners_of(models, await self.names(prefix=prefix), self._names)
 
-    async def _declared(
-        self, models: tuple[type[Model] | Table, ...], period: KeyValue | None, *, all_periods: bool
-    ) -> tuple[TableSchema, ...]:
-        """Return the tables that are compared with models."""
+    async def _compared(
+        self, models: tuple[type[Model] | Table, ...], period: KeyValue | None, *more: str, all_periods: bool
+    ) -> tuple[tuple[TableSchema, ...], list[TableDescription | None]]:
+        """Return the tables of models as they are declared, and as they are, with more that is asked for."""
         if not all_periods:
-            return all_tables(models, self._names, period)
-        if period is not None:
+            schemas = all_tables(models, self._names, period)
+        elif period is None:
+            schemas = tables_of_all_periods(models, await self.names(), self._names)
+        else:
             raise OperationError(f"period={period!r} and all_periods=True exclude each other; give one of them")
-        return tables_of_all_periods(models, await self.names(), self._names)
-
-    async def _found(self, schemas: Sequence[TableSchema], *more: str) -> list[TableDescription | None]:
-        """Return each of some tables as it is, with the settings that models declare, and more that is asked for."""
         asked = {schema.name: (*asked_settings(schema.settings), *more) for schema in schemas}
-        return await gather_all([full_description(self._executor, name, names) for name, names in asked.items()])
+        found = await gather_all([full_description(self._executor, name, names) for name, names in asked.items()])
+        strong = [each.schema.name for each in found if each is not None and each.is_strong]
+        _warn_of_transactions(owners_of(models, strong, self._names))
+        return schemas, found
 
     def _wanted(
         self,
@@ -700,15 +701,6 @@ class Tables:
             for schema in self._schemas(models, period)
         ]
 
-    def _own_table(
-        self, models: tuple[type[Model] | Table, ...], tags: Mapping[str, str] | None
-    ) -> list[tuple[TableSchema, Request]]:
-        """Return the library's own table, and the request that creates it, if the models need it."""
-        if not any(map(needs_library_table, models)):
-            return []
-        own = own_table(self._names)
-        return [(own, create_request(own, throughput=None, tags=tags or {}))]
-
     def _name(self, model: type[Model] | Table, period: KeyValue | None) -> str:
         check_models((model,))
         check_period((model,), period)
@@ -716,6 +708,16 @@ class Tables:
 
     def _schemas(self, models: tuple[type[Model] | Table, ...], period: KeyValue | None) -> list[TableSchema]:
         return merged_tables(models, self._names, period)
+
+
+def _own_table(
+    models: tuple[type[Model] | Table, ...], names: TableNames, tags: Mapping[str, str] | None
+) -> list[tuple[TableSchema, Request]]:
+    """Return the library's own table, and the request that creates it, if the models need it."""
+    if not any(map(needs_library_table, models)):
+        return []
+    own = own_table(names)
+    return [(own, create_request(own, throughput=None, tags=tags or {}))]
 
 
 async def _create(
@@ -742,6 +744,18 @@ def _about_tags_of(table: str) -> Generator[None]:
         yield
     except ValueError as error:
         raise OperationError(f"tags of {table}: {error}") from None
+
+
+def _warn_of_transactions(owners: Mapping[str, Sequence[type[Model] | Table]]) -> None:
+    """Warn of models whose items cannot be written to their table, which has strong consistency between regions."""
+    for table, models in owners.items():
+        for name in models_with_unique_values(models):
+            logger.warning(
+                "%s has strong consistency between its regions, and DynamoDB refuses transactions there: items of %s "
+                "cannot be written, for they have unique values",
+                table,
+                name,
+            )
 
 
 def _checked_names(names: object) -> list[str]:

@@ -1,9 +1,11 @@
 """Replicas that plans add and remove, on tables that take their time: one at a time, each once, whatever happens."""
 
+import contextlib
+
 import anyio
 import pytest
 
-from dynamap_async import Model, PartitionKey, Session, TableSettings
+from dynamap_async import Attr, Model, PartitionKey, Session, TableSettings, Unique
 from dynamap_async.errors import PlanHazardError, PlanOutOfDateError, TableMismatchError
 from dynamap_async.testing import FrozenClock
 from dynamap_async.testing.faults import Faults
@@ -112,3 +114,39 @@ async def test_an_apply_that_is_killed_anywhere_is_continued_by_a_new_plan(opene
         ("us-east-1", "CREATING"),
         ("us-west-2", "CREATING"),
     ]
+
+
+class Account(Model, table="orders"):
+    id: PartitionKey[str]
+    email: Attr[str]
+    one_email = Unique("email")
+
+
+STRONG = {
+    "TableName": "orders",
+    "TableStatus": "ACTIVE",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+    "MultiRegionConsistency": "STRONG",
+}
+
+
+@pytest.mark.parametrize(("model", "warnings"), [(Account, 1), (Plain, 0)])
+@pytest.mark.parametrize("call", ["plan", "verify"])
+async def test_unique_values_on_a_table_with_strong_consistency_are_warned_of(
+    transport, open_session, caplog, model, warnings, call
+):
+    own = {"TableName": "dynamap", **{name: STRONG[name] for name in STRONG if name != "TableName"}}
+    own |= {"MultiRegionConsistency": "EVENTUAL"}
+
+    def answer(request):
+        described = {"orders": STRONG, "dynamap": own}
+        return {"Table": described[request.table]} if request.operation == "DescribeTable" else {}
+
+    transport.otherwise = answer
+    async with open_session() as session:
+        with contextlib.suppress(TableMismatchError):  # the library's own table has another key
+            await getattr(session.tables, call)(model)
+    told = [record.getMessage() for record in caplog.records if record.name == "dynamap_async"]
+    assert len(told) == warnings
+    assert all("items of Account cannot be written, for they have unique values" in each for each in told)

@@ -145,9 +145,13 @@ STRONG = {"MultiRegionConsistency": "STRONG"}
 @pytest.mark.parametrize(
     ("settings", "more", "words"),
     [
-        (TableSettings(), {"time_to_live": "at"}, "time to live on at; a table with strong consistency"),
-        (TableSettings(replicas=["us-east-1"]), {}, "replicas in us-east-1; a table with strong consistency"),
-        (TableSettings(replicas=[]), {}, "no region; a table with strong consistency"),
+        (TableSettings(), {"time_to_live": "at"}, "(MRSC) has none: take the TimeToLive out of the models"),
+        (
+            TableSettings(replicas=["us-east-1"]),
+            {},
+            "(MRSC) has the regions that it got while it was empty: declare replicas=['us-east-1', 'us-west-2'], or",
+        ),
+        (TableSettings(replicas=[]), {}, "no region; a table with strong consistency between regions (MRSC) has"),
     ],
 )
 def test_what_a_table_with_strong_consistency_never_gets_is_blocked(settings, more, words):

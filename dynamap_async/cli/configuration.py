@@ -16,6 +16,9 @@ _PLACE: Final = ("region", "profile", "endpoint_url", "table_prefix")
 """What the file says for all environments, and each environment for itself."""
 _UNITS: Final = "max_read_units"
 """The same, but a number."""
+_ENGINE: Final = "engine"
+"""The same, but one of the engines that ``dynamap local`` starts."""
+ENGINES: Final = ("native", "embedded")
 _NAMES: Final = "table_names"
 """The same, but a table of texts and no text."""
 
@@ -72,7 +75,7 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path, given: Any) -> Configuration:
-    _check_names(file, "", given, ("models", "migrations", "default", "env", *_PLACE, _UNITS, _NAMES))
+    _check_names(file, "", given, ("models", "migrations", "default", "env", *_PLACE, _UNITS, _ENGINE, _NAMES))
     models, default, environments = given.get("models", []), given.get("default"), given.get("env", {})
     if not _is_texts(models):
         _refuse(file, "models must be a list of modules, such as models = ['shop.models']")
@@ -84,15 +87,18 @@ def _read(file: Path, given: Any) -> Configuration:
     known: dict[str, Mapping[str, str]] = {}
     names: dict[str | None, Mapping[str, str]] = {None: _table_names(file, "", given)}
     for name, settings in cast("dict[str, Any]", environments).items():
-        _check_names(file, f"env.{name}", settings, (*_PLACE, _UNITS, _NAMES, "guard"))
+        _check_names(file, f"env.{name}", settings, (*_PLACE, _UNITS, _ENGINE, _NAMES, "guard"))
         names[name] = _table_names(file, f"env.{name}.", settings)
         texts = {key: each for key, each in settings.items() if key not in (_UNITS, _NAMES)}
         known[name] = _texts(file, f"env.{name}.", texts) | _units(file, f"env.{name}.", settings)
+        _check_engine(file, f"env.{name}.", known[name])
         if known[name].get("guard", "name") != "name":
             _refuse(file, f"env.{name}.guard = {known[name]['guard']!r}: the only guard is guard = 'name'")
     if default is not None and default not in known:
         _refuse(file, f"default = {default!r} is not an environment; known environments: {_listed(known)}")
-    common = _texts(file, "", {name: given[name] for name in _PLACE if name in given}) | _units(file, "", given)
+    common = _texts(file, "", {name: given[name] for name in (*_PLACE, _ENGINE) if name in given})
+    common |= _units(file, "", given)
+    _check_engine(file, "", common)
     # A file is named from the folder of the configuration, wherever the command is run.
     named = tuple(_from(file, each) for each in models)
     package = None if migrations is None else _from(file, migrations)
@@ -130,6 +136,13 @@ def _table_names(file: Path, where: str, settings: Mapping[str, Any]) -> dict[st
     if not isinstance(given, dict):
         _refuse(file, f"{where}{_NAMES} must have a line for each table, such as users = 'legacy_users'")
     return _texts(file, f"{where}{_NAMES}.", cast("dict[str, Any]", given))
+
+
+def _check_engine(file: Path, where: str, settings: Mapping[str, str]) -> None:
+    engine = settings.get(_ENGINE)
+    if engine is not None and engine not in ENGINES:
+        url = f"; the address of one that runs is {where}endpoint_url = {engine!r}" if "://" in engine else ""
+        _refuse(file, f"{where}{_ENGINE} = {engine!r}: `dynamap local` starts 'native' or 'embedded'{url}")
 
 
 def _units(file: Path, where: str, settings: Mapping[str, Any]) -> dict[str, str]:

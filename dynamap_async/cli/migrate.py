@@ -8,7 +8,7 @@ import typer
 
 from dynamap_async.cli.confirmation import confirm
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import TimedLines, number_of, plain_number, show, table_of, tell
+from dynamap_async.cli.output import TimedLines, number_of, plain_number, show, show_rows, tell
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import AsJson, Yes, YesIn, goes_to_tables
 from dynamap_async.errors import LeaseLostError, LeaseTakenError, OperationError
@@ -152,7 +152,7 @@ def _show(given: "Sequence[MigrationStatus]", *, as_json: bool) -> None:
     if as_json:
         show(json.dumps({"migrations": [_as_json(each) for each in given]}, indent=1))
     elif given:
-        show(table_of(("ID", "STATE", "ENDED", "ITEMS", "READ", "WRITE", "BY"), [_line(each) for each in given]))
+        show_rows(("ID", "STATE", "ENDED", "ITEMS", "READ", "WRITE", "BY"), [_line(each) for each in given])
         for each in given:
             if each.state == "failed":
                 tell(f"{each.id}: {each.error}")

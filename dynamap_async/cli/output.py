@@ -9,6 +9,8 @@ from typing import Any, Final, TextIO
 import typer
 
 _GAP: Final = "  "
+_ROWS: Final = 200
+"""How many lines of a table a terminal gets."""
 _CONTINUED: Final = " " * 10
 """How a line of changes begins that goes on with the one above."""
 _ON_TERMINAL_SECONDS: Final = 1.0
@@ -73,6 +75,19 @@ def table_of(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(
         _GAP.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in whole
     )
+
+
+def show_rows(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Print a table as text; on a terminal at most 200 lines of it, and how to get the others.
+
+    Args:
+        headings: as for ``table_of``.
+        lines: as for ``table_of``.
+    """
+    shown = lines[:_ROWS] if sys.stdout.isatty() else lines
+    show(table_of(headings, shown))
+    if len(shown) < len(lines):
+        tell(f"{len(lines) - len(shown):,} more: a pipe or a file gets all of them, as in `| less`")
 
 
 def number_of(count: int, thing: str, things: str | None = None) -> str:

@@ -29,6 +29,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "table_prefix": (),
 }
 _UNITS: Final = "max_read_units"
+_ENGINE: Final = "engine"
 _NO_PROFILE: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 _THIS_MACHINE: Final = ("localhost", "127.0.0.1", "::1")
 
@@ -54,7 +55,8 @@ class Place:
     environment: Setting
     """The environment's name; None where the file has none."""
     settings: Mapping[str, Setting]
-    """``region``, ``profile``, ``endpoint_url``, ``table_prefix`` -> what holds; ``max_read_units`` where it is set."""
+    """``region``, ``profile``, ``endpoint_url``, ``table_prefix``, and ``max_read_units`` and ``engine`` where they are
+    set -> what holds."""
     models: tuple[str, ...]
     """The modules that declare models: their names, or files."""
     models_source: str
@@ -76,6 +78,12 @@ class Place:
         """How many read units a command may take that names no other bound; None for no bound."""
         setting = self.settings.get(_UNITS)
         return None if setting is None else float(setting.value or 0)
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that ``dynamap local`` starts here, where the file names one."""
+        setting = self.settings.get(_ENGINE)
+        return None if setting is None else setting.value
 
     @property
     def names(self) -> "TableNames":
@@ -160,7 +168,8 @@ def place_of(
     own = configuration.environments.get(chosen.value or "", {})
     file = configuration.file.name if configuration.file else ""
     settings: dict[str, Setting] = {}
-    named = dict(_VARIABLES) | ({_UNITS: ()} if _UNITS in {**configuration.common, **own} else {})
+    more = [name for name in (_UNITS, _ENGINE) if name in {**configuration.common, **own}]
+    named: dict[str, tuple[str, ...]] = {**_VARIABLES, **dict.fromkeys(more, ())}
     for name, variables in named.items():
         variable = next((each for each in variables if os.environ.get(each)), None)
         if (option := given.get(name)) is not None:

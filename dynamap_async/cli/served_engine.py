@@ -76,7 +76,7 @@ def local(
         EngineKind | None,
         typer.Option(
             metavar="ENGINE",
-            help="native or embedded. Default: native if it is installed, else embedded.",
+            help="native or embedded. Default: that of the configuration, else native if it is installed.",
         ),
     ] = None,
 ) -> None:
@@ -91,7 +91,8 @@ def local(
     catalog = load_catalog(place.models, place.folder) if place.models else None
     seeds = [_seed(each, catalog, place.folder) for each in seed or ()]
     chosen = next(each for each in (port, place.port_here, _PORT) if each is not None)
-    with _ended_by_sigterm(), _engine(engine, chosen) as running:
+    kind = engine if engine is not None or place.engine is None else EngineKind(place.engine)
+    with _ended_by_sigterm(), _engine(kind, chosen) as running:
         tables, items = run(_prepare(running, place, catalog, seeds))
         show("\n".join(_told(running, tables, items, place)))
         try:

@@ -30,6 +30,9 @@ Period: TypeAlias = Annotated[
 MaxWriteUnits: TypeAlias = Annotated[
     float | None, typer.Option(metavar="UNITS", min=1, help="Stop after this many write units.")
 ]
+Timeout: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=1, help="Stop after this time, with status 5.")
+]
 
 _WHERE: Final = "Common options"
 _PLACE: Final = "place"

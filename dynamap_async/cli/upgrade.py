@@ -12,7 +12,7 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import TimedLines, show, tell, units_of
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Timeout, Yes, YesIn, goes_to_tables
 
 if TYPE_CHECKING:
     from dynamap_async.models import Model
@@ -36,6 +36,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
         int | None, typer.Option(metavar="N", min=1, help="Stop after this many items that cannot be upgraded.")
     ] = None,
     max_write_units: MaxWriteUnits = None,
+    timeout: Timeout = None,
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Save the progress in this file, and continue from it.")
     ] = None,
@@ -66,6 +67,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
         confirm(place, f"Upgrade all items of {model} in {place}?", yes=yes, yes_in=yes_in)
 
     async def go_over() -> "UpgradeReport":
+        from dynamap_async.errors import CapacityBudgetExceededError, ScopeTimeoutError
         from dynamap_async.session import UpgradePass
 
         async with place.session() as session:
@@ -81,8 +83,16 @@ def upgrade(  # noqa: PLR0913 - each is an option
                 checkpoint=_kept(checkpoint),
                 name=name,
             )
-            async with run:
-                await _to_the_end(run, checkpoint)
+            try:
+                # The pass is ended outside of the scope, whose time may be over.
+                async with run, session.scope("dynamap upgrade", timeout=timeout):
+                    await _to_the_end(run, checkpoint)
+            except (CapacityBudgetExceededError, ScopeTimeoutError) as error:
+                over = "the time is over" if isinstance(error, ScopeTimeoutError) else "the write units are used up"
+                again = "run it again for the rest"
+                if checkpoint is not None:
+                    again = f"run it again, and it goes on from {checkpoint}"
+                raise CommandError(f"{run.report}: {over}; {again}", Status.UNFINISHED) from error
             return run.report
 
     report = run(go_over())
@@ -94,7 +104,7 @@ def upgrade(  # noqa: PLR0913 - each is an option
 
 async def _to_the_end(run: "UpgradePass", file: Path | None) -> None:
     """Go through a pass, keep how far it came, and tell of it now and then."""
-    from dynamap_async.errors import CapacityBudgetExceededError, ItemsNotUpgradedError
+    from dynamap_async.errors import ItemsNotUpgradedError
 
     lines = TimedLines()
     try:
@@ -104,9 +114,6 @@ async def _to_the_end(run: "UpgradePass", file: Path | None) -> None:
             lines.tell(_so_far(report))
     except ItemsNotUpgradedError:
         pass  # the report has each of them; it is begun anew then, as they lie behind the checkpoint
-    except CapacityBudgetExceededError as error:
-        again = "run it again for the rest" if file is None else f"run it again, and it goes on from {file}"
-        raise CommandError(f"{run.report}: the write units are used up; {again}", Status.UNFINISHED) from error
     if file is not None:
         _drop(file)
 

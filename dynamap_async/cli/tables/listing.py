@@ -8,7 +8,7 @@ import typer
 
 from dynamap_async.cli.completion import complete_models
 from dynamap_async.cli.endings import CommandError, Status
-from dynamap_async.cli.output import compact, number_of, show, table_of, tell
+from dynamap_async.cli.output import compact, number_of, show, show_rows, tell
 from dynamap_async.cli.place import Place
 from dynamap_async.cli.shared_options import AsJson, Period, goes_to_tables
 from dynamap_async.errors import AccessDeniedError, ResourceNotFoundError
@@ -46,7 +46,7 @@ async def tables(
         show(json.dumps({"tables": [_facts(name, each, models[name]) for name, each in found.items()]}, indent=1))
         return
     if names:
-        show(table_of(_HEADINGS, [_line(name, each, models[name]) for name, each in found.items()]))
+        show_rows(_HEADINGS, [_line(name, each, models[name]) for name, each in found.items()])
     hidden = f" with the prefix {place.prefix}; --all lists the others, too" if place.prefix and not every else ""
     tell(f"{number_of(len(names), 'table')}{hidden}")
     declared = (place.names.full(schema_of(each).name) for each in catalog.all if periods_of(each) is None)

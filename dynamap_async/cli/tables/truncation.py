@@ -11,7 +11,7 @@ from dynamap_async.cli.endings import CommandError, Status
 from dynamap_async.cli.loop import run
 from dynamap_async.cli.output import TimedLines, number_of, show, tell
 from dynamap_async.cli.place import Place
-from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Period, Yes, YesIn, goes_to_tables
+from dynamap_async.cli.shared_options import AsJson, MaxWriteUnits, Period, Timeout, Yes, YesIn, goes_to_tables
 
 if TYPE_CHECKING:
     from dynamap_async.cli.tables.chosen import Chosen
@@ -34,6 +34,7 @@ def truncate(
         bool, typer.Option("--dry-run", help="Print the requests, one on each line, and delete nothing.")
     ] = False,
     max_write_units: MaxWriteUnits = None,
+    timeout: Timeout = None,
     period: Period = None,
     yes: Yes = False,
     yes_in: YesIn = None,
@@ -65,7 +66,7 @@ def truncate(
         "more; deleting the table and making it again takes none"
     )
     confirm(place, f"Delete all items of {name} ({models}) in {place}?", yes=yes, yes_in=yes_in)
-    done = run(_delete_all(place, chosen, force=force, max_write_units=max_write_units))
+    done = run(_delete_all(place, chosen, force=force, max_write_units=max_write_units, seconds=timeout))
     if as_json:
         facts = {"table": done.table, "items": done.items}
         show(json.dumps({**facts, "read_units": done.read_units, "write_units": done.write_units}, indent=1))
@@ -73,9 +74,11 @@ def truncate(
         show(f"{done.table}: {number_of(done.items, 'item')} deleted")
 
 
-async def _delete_all(place: Place, chosen: "Chosen", *, force: bool, max_write_units: float | None) -> "Truncation":
+async def _delete_all(
+    place: Place, chosen: "Chosen", *, force: bool, max_write_units: float | None, seconds: float | None
+) -> "Truncation":
     from dynamap_async.config import Priority
-    from dynamap_async.errors import CapacityBudgetExceededError
+    from dynamap_async.errors import CapacityBudgetExceededError, ScopeTimeoutError
 
     deleted, lines = 0, TimedLines()
 
@@ -86,10 +89,12 @@ async def _delete_all(place: Place, chosen: "Chosen", *, force: bool, max_write_
 
     async with place.session() as session:
         try:
-            async with session.scope("dynamap truncate", priority=Priority.BACKGROUND, max_write_units=max_write_units):
+            async with session.scope(
+                "dynamap truncate", priority=Priority.BACKGROUND, max_write_units=max_write_units, timeout=seconds
+            ):
                 return await session.tables.truncate(chosen.declared[0], force=force, watch=watch, period=chosen.period)
-        except CapacityBudgetExceededError as error:
+        except (CapacityBudgetExceededError, ScopeTimeoutError) as error:
+            over = "the time is over" if isinstance(error, ScopeTimeoutError) else "the units are spent"
             raise CommandError(
-                f"{number_of(deleted, 'item')} deleted, and the units are spent; run it again for the rest",
-                Status.UNFINISHED,
+                f"{number_of(deleted, 'item')} deleted, and {over}; run it again for the rest", Status.UNFINISHED
             ) from error

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dynamap_async.cli import served_engine
+from dynamap_async.errors import ConfigurationError
+
 ENVIRONMENTS = """
 models = ["shop.models"]
 default = "local"
@@ -124,6 +127,22 @@ def test_read_units_are_those_of_the_environment_before_those_of_all(configured,
     assert settings("--env prod")["max_read_units"] == ("20.5", "dynamap.toml, env.prod")
 
 
+def test_an_environment_names_the_engine_that_is_started_for_it(configured, settings, run, monkeypatch):
+    configured("engine = 'embedded'\ndefault = 'dev'\n[env.dev]\n[env.other]\nengine = 'native'")
+    assert settings()["engine"] == ("embedded", "dynamap.toml")
+    assert settings("--env other")["engine"] == ("native", "dynamap.toml, env.other")
+    asked = []
+
+    def refuse(kind, port):
+        asked.append(kind)
+        raise ConfigurationError("not here")
+
+    monkeypatch.setattr(served_engine, "_engine", refuse)
+    for line in ("local", "local --env other", "local --env other --engine embedded"):
+        assert run(line).exit_code == 1
+    assert asked == ["embedded", "native", "embedded"]
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -134,6 +153,12 @@ def test_read_units_are_those_of_the_environment_before_those_of_all(configured,
         ("[env.prod.table_names]\nusers = 1", "env.prod.table_names.users = 1 is not a string"),
         ("models = 'a'", "models must be a list of modules, such as models = ['shop.models']"),
         ("region = 1", "region = 1 is not a string"),
+        ("engine = 'moto'", "engine = 'moto': `dynamap local` starts 'native' or 'embedded'"),
+        (
+            "[env.dev]\nengine = 'http://127.0.0.1:8000'",
+            "the address of one that runs is env.dev.endpoint_url = 'http://127.0.0.1:8000'",
+        ),
+        ("[env.dev]\nengine = 5", "env.dev.engine = 5 is not a string"),
         ("max_read_units = 'many'", "max_read_units = 'many' is not a number of units, 1 or more"),
         ("[env.prod]\nmax_read_units = 0", "env.prod.max_read_units = 0 is not a number of units, 1 or more"),
         ("default = 'x'", "default = 'x' is not an environment; known environments: none"),

@@ -7,6 +7,8 @@ import boto3
 import pytest
 
 from dynamap_async.cli import confirmation
+from dynamap_async.cli.place import Place
+from dynamap_async.testing.faults import Faults
 
 MODELS = """
 from dynamap_async import Attr, Model, PartitionKey, Table
@@ -126,4 +128,17 @@ def test_spent_units_end_it_and_it_goes_on_when_it_is_run_again(prefix, run, lef
     assert result.exit_code == 5, result.output
     assert 0 < left() < 30
     assert run("truncate Visit --yes").exit_code == 0
+    assert left() == 0
+
+
+def test_when_the_time_is_over_it_ends_and_goes_on_when_it_is_run_again(prefix, engine, run, left, monkeypatch):
+    faults = Faults()
+    faults.on("Scan").delay(3600.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Place, "session", lambda place: faults.session(engine, table_prefix=place.prefix))
+        result = run("truncate Visit --yes --timeout 1")
+    assert result.exit_code == 5, result.output
+    assert result.stderr.endswith("0 items deleted, and the time is over; run it again for the rest\n")
+    assert left() == 30
+    assert run("truncate Visit --yes --timeout 3600").exit_code == 0
     assert left() == 0

@@ -7,7 +7,9 @@ from uuid import uuid4
 import pytest
 
 from dynamap_async import Attr, Model, PartitionKey
+from dynamap_async.cli.place import Place
 from dynamap_async.session import upgrade_place
+from dynamap_async.testing.faults import Faults
 
 MODELS = """
 from dynamap_async import Attr, Model, PartitionKey, StoredItem, upgrade
@@ -119,6 +121,20 @@ def test_a_budget_ends_it_with_status_5_and_the_checkpoint_goes_on(customers, pr
     assert second.exit_code == 0, second.output
     assert None not in customers.now().values()
     assert not (project / "where").exists()
+
+
+def test_when_the_time_is_over_it_ends_with_status_5_and_goes_on_later(customers, engine, run, monkeypatch):
+    command = "upgrade Customer --env dev --yes --segments 1 --page-size 4 --checkpoint where"
+    faults = Faults()
+    faults.on("Scan", nth=2).delay(3600.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Place, "session", lambda place: faults.session(engine, table_prefix=place.prefix))
+        first = run(f"{command} --timeout 1")
+    assert first.exit_code == 5, first.output
+    assert "the time is over; run it again, and it goes on from where" in first.stderr
+    assert None in customers.now().values()
+    assert run(command).exit_code == 0
+    assert None not in customers.now().values()
 
 
 def test_a_pass_with_a_name_keeps_its_place_in_the_table_until_it_is_over(customers, run, monkeypatch):

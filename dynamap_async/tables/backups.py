@@ -215,7 +215,8 @@ class Backups:
 
         Raises:
             OperationError: ``at`` has no time zone, or is given beside a backup.
-            ResourceInUseError: a table of the new name exists, and was not restored from the same.
+            ResourceInUseError: a table of the new name exists, and was not restored from the same; or the backup is
+                still being made.
             ResourceNotFoundError: the table, or the backup, does not exist.
             RecoveryUnavailableError: continuous backups are off.
             RequestRejectedError: it cannot be restored as it was at that moment.
@@ -230,7 +231,7 @@ class Backups:
             raise OperationError(f"at={at!r} {wrong}")
         source = self._schema(model, period)
         target = source.named(self._names.full(to))
-        await self._begin(source.name, target.name, at, backup)
+        await self._begin(source.name, target.name, at, backup, timeout_seconds)
         await self._descriptions.until_active(target.name, timeout_seconds)
         steps = await self._complete(target, timeout_seconds)
         counts: list[int | None] = [None, None]
@@ -238,7 +239,9 @@ class Backups:
             counts = [*await gather_all([self._count(each) for each in (target.name, source.name)])]
         return RestoredTable(table=target.name, settings=steps, items=counts[0], source_items=counts[1])
 
-    async def _begin(self, source: str, target: str, at: datetime | None, backup: Backup | None) -> None:
+    async def _begin(
+        self, source: str, target: str, at: datetime | None, backup: Backup | None, timeout_seconds: float
+    ) -> None:
         """Ask for the restore, unless the table is there that it makes."""
         operation = "RestoreTableToPointInTime" if backup is None else "RestoreTableFromBackup"
         body: dict[str, Any] = {"TargetTableName": target}
@@ -247,10 +250,14 @@ class Backups:
         else:
             body["SourceTableName"] = source
             body |= {"UseLatestRestorableTime": True} if at is None else {"RestoreDateTime": at.timestamp()}
-        request = Request(operation=operation, body=body, table=target, writes=True, resendable=False)
+        # Sent again, it is refused if it had been done, which the table then tells.
+        request = Request(operation=operation, body=body, table=target, writes=True)
         try:
             await self._executor.send(request)
-        except ResourceInUseError:
+        except ResourceInUseError as error:
+            if error.service_code == "BackupInUseException":
+                raise
+            await self._descriptions.until(target, _is_known, what="described", timeout_seconds=timeout_seconds)
             if not await self._is_of(target, source, at, backup):
                 raise
         except TransportError as error:
@@ -292,6 +299,11 @@ class Backups:
     def _schema(self, model: type[Model] | Table, period: KeyValue | None) -> TableSchema:
         [schema] = merged_tables((model,), self._names, period)
         return schema
+
+
+async def _is_known(found: TableDescription | None) -> bool:
+    """Return whether a table is described, as one is that exists: for a moment, a new one is not."""
+    return found is not None
 
 
 @contextmanager

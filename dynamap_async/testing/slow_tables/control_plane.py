@@ -12,12 +12,19 @@ from random import Random
 from typing import Any, Final, TypeAlias
 
 from dynamap_async.dataclass import dataclass
-from dynamap_async.limits import GLOBAL_INDEXES, TAGS_PER_TABLE
+from dynamap_async.limits import BATCH_WRITE_REQUESTS, GLOBAL_INDEXES, TAGS_PER_TABLE
 from dynamap_async.testing.faults.fault_answers import throttled
 from dynamap_async.testing.faults.scripted_calls import READS, WRITES, FaultyCall
 from dynamap_async.testing.slow_tables import refusals
 from dynamap_async.testing.slow_tables.durations import Durations
-from dynamap_async.testing.slow_tables.states import REGION, REPLICATED_VIEW, SlowCapacity, SlowIndex, SlowTable
+from dynamap_async.testing.slow_tables.states import (
+    REGION,
+    REPLICATED_VIEW,
+    SlowBackup,
+    SlowCapacity,
+    SlowIndex,
+    SlowTable,
+)
 from dynamap_async.transport.channel import Answer
 from dynamap_async.wire import Body
 
@@ -84,6 +91,7 @@ class ControlPlane:
         self._began: Final = now
         self._now = now
         self._tables: dict[str, SlowTable] = {}
+        self._backups: dict[str, SlowBackup] = {}
         self._changes: Counter[tuple[str, str]] = Counter()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers: Final = count()
@@ -101,6 +109,11 @@ class ControlPlane:
             "TagResource": self._tag,
             "UntagResource": self._untag,
             "ListTagsOfResource": self._tags,
+            "CreateBackup": self._create_backup,
+            "ListBackups": self._list_backups,
+            "DeleteBackup": self._delete_backup,
+            "RestoreTableFromBackup": self._restore_backup,
+            "RestoreTableToPointInTime": self._restore_moment,
             "PutResourcePolicy": self._put_policy,
             "GetResourcePolicy": self._get_policy,
             "DeleteResourcePolicy": self._delete_policy,
@@ -201,21 +214,20 @@ class ControlPlane:
         _check_definitions(table.types, table.used())
         self._hide(table, None)
         self._tables[name] = table
-        wanted = {each: body[each] for each in ("TableName", "KeySchema", "AttributeDefinitions")}
-        if table.local_indexes:
-            wanted["LocalSecondaryIndexes"] = table.local_indexes
-        if indexes:
-            wanted["GlobalSecondaryIndexes"] = [index.definition for index in table.indexes.values()]
         try:
-            await ask("CreateTable", {**wanted, "BillingMode": "PAY_PER_REQUEST"})
+            await ask("CreateTable", table.creation())
         except Exception:
             del self._tables[name]
             raise
+        self._begin_table("create_table", table)
+        return {"TableDescription": table.described(self._now)}
+
+    def _begin_table(self, what: str, table: SlowTable) -> None:
+        """Let a table be CREATING for as long as something takes."""
         self._note(table, None, None, "CREATING")
         for index in table.indexes.values():
             self._note(table, index, None, "CREATING")
-        self._later("create_table", table, lambda: self._settle(table, *table.indexes.values()))
-        return {"TableDescription": table.described(self._now)}
+        self._later(what, table, lambda: self._settle(table, *table.indexes.values()))
 
     async def _delete_table(self, body: Body, ask: Ask) -> Body:
         table = await self._table(body["TableName"], ask)
@@ -530,6 +542,70 @@ class ControlPlane:
         table = await self._table(_name_in(body["ResourceArn"]), ask)
         return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
+    async def _create_backup(self, body: Body, ask: Ask) -> Body:
+        table = await self._steady(body["TableName"], ask)
+        arn = f"{table.arn}/backup/{next(self._numbers):016}"
+        items = await _items_of(table.name, ask)
+        backup = SlowBackup(arn, body["BackupName"], table.name, table.restorable(self._now), items, self._now)
+        self._backups[arn] = backup
+        self._later("backup", table, lambda: backup.become("AVAILABLE"))
+        return {"BackupDetails": backup.described()}
+
+    async def _list_backups(self, body: Body, ask: Ask) -> Body:
+        listed = [each for each in self._backups.values() if each.table == body.get("TableName", each.table)]
+        return {"BackupSummaries": [{**each.described(), "TableName": each.table} for each in listed]}
+
+    async def _delete_backup(self, body: Body, ask: Ask) -> Body:
+        backup = self._backup(body["BackupArn"])
+        del self._backups[backup.arn]
+        return {"BackupDescription": {"BackupDetails": {**backup.described(), "BackupStatus": "DELETED"}}}
+
+    def _backup(self, arn: str) -> SlowBackup:
+        """Return a backup that is there, and made."""
+        backup = self._backups.get(arn)
+        if backup is None:
+            raise refusals.backup_not_found(arn)
+        if backup.status == "CREATING":
+            raise refusals.backup_in_use(arn)
+        return backup
+
+    async def _restore_backup(self, body: Body, ask: Ask) -> Body:
+        backup = self._backup(body["BackupArn"])
+        source = {"SourceBackupArn": backup.arn, "SourceTableArn": backup.arn.partition("/backup/")[0]}
+        summary = {**source, "RestoreDateTime": backup.created_at}
+        return await self._restore(body["TargetTableName"], backup.source, backup.items, summary, ask)
+
+    async def _restore_moment(self, body: Body, ask: Ask) -> Body:
+        source = await self._table(body["SourceTableName"], ask)
+        told = await self._describe_recovery({"TableName": source.name}, ask)
+        window = told["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+        if source.recovery_days is None:
+            raise refusals.no_recovery(source.name)
+        earliest, latest = window["EarliestRestorableDateTime"], window["LatestRestorableDateTime"]
+        moment = latest if body.get("UseLatestRestorableTime") else body["RestoreDateTime"]
+        if not earliest <= moment <= latest:
+            raise refusals.moment_not_restorable(source.name)
+        items = await _items_of(source.name, ask)
+        summary = {"SourceTableArn": source.arn, "RestoreDateTime": moment}
+        return await self._restore(body["TargetTableName"], source.restorable(self._now), items, summary, ask)
+
+    async def _restore(self, name: str, source: Body, items: Sequence[Any], summary: Body, ask: Ask) -> Body:
+        """Make a table of another one, or of a backup, with its items."""
+        if name in self._tables:
+            raise refusals.restored_table_exists(name)
+        self._check_operations()
+        table = SlowTable.of({**source, "TableName": name}, self._now, "CREATING").restored(summary)
+        self._hide(table, None)
+        self._tables[name] = table
+        try:
+            await ask("CreateTable", table.creation())
+            await _put_items(name, items, ask)
+        except Exception:
+            del self._tables[name]
+            raise
+        self._begin_table("restore", table)
+        return {"TableDescription": table.described(self._now)}
+
     async def _put_policy(self, body: Body, ask: Ask) -> Body:
         table = await self._steady(_name_in(body["ResourceArn"]), ask)
         table.set_policy(body["Policy"])
@@ -677,6 +753,29 @@ def _check_billing(parts: Sequence[Body], *, on_demand: bool) -> None:
 def _kind_of(update: Body) -> str:
     """Return the kind of change that is asked for of an index."""
     return "warm throughput" if "WarmThroughput" in update else "throughput"
+
+
+async def _items_of(table: str, ask: Ask) -> list[Any]:
+    """Return all items that an engine has of a table."""
+    items: list[Any] = []
+    start: Body = {}
+    while True:
+        page = await ask("Scan", {"TableName": table, "ConsistentRead": True, **start})
+        items += page.get("Items") or ()
+        last = page.get("LastEvaluatedKey")
+        if not last:
+            return items
+        start = {"ExclusiveStartKey": last}
+
+
+async def _put_items(table: str, items: Sequence[Any], ask: Ask) -> None:
+    """Store items on an engine, as many at a time as it takes."""
+    requests: list[Body] = [{"PutRequest": {"Item": item}} for item in items]
+    while requests:
+        now, requests = requests[:BATCH_WRITE_REQUESTS], requests[BATCH_WRITE_REQUESTS:]
+        answer = await ask("BatchWriteItem", {"RequestItems": {table: now}})
+        left: dict[str, list[Body]] = answer.get("UnprocessedItems") or {}
+        requests += left.get(table, [])
 
 
 def _insights_of(table: SlowTable, index: str) -> Body:

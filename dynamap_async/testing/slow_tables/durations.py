@@ -38,6 +38,10 @@ class Durations:
     """How long time to live is ENABLING or DISABLING."""
     replica: Duration = (120.0, 1800.0)
     """How long a replica is CREATING or DELETING."""
+    backup: Duration = (1.0, 60.0)
+    """How long a backup is CREATING."""
+    restore: Duration = (300.0, 3600.0)
+    """From a restore until its table is ACTIVE."""
     attachment: Duration = (5.0, 60.0)
     """How long a Kinesis stream, or Contributor Insights, is ENABLING or DISABLING."""
     lag: Duration = (0.1, 1.5)

@@ -108,6 +108,46 @@ def index_not_found(index: str) -> RefusedChange:
     return RefusedChange("ResourceNotFoundException", f"Requested resource not found: Index: {index}")
 
 
+def backup_not_found(arn: str) -> RefusedChange:
+    """Return the refusal of a request about a backup that is not there."""
+    return RefusedChange("BackupNotFoundException", f"Backup not found: {arn}")
+
+
+def backup_in_use(arn: str) -> RefusedChange:
+    """Return the refusal to delete, or to restore, a backup that is being made.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteBackup.html
+    """
+    return RefusedChange("BackupInUseException", f"Backup is being created: {arn}")
+
+
+def no_recovery(table: str) -> RefusedChange:
+    """Return the refusal to restore a table without continuous backups.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html
+    """
+    return RefusedChange("PointInTimeRecoveryUnavailableException", f"Point in time recovery is not enabled: {table}")
+
+
+def moment_not_restorable(table: str) -> RefusedChange:
+    """Return the refusal to restore a table as it was at a moment that is too early or too late.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableToPointInTime.html
+    """
+    return RefusedChange(
+        "InvalidRestoreTimeException",
+        f"RestoreDateTime is not between EarliestRestorableDateTime and LatestRestorableDateTime: {table}",
+    )
+
+
+def restored_table_exists(table: str) -> RefusedChange:
+    """Return the refusal to restore into a table that exists.
+
+    Source: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_RestoreTableFromBackup.html
+    """
+    return RefusedChange("TableAlreadyExistsException", f"Table already exists: {table}")
+
+
 def no_policy(arn: str) -> RefusedChange:
     """Return the refusal to tell a resource policy where there is none.
 

@@ -43,9 +43,10 @@ class SlowTables:
     out when it is filled is hidden from reads of it.
 
     Settings that engines lack (billing, streams, protection, class, encryption, tags, recovery, time to live, replicas,
-    resource policies, Kinesis streams, Contributor Insights) are kept here: a replica has a status and no items. It has
-    no backups, no restores, no strong consistency between regions, and does not delete expired items; what is not named
-    in the log of changes passes to the engine.
+    resource policies, Kinesis streams, Contributor Insights, backups) are kept here. A replica has a status and no
+    items. A backup keeps the items of its moment; there is no history of them, so that a table that is restored as it
+    was at a moment has the items of now. There is no strong consistency between regions, and expired items are not
+    deleted. Any other request passes to the engine.
 
     On a ``VirtualClockLoop`` waiting takes no time: an index that is built for an hour is there in milliseconds. On any
     other loop it takes the time that it says.

@@ -193,6 +193,8 @@ class SlowTable:
     """Name of a Kinesis stream -> the status of what it gets."""
     insights: dict[str, str] = field(default_factory=dict[str, str])
     """Name of an index, or nothing for the table -> the status of its Contributor Insights."""
+    restored_from: Body | None = None
+    """What it was restored from, as a description says it; None for a table that was created."""
     shown_before: Body | None = None
     """What descriptions show until ``shown_until``; None for a table that is not found yet."""
     shown_until: float = 0.0
@@ -224,6 +226,37 @@ class SlowTable:
         if body.get("SSESpecification"):
             table.encryption = body["SSESpecification"]
         return table
+
+    def creation(self) -> Body:
+        """Return the request that makes it on an engine, which need not know what is kept here."""
+        body: dict[str, Any] = {
+            "TableName": self.name,
+            "KeySchema": self.key_schema,
+            "AttributeDefinitions": self._definitions(),
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+        if self.local_indexes:
+            body["LocalSecondaryIndexes"] = self.local_indexes
+        if self.indexes:
+            body["GlobalSecondaryIndexes"] = [index.definition for index in self.indexes.values()]
+        return body
+
+    def restorable(self, now: float) -> Body:
+        """Return what a restore makes of it, in wire form: no stream, tags, protection, recovery, time to live.
+
+        Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
+        """
+        kept = ("KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes", "GlobalSecondaryIndexes")
+        throughput = ("ProvisionedThroughput", "OnDemandThroughput")
+        described = self.described(now)
+        body = {name: described[name] for name in (*kept, *throughput) if name in described}
+        encryption = {} if self.encryption is None else {"SSESpecification": self.encryption}
+        return {**body, **encryption, "TableClass": self.table_class}
+
+    def restored(self, summary: Body) -> "SlowTable":
+        """Be a table that was restored."""
+        self.restored_from = summary
+        return self
 
     def become(self, status: str) -> None:
         """Take another status."""
@@ -322,9 +355,7 @@ class SlowTable:
             "TableArn": self.arn,
             "TableStatus": self.status,
             "CreationDateTime": self.created_at,
-            "AttributeDefinitions": [
-                {"AttributeName": name, "AttributeType": kind} for name, kind in sorted(self.types.items())
-            ],
+            "AttributeDefinitions": self._definitions(),
             "KeySchema": self.key_schema,
             "ItemCount": self.items,
             "TableSizeBytes": self.size_bytes,
@@ -334,7 +365,12 @@ class SlowTable:
             shown["LocalSecondaryIndexes"] = self.local_indexes
         if self.indexes:
             shown["GlobalSecondaryIndexes"] = [index.described(self.name, now) for index in self.indexes.values()]
+        if self.restored_from is not None:
+            shown["RestoreSummary"] = {**self.restored_from, "RestoreInProgress": self.status == "CREATING"}
         return shown | self._settings()
+
+    def _definitions(self) -> list[dict[str, str]]:
+        return [{"AttributeName": name, "AttributeType": kind} for name, kind in sorted(self.types.items())]
 
     def _settings(self) -> dict[str, Any]:
         shown: dict[str, Any] = {}
@@ -358,6 +394,35 @@ class SlowTable:
             key = _key_arn(self.encryption.get("KMSMasterKeyId", "alias/aws/dynamodb"))
             shown["SSEDescription"] = {"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": key}
         return shown
+
+
+@dataclass(slots=True, eq=False)
+class SlowBackup:
+    """A backup of a table."""
+
+    arn: str
+    name: str
+    table: str
+    source: Body
+    """What a restore makes, in wire form."""
+    items: list[Any]
+    """The items that the table had."""
+    created_at: float
+    status: str = "CREATING"
+
+    def become(self, status: str) -> None:
+        """Take another status."""
+        self.status = status
+
+    def described(self) -> dict[str, Any]:
+        """Return what is told of it."""
+        return {
+            "BackupArn": self.arn,
+            "BackupName": self.name,
+            "BackupStatus": self.status,
+            "BackupType": "USER",
+            "BackupCreationDateTime": self.created_at,
+        }
 
 
 def key_names(definitions: Iterable[Body]) -> set[str]:

@@ -76,7 +76,8 @@ class BuildEstimate:
 
     def __str__(self) -> str:
         entries = f"{self.entries:,} {'entry' if self.entries == 1 else 'entries'}"
-        told = [entries, f"{self.write_units:,.0f} write units", _size(self.storage_bytes)]
+        units = f"{self.write_units:,.0f} write {'unit' if self.write_units == 1 else 'units'}"
+        told = [entries, units, _size(self.storage_bytes)]
         if self.least_seconds is not None:
             told.append(f"at least {duration(self.least_seconds)}")
         if self.price is not None:
